@@ -51,7 +51,7 @@ const FUNCTION: Param = Param {
     doc: "A function without parameters.",
 };
 
-/// What one isolate runs before it serves and when it ends.
+/// The functions that an isolate runs before it serves and when it ends.
 #[derive(Default)]
 pub(crate) struct Hooks {
     start: RefCell<Vec<StartHook>>,

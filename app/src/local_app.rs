@@ -34,10 +34,10 @@ const TEMPLATE: &str = "migrated.db";
 const PROJECT_ID: u64 = 0;
 const SCRIPT_ID: u64 = 1;
 
-/// What is done about a script that cannot be stopped; called with what it was doing.
+/// The callback for a script that cannot be stopped, with the name of its handler.
 pub(crate) type WhenDeaf = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What several [`LocalApp`]s of one project share.
+/// The state that several [`LocalApp`]s of one project share.
 pub struct LocalRun {
     config: Config,
     parts: ProcessParts,
@@ -152,7 +152,8 @@ pub struct LocalApp {
 pub struct LocalScript(Rc<Loaded>);
 
 impl LocalScript {
-    /// How many calls of its functions have left work behind that still goes on: timers, and promises that nobody awaits.
+    /// Returns the number of calls of its functions have left work behind that still goes on: timers, and promises that
+    /// nobody awaits.
     pub fn unfinished(&self) -> usize {
         self.0.engine.background_requests()
     }
@@ -289,7 +290,7 @@ impl LocalApp {
         self.dispatch.loaded()
     }
 
-    /// What became of a script: the place, the line of the source and the stack.
+    /// Describes the error of a script: the place, the line of the source and the stack.
     pub fn fault(&self, error: &Error) -> String {
         self.config.project.load_fault(error)
     }

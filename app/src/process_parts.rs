@@ -1,4 +1,5 @@
-//! What capabilities keep once for the process: all workers share it, and it outlives their isolates. A reload makes it anew, except
+//! The state of capabilities that the process keeps: all workers share it, and it outlives their isolates. A reload
+//! makes it anew, except
 //! for the counts of the rate limits.
 
 use crate::config::Config;
@@ -49,7 +50,7 @@ impl ProcessParts {
         })
     }
 
-    /// The same, with the folders of files that another configuration of the same project names.
+    /// Returns the parts with the folders of files that another configuration of the same project names.
     pub(crate) fn with_storage_of(&self, config: &Config) -> Self {
         Self {
             storage: Arc::new(Storage::new(config.files.clone())),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The pause between two samples: a bit more than a millisecond, so that nothing that happens each millisecond is always or never seen.
 const PAUSE: Duration = Duration::from_micros(1_003);
 
-/// What of a run has no route, such as a function that a capability calls.
+/// The name for samples without a route, such as a function that a capability calls.
 const NO_ROUTE: &str = "[no route]";
 
 /// Takes samples of what the scripts of a server do, from its start on. Dropping it ends that.

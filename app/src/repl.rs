@@ -32,19 +32,19 @@ const SETTINGS: [&str; 4] = [
     "scripts.mode=cached",
 ];
 
-/// What is asked of the scripts.
+/// A request to the scripts.
 enum Ask {
     Run(String),
     Names(String),
     IsOpen(String),
 }
 
-/// What they answer.
+/// An answer of the scripts.
 enum Reply {
     Ready,
     /// A value that the text has shown.
     Shown(Value),
-    /// What it has printed.
+    /// Printed output.
     Printed(Value),
     Ran(Result<(), Error>),
     Names(Vec<String>),
@@ -54,7 +54,7 @@ enum Reply {
 /// Why a text did not run to its end.
 #[derive(Debug)]
 pub enum ReplError {
-    /// Its error, with the stack: lines for people.
+    /// An error of the script, with the stack: lines for people.
     Script(String),
     /// [`Interrupt::stop`] was called.
     Stopped,
@@ -213,7 +213,7 @@ impl Repl {
         self.entry.as_deref()
     }
 
-    /// What stops a run.
+    /// Returns the handle that stops a run.
     pub fn interrupt(&self) -> Interrupt {
         Interrupt(self.link.clone())
     }

@@ -32,11 +32,11 @@ const SEARCH_KEYS_MAX: usize = 4;
 const SEARCH_KEY_BYTES_MAX: usize = 64;
 const INDEX: &str = "_sampan_sessions_by_";
 
-/// What the sessions of one worker need, over all isolates that it has one after the other.
+/// The session state of one worker, shared by all isolates that it has one after the other.
 pub(crate) struct WorkerSessions {
     store: Rc<DbSessions>,
     begun: Rc<Notify>,
-    /// What removes sessions that have ended.
+    /// The task that removes sessions that have ended.
     cleaner: RefCell<Option<JoinHandle<()>>>,
 }
 

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// What goes wrong in a benchmark: a sentence for the developer.
+/// An error of a benchmark: a sentence for the developer.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]

@@ -4,7 +4,7 @@
 use std::env;
 use std::process::exit;
 
-/// What `.cargo/config.toml` has, and says why.
+/// The flags of `.cargo/config.toml`, which gives the reasons.
 const FLAGS: &str = "-DHAVE_FDATASYNC=1 -DSQLITE_DQS=0 -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_DEFAULT_MEMSTATUS=0 \
     -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA -DSQLITE_OMIT_LOAD_EXTENSION -USQLITE_ENABLE_LOAD_EXTENSION \
     -USQLITE_ENABLE_API_ARMOR -USQLITE_SOUNDEX -USQLITE_USE_URI";

@@ -20,7 +20,7 @@ pub use mutate::Mutator;
 /// Something that must hold for any bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct FuzzTarget {
-    /// Its name, which is also that of its corpus folder.
+    /// The name, which is also that of its corpus folder.
     pub name: &'static str,
     /// Panics if it does not hold for these bytes.
     pub run: fn(&[u8]),
@@ -65,7 +65,7 @@ pub struct FuzzReport {
     pub replayed: usize,
     /// Mutations that were run.
     pub mutated: u64,
-    /// Where the input that failed was written, and what the target said.
+    /// The file of the failing input, and the message of the target.
     pub failure: Option<(PathBuf, String)>,
 }
 

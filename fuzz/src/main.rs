@@ -18,7 +18,7 @@ struct FuzzOptions {
     /// For each target
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// The same seed gives the same inputs
+    /// The seed; the same seed gives the same inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only this target, or the peer to compare with

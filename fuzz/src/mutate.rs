@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// What HTTP messages are made of, right and almost right.
+/// The words of HTTP messages, right and almost right.
 #[rustfmt::skip]
 pub(crate) const HTTP_WORDS: &[&[u8]] = &[
     b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"\0", b"\t", b" ", b":", b"\x7f", b"\x80", b"\xc3\xa9", b",", b";", b"0",
@@ -22,7 +22,7 @@ pub(crate) const HTTP_WORDS: &[&[u8]] = &[
     b"000000000000000005\r\nhello\r\n",
 ];
 
-/// What the chunked coding is made of.
+/// The words of the chunked coding.
 #[rustfmt::skip]
 pub(crate) const CHUNK_WORDS: &[&[u8]] = &[
     b"Content-Length: 5\r\n", b"Transfer-Encoding", b"a=", b"=", b"\\", b"\"", b";a", b"\r\n", b"\n", b"\r", b"0",
@@ -31,7 +31,7 @@ pub(crate) const CHUNK_WORDS: &[&[u8]] = &[
     b"0000000000000001\r\nx\r\n", b"00000000000000001\r\nx\r\n", b"+5", b"0x5", b"-1", b"40\r\n", b"41\r\n",
 ];
 
-/// What JSON texts are made of.
+/// The words of JSON texts.
 #[rustfmt::skip]
 pub(crate) const JSON_WORDS: &[&[u8]] = &[
     b"{", b"}", b"[", b"]", b",", b":", b"\"", b"\\", b"null", b"true", b"false", b"0", b"-0", b"1", b"-", b".", b"e",
@@ -46,7 +46,7 @@ pub(crate) const MULTIPART_WORDS: &[&[u8]] = &[
     b"Content-Type: a/b", b"\"", b"\\\"", b" \t",
 ];
 
-/// What templates are made of.
+/// The words of templates.
 #[rustfmt::skip]
 pub(crate) const TEMPLATE_WORDS: &[&[u8]] = &[
     b"{{ ", b" }}", b"{% ", b" %}", b"{%- ", b" -%}", b"{# #}", b"name", b"n", b"f", b"xs", b"words", b"user", b"users", b"map",

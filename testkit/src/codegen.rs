@@ -1,4 +1,5 @@
-//! What is made of the tables of functions: the chapters of the reference and the type declarations of both languages.
+//! The files generated from the tables of functions: the chapters of the reference and the type declarations of both
+//! languages.
 
 mod lua;
 mod reference;
@@ -20,7 +21,7 @@ pub fn files() -> Vec<(String, String)> {
     files
 }
 
-/// What scripts get, and what those of tests get besides.
+/// Returns the modules of scripts and those of tests.
 fn modules() -> Vec<&'static Module> {
     let all = sampan_app::MODULES.iter().copied();
     all.chain([&crate::project::MODULE]).collect()
@@ -73,7 +74,7 @@ fn is_bracket(function: &Function) -> bool {
     )
 }
 
-/// What stands in front of a module's functions in Lua. Those of the module `app` are its own.
+/// Returns the prefix of a module's functions in Lua. Those of the module `app` are its own.
 fn in_lua(module: &str) -> String {
     match module {
         "app" => "app.".to_owned(),
@@ -86,7 +87,7 @@ fn is_tag(function: &Function) -> bool {
     matches!(function.kind, FunctionKind::Tag(_))
 }
 
-/// What the function of a bracket is given: a name and its type.
+/// Returns the argument of a bracket's function: a name and its type.
 fn passed(gives: Type) -> (&'static str, Type) {
     match gives {
         Type::Object(class) => (class.variable, gives),

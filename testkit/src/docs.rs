@@ -7,13 +7,13 @@ use std::path::Path;
 
 /// One page of Markdown.
 pub struct Chapter {
-    /// Its path below the folder that was read, with `/`.
+    /// The path below the folder that was read, with `/`.
     pub path: String,
-    /// Its blocks of code, in order.
+    /// The blocks of code, in order.
     pub blocks: Vec<Block>,
     /// The ids of its headings, as mdBook and GitHub make them.
     pub anchors: Vec<String>,
-    /// Its links, each with its line.
+    /// The links, each with its line.
     pub links: Vec<(usize, String)>,
 }
 
@@ -26,7 +26,7 @@ pub struct Block {
     pub language: String,
     /// The lines between the fences.
     pub code: String,
-    /// What the comment before it says.
+    /// The text of the comment before it.
     pub note: Option<String>,
     /// True if it stands directly below another one, which it belongs to.
     pub continues: bool,

@@ -1,4 +1,4 @@
-//! What tests have from npm: packages in a folder below `target`, installed once.
+//! The npm packages of tests, in a folder below `target`, installed once.
 
 use std::fs;
 use std::path::{Path, PathBuf};

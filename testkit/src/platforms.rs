@@ -19,7 +19,7 @@ const END_MILLIS_MAX: u64 = 10_000;
 /// A JavaScript runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    /// Its program.
+    /// The program.
     pub program: PathBuf,
     /// The folder of the npm package.
     pub package: PathBuf,
@@ -115,7 +115,7 @@ impl Platform {
 }
 
 impl Served {
-    /// What was logged so far.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -54,7 +54,7 @@ impl fmt::Display for CaseEngine {
 /// A folder with an `expect.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case {
-    /// Its path below the folder of all cases, as in `routing/groups`.
+    /// The path below the folder of all cases, as in `routing/groups`.
     pub name: String,
     /// The folder.
     pub folder: PathBuf,

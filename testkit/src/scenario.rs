@@ -1,4 +1,4 @@
-//! What a case asks and expects: the shape of `expect.toml`.
+//! The requests and expectations of a case: the shape of `expect.toml`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
-    /// What to call it in a report; its method and path unless given.
+    /// The name in a report; its method and path unless given.
     pub name: String,
     /// The method; GET unless given, or POST with a body.
     pub method: Option<String>,
@@ -27,7 +27,7 @@ pub struct Request {
     pub path: String,
     /// Header fields; a list sends the field once for each.
     pub headers: BTreeMap<String, OneOrMore>,
-    /// Whose browser sends it: one that keeps cookies by this name, and sends those that it has.
+    /// The browser that sends it: one that keeps cookies by this name, and sends those that it has.
     pub browser: Option<String>,
     /// Copies the cookies of this browser into its own first: someone has stolen them, or planted them.
     pub cookies_of: Option<String>,
@@ -55,11 +55,11 @@ pub struct Request {
     pub not_before_millis: Option<u64>,
     /// Try so many times to be in time before that counts as a fault; 1 unless given.
     pub attempts: Option<usize>,
-    /// What must hold of the answer.
+    /// The conditions for the answer.
     pub expect: Expectation,
 }
 
-/// What must hold of an answer; what is left out is not compared.
+/// The conditions for an answer; what is left out is not compared.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
@@ -93,9 +93,9 @@ pub struct Expectation {
     pub log_once: Vec<String>,
     /// Texts that the log must not contain.
     pub log_absent: Vec<String>,
-    /// What is expected under Lua instead, field by field.
+    /// The expectation under Lua instead, field by field.
     pub lua: Option<Box<Expectation>>,
-    /// What is expected under JavaScript instead, field by field.
+    /// The expectation under JavaScript instead, field by field.
     pub js: Option<Box<Expectation>>,
 }
 
@@ -165,7 +165,7 @@ impl Request {
             .unwrap_or(if has_body { "POST" } else { "GET" })
     }
 
-    /// What the request is called in a report.
+    /// Returns the name of the request in a report.
     pub fn title(&self) -> String {
         match (self.name.as_str(), &self.raw) {
             ("", None) => format!("{} {}", self.method(), self.path),
@@ -183,7 +183,7 @@ impl PartialEq for Expectation {
 }
 
 impl Expectation {
-    /// What is expected under one language: the common part, with the language's own fields in place.
+    /// Returns the expectation under one language: the common part, with the language's own fields in place.
     pub fn resolved(&self, own: Option<&Self>) -> Self {
         let Some(own) = own else { return self.clone() };
         let list = |own: &Vec<String>, common: &Vec<String>| {

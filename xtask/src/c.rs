@@ -15,10 +15,10 @@ use crate::{Error, project};
 /// The header, from the root of the checkout.
 pub(crate) const HEADER: &str = "faces/c/include/sampan.h";
 
-/// What a program that links the static library needs besides.
+/// The libraries that a program that links the static library needs besides.
 pub(crate) const LINKED: &str = "-lpthread -ldl -lm -lgcc_s";
 
-/// What `cargo xtask c` takes.
+/// The options of `cargo xtask c`.
 #[derive(Args)]
 pub(crate) struct COptions {
     /// Build without optimisation, which is quicker
@@ -54,7 +54,8 @@ pub(crate) fn run(options: &COptions) -> Result<bool, Error> {
 pub(crate) enum Kind {
     Release,
     Debug,
-    /// What the tests have built and link just now: to build it again would take it away from them for a moment.
+    /// The build that the tests have built and link just now: to build it again would take it away from them for a
+    /// moment.
     OfTests,
 }
 
@@ -101,7 +102,7 @@ pub(crate) fn static_library(root: &Path, kind: Kind) -> Result<PathBuf, Error> 
     Ok(library)
 }
 
-/// Where cargo leaves what it makes.
+/// Returns the folder of cargo's output.
 fn built(root: &Path, is_release: bool) -> PathBuf {
     root.join("target")
         .join(if is_release { "release" } else { "debug" })

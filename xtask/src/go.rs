@@ -19,10 +19,10 @@ use crate::{Error, c, project};
 /// The package, from the root of the checkout.
 const PACKAGE: &str = "faces/go";
 
-/// What the book says about it.
+/// The chapter of the book.
 const CHAPTER: &str = "docs/programs/go.md";
 
-/// What `cargo xtask go` takes.
+/// The options of `cargo xtask go`.
 #[derive(Args)]
 pub(crate) struct GoOptions {
     /// Build the library as it is released, instead of as tests need it

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What goes wrong in a command: a sentence for the developer.
+/// The error of a command: a sentence for the developer.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]

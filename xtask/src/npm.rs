@@ -8,13 +8,13 @@ use std::process::Command;
 /// The addon's name in the package: one for each platform.
 const ADDON: &str = "sampan.linux-x64-gnu.node";
 
-/// What of the checkout goes along beside the package's own folder: from where, and its name there.
+/// The files of the checkout goes along beside the package's own folder: from where, and its name there.
 const COPIED: [(&str, &str); 2] = [
     ("LICENSE-MIT", "LICENSE-MIT"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
 
-/// What `cargo xtask npm` can be told.
+/// The options of `cargo xtask npm`.
 #[derive(clap::Args)]
 pub(crate) struct NpmOptions {
     /// Build without optimisation, which is quicker

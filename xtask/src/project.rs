@@ -1,4 +1,4 @@
-//! Where the checkout is, and how cargo is run in it.
+//! The place of the checkout, and cargo commands in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! How an archive lies in an executable: `executable | contents of the files | index | trailer`.
+//! The layout of an archive in an executable: `executable | contents of the files | index | trailer`.
 //!
 //! The trailer has a fixed size and stands at the end. It says where the archive and its index begin, and has the checksum of the index; the
 //! index has those of the files. So each byte behind the executable is covered by a checksum.
@@ -14,19 +14,19 @@ use std::os::unix::fs::FileExt;
 /// The first bytes of a trailer. The digit is the version of the format.
 const MAGIC: [u8; 16] = *b"sampan archive 1";
 
-/// How long a trailer is.
+/// The length of a trailer, in bytes.
 pub(crate) const TRAILER_BYTES: usize = 64;
 
 /// The longest index that is read.
 pub(crate) const INDEX_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// What is read of the tables in an executable at most: they have some dozens of entries.
+/// The number of bytes read of the tables in an executable at most: they have some dozens of entries.
 const TABLE_BYTES_MAX: usize = 64 * 1024;
 
 /// A SHA-256 checksum.
 pub(crate) type Checksum = [u8; 32];
 
-/// What an archive has, as it is written: JSON.
+/// The index of an archive, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Index {
     /// The version of Sampan that made the archive.
@@ -47,9 +47,9 @@ pub(crate) struct Index {
 /// A file in an archive.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct IndexedFile {
-    /// Its path in the project's folder.
+    /// The path in the project's folder.
     pub(crate) path: String,
-    /// Where its content begins, counted from the beginning of the archive. Equal contents stand there once.
+    /// The start of the content, counted from the beginning of the archive. Equal contents stand there once.
     pub(crate) start: u64,
     pub(crate) len: u64,
     /// In hexadecimal digits.
@@ -59,7 +59,7 @@ pub(crate) struct IndexedFile {
 /// The end of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trailer {
-    /// Where the archive begins, and so the length of the executable.
+    /// The start of the archive, and so the length of the executable.
     pub(crate) archive_start: u64,
     pub(crate) index_start: u64,
     pub(crate) index_checksum: Checksum,
@@ -88,12 +88,12 @@ impl Trailer {
     }
 }
 
-/// What stands behind the end of an executable.
+/// The bytes behind the end of an executable.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Appended {
     /// Nothing.
     Nothing,
-    /// What ends like an archive.
+    /// Bytes that end like an archive.
     Archive(Trailer),
     /// Something else, such as the beginning of an archive: this many bytes.
     Other(u64),
@@ -122,7 +122,7 @@ pub(crate) fn appended(file: &File) -> io::Result<Option<Appended>> {
     }))
 }
 
-/// Where an ELF file ends by what its head and its tables say (System V ABI, chapter 4).
+/// Returns the end of an ELF file according to its head and its tables (System V ABI, chapter 4).
 fn executable_end(file: &File) -> io::Result<Option<u64>> {
     const HEAD_BYTES: usize = 64;
     const SECTION_WITHOUT_BYTES: u32 = 8;

@@ -20,7 +20,7 @@ pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 #[derive(Debug)]
 pub struct Archive {
     file: Arc<File>,
-    /// Where it begins in the file, and how long it is with its trailer.
+    /// The start of the archive in the file, and its length with its trailer.
     start: u64,
     len: u64,
     made_by: String,
@@ -34,13 +34,13 @@ pub struct Archive {
 /// A file in an archive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PackedFile {
-    /// Where its content begins in the executable.
+    /// The start of the content in the executable.
     pub(crate) start: u64,
     pub(crate) len: u64,
     pub(crate) checksum: Checksum,
 }
 
-/// What `--about` tells of an executable with an archive.
+/// The report of `--about` on an executable with an archive.
 #[derive(Clone, Debug)]
 pub struct About {
     /// The version of the executable.
@@ -58,7 +58,7 @@ pub struct About {
 }
 
 impl Archive {
-    /// That of the program that runs; `None` if it carries none.
+    /// Opens the archive of the running program; `None` if it carries none.
     ///
     /// # Errors
     /// It is damaged: what of it, and what to do.
@@ -81,7 +81,7 @@ impl Archive {
         }
     }
 
-    /// That of an executable, with all checksums compared.
+    /// Opens the archive of an executable and compares all checksums.
     ///
     /// # Errors
     /// What is damaged.
@@ -139,7 +139,7 @@ impl Archive {
         }))
     }
 
-    /// What is inside. The executable in front of the archive is checked as well.
+    /// Describes the content. The executable in front of the archive is checked as well.
     ///
     /// # Errors
     /// That is damaged.

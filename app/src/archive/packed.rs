@@ -1,4 +1,4 @@
-//! What an archive is to those who read a project's files: sources of modules, templates and texts, and files for scripts.
+//! An archive as a source of a project's files: sources of modules, templates and texts, and files for scripts.
 
 use super::Archive;
 use sampan_files::{FileReader, PackedFiles};

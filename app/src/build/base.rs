@@ -5,10 +5,11 @@ use crate::archive::format::{Appended, Checksum, appended, checksum};
 use std::fs::File;
 use std::path::Path;
 
-/// What stands in each executable of Sampan, in front of its version. The digit is the version of the archives that it reads.
+/// The mark in front of the version in each executable of Sampan. The digit is the version of the archives that it
+/// reads.
 const MARK_BEGIN: &[u8] = b"\x01sampan executable, archives 1, version ";
 const MARK_END: u8 = b'\n';
-/// How long the version in a mark may be.
+/// The maximum length of the version in a mark.
 const VERSION_BYTES_MAX: usize = 64;
 
 /// The mark of this program.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The greatest depth to which folders may nest.
 const DEPTH_MAX: usize = 32;
-/// What a file of SQLite begins with.
+/// The first bytes of an SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// The only hidden name that is served, at the top of the static files (RFC 8615).
 const WELL_KNOWN: &str = ".well-known";
@@ -23,7 +23,7 @@ const LUA_MODULES: &str = "lua_modules";
 /// The project's tests.
 const TESTS: &str = "tests";
 
-/// What stays out beside what always does.
+/// The files left out beside those that are always left out.
 pub(super) struct Skipped<'a> {
     pub(super) storage: PathBuf,
     pub(super) database: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Collected {
     pub(super) files: Files,
     /// Encoded forms of static files that are older than what they were made of.
     pub(super) stale_encodings: BTreeSet<String>,
-    /// What stayed out and is worth a word.
+    /// The left-out files that the developer is told of.
     pub(super) left_out: Vec<String>,
 }
 
@@ -188,7 +188,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether a file is an encoded form of a static file that was changed later. A server with the folder takes no notice of it either.
+    /// Reports whether a file is an encoded form of a static file that was changed later. A server with the folder
+    /// takes no notice of it either.
     fn is_stale(&self, whole: &Path, inside: &str) -> bool {
         let mut siblings = SIBLINGS.iter();
         let plain = siblings.find_map(|(_, extension)| {

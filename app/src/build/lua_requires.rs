@@ -23,7 +23,7 @@ pub(super) const BUILT_IN: [&str; 19] = [
     "table.nkeys",
 ];
 
-/// What a file requires.
+/// The modules that a file requires.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Requires {
     /// The names that it requires whenever it runs, with their lines, counted from 1.
@@ -143,7 +143,7 @@ fn long_bracket(rest: &str) -> Option<(&str, usize)> {
     })
 }
 
-/// How long a text in quotes is, with them.
+/// Returns the length of a text in quotes, with the quotes.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// The most that the files of a project may have together, in bytes.
 const ARCHIVE_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024 - INDEX_BYTES_MAX;
 
-/// What `sampan build` is told.
+/// The options of `sampan build`.
 #[derive(Clone, Debug)]
 pub struct BuildFlags {
     /// The project: its folder, or the file to run.
@@ -36,7 +36,7 @@ pub struct BuildFlags {
     pub exclude: Vec<String>,
 }
 
-/// What was built.
+/// The result of a build.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The length of the file.
@@ -47,9 +47,9 @@ pub struct Built {
     pub files: usize,
     /// The number of encoded forms of static files that were made.
     pub compressed: usize,
-    /// What of the project's folder stayed out.
+    /// The parts of the project's folder that were left out.
     pub left_out: Vec<String>,
-    /// What the developer should know.
+    /// The warnings for the developer.
     pub warnings: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use sampan_js_modules::{Asked, ImportWay, Modules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where `require` looks, as `package.path` has it.
+/// The places that `require` searches, as `package.path` has it.
 const LUA_PATH: [&str; 6] = [
     "?.lua",
     "?/init.lua",
@@ -22,7 +22,7 @@ const LUA_PATH: [&str; 6] = [
     "lua_modules/share/lua/5.1/?/init.lua",
 ];
 
-/// What a project reaches.
+/// The files that a project reaches.
 #[derive(Default)]
 pub(super) struct Reached {
     pub(super) files: Files,
@@ -30,7 +30,7 @@ pub(super) struct Reached {
     pub(super) links: BTreeMap<String, String>,
 }
 
-/// What the file that is run reaches.
+/// Finds the files that the started file reaches.
 ///
 /// # Errors
 /// An import that the project cannot load without finds nothing, or a file is no JavaScript: the line, and why.
@@ -121,7 +121,8 @@ fn reached_js(project: &Project) -> Result<Reached, String> {
     Ok(std::mem::take(&mut *reached))
 }
 
-/// Whether a project cannot do without: a package may try several ways, in the project itself a path that leads nowhere is a mistake.
+/// Reports whether a project needs the import: a package may try several ways, in the project itself a path that leads
+/// nowhere is a mistake.
 fn is_needed(importer: &str, name: &str, way: ImportWay) -> bool {
     let is_own =
         !importer.starts_with("../") && !importer.split('/').any(|part| part == "node_modules");

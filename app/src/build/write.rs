@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where the executable goes.
+/// The target of a build.
 pub(super) struct Output {
     path: PathBuf,
     /// As the user named it.
     shown: String,
 }
 
-/// What was written.
+/// The files that were written.
 pub(super) struct Written {
     pub(super) bytes: u64,
 }

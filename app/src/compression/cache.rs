@@ -6,7 +6,7 @@ use sampan_host::request::Coding;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// What an entry takes beside its bodies.
+/// The size of an entry without its bodies, in bytes.
 const ENTRY_BYTES: usize = 160;
 /// The part of all room that one body may take.
 const PART: usize = 8;
@@ -50,7 +50,7 @@ impl BodyCache {
         self.hasher.hash_one(plain)
     }
 
-    /// What a body becomes in a coding, if that is known.
+    /// Returns the encoded body in a coding, if that is known.
     pub(super) fn get(
         &mut self,
         hash: u64,

@@ -5,14 +5,15 @@ use flate2::{Compress, Crc, FlushCompress, Status};
 use sampan_host::request::Coding;
 use zstd::bulk::Compressor;
 
-/// How hard each coding tries. Answers of the moment wait for it: the levels are those at which a worker compresses about 100 MB a second.
+/// The effort of each coding. Dynamic answers wait for it: the levels are those at which a worker compresses about 100
+/// MB a second.
 pub(super) const GZIP_LEVEL: u32 = 6;
 pub(super) const ZSTD_LEVEL: i32 = 3;
 pub(super) const BROTLI_QUALITY: i32 = 4;
 /// The window of brotli, as the logarithm of its bytes: what is sent whole is no longer.
 pub(super) const BROTLI_WINDOW: i32 = 18;
 
-/// How hard each encoder tries.
+/// The compression level of each encoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncoderLevels {
     pub(crate) gzip: u32,

@@ -2,12 +2,12 @@
 
 use sampan_http::Response;
 
-/// What an answer has that matters once it is compressed.
+/// The header fields that matter for compression.
 #[derive(Default)]
 pub(super) struct Fields {
-    /// Its `Vary` names `Accept-Encoding` already, or everything.
+    /// True if `Vary` names `Accept-Encoding` already, or everything.
     pub(super) vary: bool,
-    /// Its strong `ETag`.
+    /// The strong `ETag` of the answer.
     pub(super) strong_tag: Option<Vec<u8>>,
 }
 

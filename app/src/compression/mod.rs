@@ -24,7 +24,7 @@ use std::sync::Arc;
 const BODY_BYTES_MIN: usize = 256;
 /// A larger body is compressed piece by piece while it is sent, so that it keeps its worker for a moment at a time.
 const WHOLE_BYTES_MAX: usize = 256 * 1024;
-/// What is taken where a client accepts several codings alike: for answers of the moment, speed counts.
+/// The preference among codings that a client accepts alike: for answers of the moment, speed counts.
 const CODINGS: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
 /// Compresses the answers of one worker.
@@ -108,7 +108,8 @@ fn is_large_enough(response: &Response) -> bool {
     bytes_of(response.body()).is_some_and(|body| body.len() >= BODY_BYTES_MIN)
 }
 
-/// What an answer has that may be compressed. It says `Vary` from then on: caches must know of the choice also where nothing is chosen.
+/// Prepares an answer for compression and returns its relevant fields. The answer has `Vary` from then on: caches must
+/// know of the choice also where nothing is chosen.
 fn prepare(response: &mut Response) -> Option<Fields> {
     let fields = kinds::compressible(response)?;
     if !fields.vary {

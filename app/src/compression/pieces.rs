@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::task::{Context, Poll};
 use zstd::stream::write::Encoder as ZstdEncoder;
 
-/// How much of a body is compressed in one turn of the worker, in bytes: well below a millisecond of work.
+/// The part of a body that is compressed in one turn of the worker, in bytes: well below a millisecond of work.
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// A body that is being compressed.

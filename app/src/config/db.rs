@@ -9,7 +9,7 @@ use sampan_db::{DatabaseConfig, Durability};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Where a project's database is unless told otherwise, relative to the project's folder.
+/// The default file of a project's database, relative told otherwise, relative to the project's folder.
 pub(super) const FILE: &str = "data.db";
 
 /// The folder in a project's folder that has its migrations.
@@ -104,7 +104,7 @@ macro_rules! raw_db {
                 Ok(())
             }
 
-            /// What `db.NAME` is unless the file sets it, of the settings that are numbers.
+            /// Returns the default of `db.NAME`, of the settings that are numbers.
             pub(super) fn default_of(key: &str) -> Option<toml::Value> {
                 let config = DatabaseConfig::new("");
                 let name = key.strip_prefix("db.")?;

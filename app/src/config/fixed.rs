@@ -1,4 +1,4 @@
-//! What of the configuration a running server cannot change: it goes on as it was until a restart.
+//! The part of the configuration that a running server cannot change: it goes on as it was until a restart.
 
 use super::Config;
 use crate::project::Language;

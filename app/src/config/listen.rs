@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-/// What the path of a Unix socket begins with.
+/// The prefix of Unix socket addresses.
 const UNIX: &str = "unix:";
 /// The most addresses of one server: each has a thread.
 const ADDRESSES_MAX: usize = 16;

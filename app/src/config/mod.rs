@@ -1,4 +1,5 @@
-//! What to run and how, in two steps: as written ([`raw`]), then resolved, with defaults filled in and everything checked.
+//! The configuration of a run, in two steps: as written ([`raw`]), then resolved, with defaults filled in and
+//! everything checked.
 
 pub(crate) mod db;
 mod fields;
@@ -47,7 +48,7 @@ use sources::{Environment, Sources};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where a server listens unless told otherwise.
+/// The default listen address.
 const LISTEN: &str = "127.0.0.1:8080";
 /// The rights of the files of Unix sockets unless told otherwise: those of the server's user and group may connect.
 const SOCKET_MODE: &str = "660";
@@ -75,7 +76,7 @@ pub struct Config {
     pub http: Limits,
     /// The limits of the scripts.
     pub script: ScriptLimits,
-    /// What requests share, and when files are read.
+    /// The sharing between requests, and the moment when files are read.
     pub(crate) scripts: ScriptSettings,
     /// The files of a running server that looks whether they change.
     pub(crate) script_files: Option<Arc<ScriptFiles>>,
@@ -83,19 +84,19 @@ pub struct Config {
     pub db: sampan_db::DatabaseConfig,
     /// True if migrations run at start.
     pub migrate: bool,
-    /// Where the log goes.
+    /// The logger of the server.
     pub logger: Logger,
-    /// Whether answers are compressed, and then how many bytes of compressed ones each worker keeps.
+    /// The number of bytes of compressed answers that each worker keeps; `None` turns compression off.
     pub compression: Option<usize>,
     /// The secret keys, if it has any.
     pub secret_keys: Option<SecretKeys>,
-    /// What scripts keep, and what clients may send in forms.
+    /// The settings for stored files and for uploads in forms.
     pub files: FilesConfig,
-    /// What templates do with values that are not there.
+    /// The treatment of undefined values in templates.
     pub undefined: UndefinedBehavior,
     /// The languages of the project.
     pub(crate) i18n: sampan_i18n::Settings,
-    /// What refuses requests of other sites that may change something.
+    /// The check that refuses unsafe requests of other sites.
     pub(crate) csrf: Option<CsrfGuard>,
     /// The way sessions are kept.
     pub session: SessionConfig,
@@ -105,19 +106,20 @@ pub struct Config {
     pub(crate) variables: Variables,
     /// `[dev]`.
     pub(crate) dev_settings: DevSettings,
-    /// What workers share in development.
+    /// The state that workers share in development.
     pub(crate) dev: Option<Arc<Dev>>,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
-    /// Who talks to the scripts, of `sampan repl`.
+    /// The connection between `sampan repl` and the scripts.
     pub(crate) repl: Option<crate::repl::Link>,
-    /// What faults call the options of whoever starts the server.
+    /// The option names used in error messages: flags for the CLI, fields for a library.
     pub(crate) option_names: OptionNames,
-    /// What the program adds into which this is built.
+    /// The parts that the embedding program adds.
     pub embedding: Arc<Embedding>,
     /// True if samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
-    /// Who runs the workers, if they have no threads of their own, and the scripts, if we have no engine for them.
+    /// The host that runs the workers, if they have no threads of their own, and the scripts, if there is no engine for
+    /// them.
     pub host: Option<Arc<dyn Host>>,
 }
 
@@ -130,7 +132,7 @@ impl Config {
         Self::of_project(Project::of(flags)?, flags)
     }
 
-    /// The same for a project that was found.
+    /// Resolves the settings of a project that was found.
     pub(crate) fn of_project(project: Project, flags: &Flags) -> Result<Self, String> {
         let variables = flags.env_file.read(project.root())?;
         let environment = Environment::of_process().with(&variables);
@@ -186,7 +188,7 @@ impl Config {
         }
     }
 
-    /// What the log is told by `[log]`.
+    /// The settings of the log from `[log]`.
     pub fn log_settings(&self) -> Settings {
         self.logger.settings()
     }

@@ -1,4 +1,5 @@
-//! What of a project's configuration matters when it is packed. Variables of the environment have no values then: those of the machine that
+//! The part of a project's configuration that matters when it is packed. Variables of a project's configuration matters
+//! when it is packed. Variables of the environment have no values then: those of the machine that
 //! serves it count.
 
 use super::raw::{FILE, RawConfig};
@@ -7,7 +8,7 @@ use crate::static_files::StaticSettings;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// What of a project's configuration matters when it is packed.
+/// The settings that matter when a project is packed.
 pub(crate) struct PackedSettings {
     /// The folder of static files, relative to the project's.
     pub(crate) static_folder: String,
@@ -16,7 +17,7 @@ pub(crate) struct PackedSettings {
     pub(crate) database: String,
     /// The languages; nothing where the environment decides on anything.
     pub(crate) i18n: Option<sampan_i18n::Settings>,
-    /// What the developer should know.
+    /// The warnings for the developer.
     pub(crate) warnings: Vec<String>,
 }
 

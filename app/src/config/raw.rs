@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the command line says; `None` where it says nothing.
+/// The flags of the command line; `None` where it says nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// The project: its folder, or the file to run.
@@ -39,11 +39,11 @@ pub struct Flags {
     pub env_file: EnvFile,
     /// The project that this program carries, which is served instead of `path`.
     pub archive: Option<Arc<Archive>>,
-    /// What these are called where they are given.
+    /// The names of these options in error messages.
     pub names: OptionNames,
 }
 
-/// What faults call the options of whoever gives them: flags of the command line, or what a library has in their place.
+/// The option names used in error messages: flags for the CLI, fields for a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionNames {
     /// [`Flags::listen`].
@@ -196,7 +196,7 @@ macro_rules! raw_limits {
                 $(if let Some(value) = self.$script { *$script = value.into(); })*
             }
 
-            /// What `limits.NAME` is unless the file sets it.
+            /// Returns the default of `limits.NAME`.
             pub(super) fn default_of(key: &str) -> Option<toml::Value> {
                 let (http, script) = (Limits::default(), ScriptLimits::default());
                 let name = key.strip_prefix("limits.")?;
@@ -258,7 +258,7 @@ impl RawConfig {
         toml::from_str(text).map_err(|error| told::fault(text, name, &error))
     }
 
-    /// The same for a text that has no lines where it was written.
+    /// Parses a text that has no line numbers of its own.
     pub(super) fn parse_from(text: &str, origin: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| told::fault_from(text, origin, &error))
     }

@@ -18,10 +18,10 @@ pub(crate) struct RawScripts {
     pub(crate) check_millis: Option<Millis>,
 }
 
-/// The same, checked.
+/// The resolved settings of `[scripts]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptSettings {
-    /// What requests see of one another.
+    /// The state that requests share.
     pub(crate) isolation: Isolation,
     /// With `mode = "file"`: how long after one look at the files the next request looks again.
     pub(crate) check_time: Option<Duration>,
@@ -61,7 +61,7 @@ impl RawScripts {
         })
     }
 
-    /// What a key is unless written.
+    /// Returns the default of a key.
     pub(super) fn default_of(key: &str) -> Option<toml::Value> {
         Some(match key {
             "scripts.isolation" => "worker".into(),

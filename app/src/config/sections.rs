@@ -11,7 +11,7 @@ use sampan_template::UndefinedBehavior;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What `template.undefined` says.
+/// Resolves `template.undefined`.
 pub(super) fn undefined(text: Option<&str>) -> Result<UndefinedBehavior, String> {
     Ok(match text {
         None | Some("semi_strict") => UndefinedBehavior::SemiStrict,
@@ -26,7 +26,7 @@ pub(super) fn undefined(text: Option<&str>) -> Result<UndefinedBehavior, String>
     })
 }
 
-/// What `[dev]` says, checked.
+/// Resolves `[dev]`.
 pub(super) fn dev_settings(raw: &RawDev) -> Result<DevSettings, String> {
     let mut settings = DevSettings::default();
     if let Some(editor) = &raw.editor {
@@ -54,7 +54,7 @@ pub(super) fn dev_settings(raw: &RawDev) -> Result<DevSettings, String> {
     Ok(settings)
 }
 
-/// What `[static]` says, checked.
+/// Resolves `[static]`.
 pub(super) fn static_settings(raw: &RawStatic) -> Result<StaticSettings, String> {
     /// Larger files gain nothing by being kept.
     const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -109,7 +109,7 @@ pub(super) fn static_settings(raw: &RawStatic) -> Result<StaticSettings, String>
     Ok(settings)
 }
 
-/// What `[log]` says, checked.
+/// Resolves `[log]`.
 pub(super) fn log_settings(raw: &RawLog) -> Result<Settings, String> {
     /// Less than this and time, id and place leave no room for a message.
     const LINE_BYTES_MIN: usize = 1024;
@@ -163,7 +163,7 @@ fn choice<T: FromStr>(
     })
 }
 
-/// What `[limits]` says, checked: the limits of the HTTP engine and of the scripts.
+/// Resolves `[limits] `[limits]` says, checked: the limits of the HTTP engine and of the scripts.
 pub(super) fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
     /// Less than this and an engine cannot even start.
     const MEMORY_BYTES_MIN: usize = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! What is in force, and where each value was written: what `sampan config` prints.
+//! The values in force and the place where each was written, as `sampan config` prints them.
 
 use super::db::RawDb;
 use super::files::{RawFiles, RawForms};
@@ -17,11 +17,11 @@ use toml::Value;
 /// A key of the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Its section and name: `server.listen`.
+    /// The section and name: `server.listen`.
     pub key: String,
-    /// Its value, as `sampan.toml` would have it; nothing where it is decided while the server runs.
+    /// The value, as `sampan.toml` would have it; nothing where it is decided while the server runs.
     pub value: Option<String>,
-    /// Where it was written; nothing for a default.
+    /// The place where the value was written; `None` for a default.
     pub origin: Option<String>,
 }
 
@@ -81,7 +81,7 @@ fn keys() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// What a key is unless written; nothing where there is no fixed value.
+/// Returns the default of a key; `None` where there is no fixed value.
 fn default_of(key: &str) -> Option<Value> {
     let whole = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
     let size = |number: usize| whole(number as u64);

@@ -1,6 +1,6 @@
 //! Faults of a configuration file in the words of who wrote it: the line, the key, the value, what is expected there.
 
-/// What is wrong with `text`, which is called `name`: one line.
+/// Describes the fault in `text`, named `name`, in one line.
 pub(super) fn fault(text: &str, name: &str, error: &toml::de::Error) -> String {
     let span = error.span().unwrap_or(0..0);
     let before = text.get(..span.start).unwrap_or_default();
@@ -8,7 +8,7 @@ pub(super) fn fault(text: &str, name: &str, error: &toml::de::Error) -> String {
     fault_from(text, &format!("{name}:{line}"), error)
 }
 
-/// The same where the lines of `text` are not those of who wrote it.
+/// Describes a fault in a text whose lines are not those of its author's file.
 pub(super) fn fault_from(text: &str, origin: &str, error: &toml::de::Error) -> String {
     let span = error.span().unwrap_or(0..0);
     let before = text.get(..span.start).unwrap_or_default();
@@ -17,12 +17,12 @@ pub(super) fn fault_from(text: &str, origin: &str, error: &toml::de::Error) -> S
     format!("{origin}: {}", place.told(&message))
 }
 
-/// Where in the file the fault is.
+/// The place of a fault in the file.
 struct FaultPlace<'a> {
     /// The section with its brackets; empty above the first one.
     section: &'a str,
     key: &'a str,
-    /// What the fault is about, as it is written.
+    /// The faulty text, as written.
     written: &'a str,
 }
 
@@ -80,7 +80,7 @@ impl<'a> FaultPlace<'a> {
     }
 }
 
-/// What follows "expected" in a message of the reader.
+/// Returns the text that follows "expected" in a message of the reader.
 fn expected(message: &str) -> &str {
     message
         .split_once(", expected ")

@@ -3,7 +3,7 @@
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
 
-/// What a size looks like, for errors.
+/// The description of a size, for errors.
 pub(crate) const A_SIZE: &str = "a size such as 10485760 or \"10MB\"";
 const A_TIME: &str = "a time such as 1500 (milliseconds) or \"10s\"";
 

@@ -1,4 +1,5 @@
-//! What pages in the browser are told: that the project is another, that a style sheet is, or why the project could not be loaded.
+//! The events for pages in the browser: that the project is another, that a style sheet is, or why the project could
+//! not be loaded.
 
 use sampan_http::{Body, BodyError, BodyStream, Chunk, Response};
 use std::task::{Context, Poll};
@@ -19,10 +20,11 @@ pub(super) const PAGE_STYLE: &str = "page.css";
 /// The policy of pages of `sampan dev` itself, whatever that of the project's own is.
 pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
-/// How often a page that has nothing to hear hears at least something, so that a browser that has gone is noticed.
+/// The longest silence before a page is sent a sign of life, so that has nothing to hear hears at least something, so
+/// that a browser that has gone is noticed.
 const PULSE: Duration = Duration::from_secs(15);
 
-/// What pages know.
+/// The state that pages receive.
 #[derive(Clone, Debug)]
 struct PageState {
     /// Tells this process from others, so that a page of the one before is loaded anew.
@@ -88,7 +90,7 @@ impl Browsers {
         self.0.send_modify(|state| state.is_over = true);
     }
 
-    /// What brings the script into a page.
+    /// Returns the tag that brings the script into a page.
     pub(super) fn tag(&self, nonce: Option<&str>) -> String {
         let nonce = nonce.map_or(String::new(), |nonce| format!(" nonce=\"{nonce}\""));
         let state = self.0.borrow();

@@ -1,4 +1,4 @@
-//! What an error of a request answers in development: a page for people, JSON for programs, with all that is known about it.
+//! Answers to failing requests in development: a page for people, JSON for programs, with all that is known about it.
 
 use super::handler::OWN_PAGE;
 use super::{Dev, page};

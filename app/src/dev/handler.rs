@@ -21,7 +21,7 @@ pub(super) const OWN_PAGE: &str = "Sampan-Dev-Page";
 /// Larger pages are sent as they are.
 const PAGE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// What answers on a worker of `sampan dev`.
+/// The handler of a worker of `sampan dev`.
 pub(crate) struct DevHandler {
     dispatch: Rc<Dispatch>,
     dev: Arc<Dev>,

@@ -52,7 +52,7 @@ impl Default for DevSettings {
     }
 }
 
-/// What the workers of `sampan dev` share.
+/// The state that the workers of `sampan dev` share.
 pub(crate) struct Dev {
     /// The project's folder.
     pub(crate) root: PathBuf,

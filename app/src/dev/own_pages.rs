@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The path of such a page, below [`PREFIX`]; its number follows.
 pub(super) const OWN: &str = "own/";
-/// How many are kept.
+/// The maximum number of kept pages.
 const PAGES_MAX: usize = 20;
 /// Larger ones are not kept.
 const PAGE_BYTES_MAX: usize = 1024 * 1024;

@@ -16,7 +16,7 @@ const LINES_AROUND: usize = 6;
 /// The longest line that is shown, in characters.
 const LINE_CHARS_MAX: usize = 240;
 
-/// What begins a text that may be wider than the screen. Keys must be able to scroll it.
+/// The opening tag of a text that may be wider than the screen. Keys must be able to scroll it.
 const SCROLLED: &str = "<pre tabindex=\"0\">";
 
 /// A page that grows.
@@ -25,7 +25,7 @@ struct Page<'a> {
     html: String,
 }
 
-/// What is said of an error of a request.
+/// Builds the page for an error of a request.
 pub(crate) fn of_request(
     dev: &Dev,
     project: &Project,
@@ -98,7 +98,7 @@ pub(crate) fn of_request(
     page.end()
 }
 
-/// What is said of a project that does not load; `told` is what the terminal shows.
+/// Builds the page for a project that does not load; `told` is what the terminal shows.
 pub(super) fn of_project(dev: &Dev, project: Option<&Project>, told: &str) -> String {
     let mut lines = told.lines();
     let title = lines.next().unwrap_or_default();
@@ -150,7 +150,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What happened, and the message of the error.
+    /// Writes the heading of what happened, and the message of the error.
     fn begin(&mut self, happened: &str, message: &str) {
         self.html += "<p>";
         self.text(happened);
@@ -276,7 +276,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What a path in a URL is written without.
+/// The characters of a path that a URL percent-encodes.
 const PATH: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'.')

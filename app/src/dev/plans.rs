@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The same statement is told once in this time.
+/// The shortest time between two reports of one statement.
 const PAUSE: Duration = Duration::from_secs(5);
 /// So many statements are remembered.
 const REMEMBERED_MAX: usize = 256;

@@ -1,6 +1,6 @@
 //! The `Content-Security-Policy` of a project's page, made to allow what `sampan dev` puts into it: a script, its events, and a style.
 
-/// What the script needs.
+/// The directives that the script needs.
 const NEEDED: [&str; 3] = ["script-src", "connect-src", "style-src"];
 
 /// Returns the policy with `'self'` allowed where the script needs it, and the nonce that scripts have in it, if they have one.

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// The interval at which the files are looked at.
 pub(super) const PAUSE: Duration = Duration::from_millis(250);
 
-/// What tells a file from the one before: seconds alone would miss a second save, and a rename may keep the time.
+/// The mark that tells a file from its predecessor: seconds alone would miss a second save, and a rename may keep the
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     modified: (i64, i64),
@@ -79,7 +80,7 @@ impl Files {
         }
     }
 
-    /// What has changed since then: files that are others, that came and that went.
+    /// Returns the changes since then: files that are others, that came and that went.
     fn since(&self, before: &Self, watched: &Watched) -> Changes {
         let mut changes = Changes::default();
         for (path, mark) in &self.0 {

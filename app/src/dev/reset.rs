@@ -8,7 +8,7 @@ use sampan_log::{Level, Logger};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What SQLite keeps beside a database.
+/// The endings of the files that SQLite keeps for a database.
 const ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
 /// Reports whether migrations were changed or removed after they were applied.

@@ -23,10 +23,10 @@ use std::time::Duration;
 /// The interval at which a start that waits for a change looks whether the process is told to end.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// What `sampan dev` is told.
+/// The options of `sampan dev`.
 #[derive(Clone, Debug, Default)]
 pub struct DevFlags {
-    /// What `sampan run` is told too.
+    /// The options shared with `sampan run`.
     pub run: Flags,
     /// `--open`: show the first page in the browser.
     pub open: bool,
@@ -227,7 +227,7 @@ fn waits_for_change(changes: &Receiver<Changes>, life: &Life) -> bool {
     }
 }
 
-/// What can be done where migrations do not fit the database, which in development means that one was edited.
+/// Adds advice to the error of migrations that do not fit the database, which in development means that one was edited.
 fn with_advice(fault: String, resolve: &impl Fn() -> Result<Config, String>) -> String {
     match resolve().ok().filter(reset::is_needed) {
         Some(config) => {

@@ -1,4 +1,4 @@
-//! What a request cost: a line on the terminal for each.
+//! The line on the terminal for each request, with its costs.
 
 use super::Dev;
 use crate::request::record::Statements;

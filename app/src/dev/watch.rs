@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// A save is over when nothing has changed for so long: editors write a file in several steps.
 pub(super) const QUIET: Duration = Duration::from_millis(12);
-/// It is over after this time in any case.
+/// The longest duration of a save.
 pub(super) const SAVE_TIME_MAX: Duration = Duration::from_millis(80);
 /// While a file is being written, it is over after this time in any case.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(1);
@@ -33,10 +33,10 @@ const SCRIPTS: [&str; 10] = [
 /// The folders all of whose files matter.
 const FOLDERS: [&str; 3] = ["templates", "locales", "migrations"];
 
-/// What has changed.
+/// The changes since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
-    /// What is loaded: scripts, templates, texts, migrations, the configuration, `.env`.
+    /// True if the project changed: scripts, templates, texts, migrations, the configuration, `.env`.
     pub(super) project: bool,
     /// Style sheets that are served as files.
     pub(super) styles: bool,
@@ -44,7 +44,7 @@ pub(super) struct Changes {
     pub(super) pages: bool,
 }
 
-/// What is watched.
+/// The files that are watched.
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     /// The project's folder.
@@ -102,7 +102,7 @@ pub(super) fn start(watched: Watched, logger: &Logger) -> Result<Receiver<Change
     Ok(receiver)
 }
 
-/// Who tells of changes.
+/// The source of change events.
 enum Source {
     System(Folders),
     Polled(Files),
@@ -158,7 +158,7 @@ impl Folders {
         Ok(())
     }
 
-    /// What has changed by one save.
+    /// Gathers the changes of one save.
     fn gather(&mut self, first: Told) -> notify::Result<Changes> {
         let (mut save, begun) = (Save::default(), Instant::now());
         self.add(&mut save, first);
@@ -219,7 +219,7 @@ impl Folders {
     }
 }
 
-/// What is known of a save that goes on.
+/// The state of a save that goes on.
 #[derive(Default)]
 struct Save {
     changes: Changes,
@@ -297,7 +297,7 @@ impl Watched {
         }
     }
 
-    /// What the change of a file means.
+    /// Returns the effect of a changed file.
     pub(super) fn meaning_of(&self, path: &Path) -> Changes {
         let mut changes = Changes::default();
         self.add(&mut changes, path);

@@ -19,20 +19,20 @@ use std::time::Duration;
 
 /// The path of the file that middleware sees in the place of the answer to come. No file has such a name.
 const PATH: &str = "\0native";
-/// Its content type. An answer that still has it has the one of the native handler.
+/// The placeholder content type. An answer that still has it has the one of the native handler.
 const CONTENT_TYPE: &str = "application/x-native";
 
 /// The native handler at the end of a chain of middleware, in the store of its request.
 pub(crate) struct ChainEnd(NativeHandler);
 
 impl ChainEnd {
-    /// What middleware sees of it.
+    /// The answer as middleware sees it.
     pub(crate) const SEEN: FileAnswer<'static> = FileAnswer {
         path: PATH,
         content_type: CONTENT_TYPE,
     };
 
-    /// Whether a script that answers with this file answers with what the native handler of its request will say.
+    /// Reports whether a script's file answer stands for the answer of the request's native handler.
     pub(crate) fn is_named(path: &str, view: &dyn RequestView) -> bool {
         path == PATH && view.store().get::<Self>().is_some()
     }
@@ -85,7 +85,7 @@ impl DispatchedRequest {
 }
 
 impl DispatchedRequest {
-    /// What a handler of the program answers. A panic is its own fault, and none of the server.
+    /// Calls a handler of the program. A panic fails this request only, not the server.
     #[inline]
     fn called(&self, handler: &NativeHandler) -> NativeAnswer {
         let request = NativeRequest::new(Rc::clone(&self.view));
@@ -93,7 +93,7 @@ impl DispatchedRequest {
         called.unwrap_or_else(|panic| NativeAnswer::Now(panicked(&self.view, &*panic)))
     }
 
-    /// The same answer, whose body says in the log what it fails of if it is a stream.
+    /// Lets the body of a streamed answer report its failure to the log.
     #[inline]
     fn followed(&self, mut response: Response) -> Response {
         if let Body::Stream(_) = response.body() {
@@ -157,7 +157,7 @@ impl Drop for PendingHandler {
     }
 }
 
-/// What middleware made of an answer to come, and that answer.
+/// Merges what middleware added to the placeholder with the native answer.
 fn merged(mut around: Response, mut native: Response) -> Response {
     if around.get_header("content-type") == Some(CONTENT_TYPE.as_bytes()) {
         around.remove_header("content-type");

@@ -24,11 +24,11 @@ pub type NativeHandler = Arc<dyn Fn(NativeRequest) -> NativeAnswer + Send + Sync
 /// Puts values into the context of each isolate before its script runs.
 pub type ContextSetup = Arc<dyn Fn(&Context) + Send + Sync>;
 
-/// What a native handler says.
+/// The answer of a native handler.
 pub enum NativeAnswer {
     /// This.
     Now(Response),
-    /// What this future gives. It is dropped when the client leaves or `handler_millis_max` has passed.
+    /// The answer when this future completes. It is dropped when the client leaves or `handler_millis_max` has passed.
     Later(LocalFuture<Response>),
 }
 
@@ -50,9 +50,9 @@ pub struct NativeRoute {
     pub pattern: String,
     /// The way the bodies of its requests are received. One that is streamed is read by [`NativeRequest::poll_body`].
     pub body: BodyRule,
-    /// What answers it.
+    /// The handler of the route.
     pub handler: NativeHandler,
-    /// Where the program declares it, if that is known.
+    /// The place of its declaration in the program, if that is known.
     pub place: Option<Place>,
 }
 
@@ -70,12 +70,12 @@ impl fmt::Debug for NativeRoute {
     }
 }
 
-/// What a program adds to a server.
+/// The additions of a program to a server.
 #[derive(Clone, Default)]
 pub struct Embedding {
-    /// Its routes.
+    /// The routes of the program.
     pub routes: Vec<NativeRoute>,
-    /// What it gives its own capabilities.
+    /// The values for the contexts of its own capabilities.
     pub contexts: Vec<ContextSetup>,
 }
 

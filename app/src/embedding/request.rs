@@ -32,7 +32,7 @@ impl NativeRequest {
         self.0.path()
     }
 
-    /// What follows the first `?`, percent-encoded.
+    /// Returns the part after the first `?`, percent-encoded.
     pub fn query(&self) -> Option<&str> {
         self.0.query()
     }

@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 
-/// What a name is the name of.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallKind {
     /// A template.

@@ -13,19 +13,19 @@ use sampan_template::Templates;
 use std::fmt;
 use std::path::Path;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The project does not start, or not as its author means it.
     Error,
-    /// It is worth a look.
+    /// Worth a look.
     Warning,
 }
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The file, relative to the project's folder, where it is known.
     pub file: Option<String>,
@@ -33,14 +33,14 @@ pub struct Finding {
     pub line: Option<u32>,
     /// The column of the line, where it is known.
     pub column: Option<u32>,
-    /// What it is, and what is around it, in one or several lines.
+    /// The message, in one or several lines.
     pub text: String,
 }
 
-/// What is wrong with a project, and how much of it was looked at.
+/// The findings about a project, and the number of checked files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
     /// The number of templates.
     pub templates: usize,
@@ -186,7 +186,7 @@ fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Resu
     Ok(())
 }
 
-/// What the log has of loading: an entry begins with its time and its level.
+/// Parses the log of loading: an entry begins with its time and its level.
 fn logged(log: &str) -> Vec<Finding> {
     let entries = log.lines().filter_map(|line| {
         let (_, rest) = line.split_once(' ')?;
@@ -239,7 +239,8 @@ fn name_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What keeps the project's own database from being migrated. Whether migrations run at all shows when the project is loaded.
+/// Finds reasons why the project's own database cannot be migrated. Whether migrations run at all shows when the
+/// project is loaded.
 fn migration_faults(config: &Config, report: &mut CheckReport) -> Result<Vec<String>, String> {
     let migrations = config.project.migrations()?;
     if !migrations.exist() {

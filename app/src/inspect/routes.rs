@@ -1,4 +1,4 @@
-//! What a project declares.
+//! The routes that a project declares.
 
 use super::look;
 use crate::config::Config;
@@ -8,7 +8,7 @@ use sampan_host::{Isolate, Place};
 use sampan_log::Logger;
 use std::path::Path;
 
-/// What stands behind a row.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteKind {
     /// Middleware in Rust, which checks requests before any script runs.
@@ -23,7 +23,7 @@ pub enum RouteKind {
     Files,
     /// The `fetch` of a default export: it has routes of its own, which nobody but it knows.
     Fetch,
-    /// What answers where no route does.
+    /// The answer where no route matches.
     NotFound,
 }
 
@@ -45,17 +45,18 @@ impl RouteKind {
 /// Something that answers requests, or looks at them on their way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteRow {
-    /// What it is.
+    /// The kind.
     pub kind: RouteKind,
     /// The method of a route, in capitals; `ALL` where it answers all.
     pub method: Option<String>,
     /// The paths.
     pub pattern: String,
-    /// Where it was declared.
+    /// The place of the declaration.
     pub place: Option<Place>,
 }
 
-/// What the project declares, in the order in which a request meets it: middleware, routes in the order of their declaration, files, and
+/// Lists the project's declarations, in the order in which a request meets it: middleware, routes in the order of their
+/// declaration, files, and
 /// what answers the rest.
 ///
 /// # Errors
@@ -66,7 +67,7 @@ pub fn routes(mut config: Config, scratch: &Path) -> Result<Vec<RouteRow>, Strin
 }
 
 impl LocalApp {
-    /// What the project declares.
+    /// Returns the rows of the declarations.
     pub(super) fn rows(&self) -> Vec<RouteRow> {
         rows(&self.loaded())
     }

@@ -13,7 +13,7 @@ const OTHERS: [&str; 5] = ["node_modules", "lua_modules", "tests", "types", "tem
 pub(super) struct Scripts {
     /// Those that were loaded, and those of tests, with their texts.
     known: Vec<(String, String)>,
-    /// How many of them were loaded.
+    /// The number of loaded modules.
     loaded: usize,
     /// The others.
     others: Vec<String>,
@@ -62,7 +62,7 @@ impl Scripts {
         &self.known[..self.loaded]
     }
 
-    /// What nothing uses.
+    /// Returns the files that nothing uses.
     pub(super) fn unused(&self, project: &Project, templates: &[String]) -> Vec<Finding> {
         let mut findings = Vec::new();
         for path in &self.others {

@@ -1,4 +1,5 @@
-//! Where a server listens: on what its configuration says, or on the sockets that whoever started the process has handed over
+//! The listening sockets of a server: on what its configuration says, or on the sockets that whoever started the
+//! process has handed over
 //! (`LISTEN_FDS`, as systemd does).
 
 mod port_owner;
@@ -13,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// What listens, and how it is called in the log.
+/// The listeners, and their names in the log.
 pub(crate) struct Listening {
     pub(crate) acceptor: Acceptor,
     pub(crate) name: String,

@@ -1,4 +1,4 @@
-//! Who listens on a port that is in use.
+//! The owner of a port that is in use.
 
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, Process};

@@ -4,7 +4,7 @@ use nix::unistd::{Gid, Group, Uid, User as Entry, geteuid, initgroups, setgid, s
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use std::ffi::CString;
 
-/// Whom to become.
+/// The user and groups to run as.
 #[derive(Clone, Debug)]
 pub(crate) struct User {
     name: CString,

@@ -34,7 +34,7 @@ pub struct Project {
     sources: Arc<dyn Sources>,
     /// The archive that the files are in, if they are in one.
     archive: Option<Arc<Archive>>,
-    /// The same files as modules of JavaScript, transformed once for all workers.
+    /// The files as modules of JavaScript, transformed once for all workers.
     modules: Arc<Modules>,
 }
 
@@ -199,7 +199,7 @@ impl Project {
         Self::of_sources(PathBuf::new(), entry.to_owned(), sources)
     }
 
-    /// The same project, whose files are read in another way.
+    /// Returns the project with another source of files.
     pub(crate) fn with_sources(&self, sources: Arc<dyn Sources>) -> Self {
         Self::of_sources(self.root.clone(), self.entry.clone(), sources)
     }
@@ -272,7 +272,7 @@ impl Project {
     }
 }
 
-/// What is wrong with a path that is to be that of a file, links followed: nothing may be read from a pipe or a device.
+/// Describes why a path is not that of a regular file, links followed: nothing may be read from a pipe or a device.
 fn irregular(path: &Path) -> Option<String> {
     let kind = std::fs::metadata(path).ok()?.file_type();
     let what = match kind {
@@ -305,7 +305,7 @@ impl fmt::Debug for Project {
     }
 }
 
-/// What a project is written in.
+/// The language of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Lua.

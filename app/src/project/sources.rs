@@ -1,4 +1,4 @@
-//! Where the files of a project are read from: a folder, out of which there is no way, or memory.
+//! The source of a project's files: a folder, out of which there is no way, or memory.
 
 use super::TEMPLATES;
 use sampan_host::Sources;
@@ -23,7 +23,7 @@ pub(super) struct FolderSources {
     /// The folder that the project's packages may lie in: that of the workspace, or of the nearest `package.json`; the root where
     /// there is none.
     packages: PathBuf,
-    /// How many folders that is above the root.
+    /// The number of folders above the root.
     folders_up: usize,
 }
 
@@ -64,7 +64,8 @@ impl FolderSources {
         may_be_read.then_some(file)
     }
 
-    /// Whether a file, by its canonical path, lies in a shared folder. Links in that folder may not point out of it.
+    /// Reports whether a file, by its canonical path, lies in a shared folder. Links in that folder may not point out
+    /// of it.
     fn is_shared(&self, relative: &Path, file: &Path) -> bool {
         SHARED
             .into_iter()

@@ -1,4 +1,5 @@
-//! How `sampan reload` finds the servers of a project: each listens on an abstract Unix socket whose name tells the project's folder.
+//! The control socket of `sampan reload`: each listens on an abstract Unix socket whose name tells the project's
+//! folder.
 //!
 //! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They are visible to
 //! every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
@@ -16,9 +17,9 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// What a caller says, on a line.
+/// The request of a caller, on a line.
 const RELOAD: &str = "reload";
-/// What an answer begins with if the project was reloaded.
+/// The prefix of the answer of a server that reloaded its project.
 const DONE: &str = "done ";
 /// The longest time that a caller may take to say what it wants.
 const READ_TIME_MAX: Duration = Duration::from_secs(2);
@@ -27,12 +28,12 @@ const LINE_BYTES_MAX: u64 = 64;
 /// The list of the Unix sockets of this network namespace.
 const SOCKETS: &str = "/proc/net/unix";
 
-/// What a server said to a request for a reload.
+/// The answer of a server to a request for a reload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReloadAnswer {
     /// The id of its process.
     pub pid: u32,
-    /// What it did, or why it could not.
+    /// The result, or the reason of the failure.
     pub outcome: Result<String, String>,
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 /// The longest time that a request waits for new code at most; then it is answered by the old.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// How often it is looked again where other reloads come in between.
+/// The number of further looks where other reloads come in between.
 const TRIES_MAX: usize = 3;
 
 /// Told when a reload is over, whatever came of it.
@@ -126,7 +126,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What answers on a worker with `mode = "file"`.
+/// The handler of a worker with `mode = "file"`.
 pub(crate) struct FileModeHandler {
     dispatch: Rc<Dispatch>,
     files: Arc<ScriptFiles>,

@@ -30,7 +30,7 @@ impl FollowedFiles {
         (files, noted)
     }
 
-    /// The same project for another generation, and where it is noted what is read of it.
+    /// Returns the project for another generation, and where it is noted what is read of it.
     pub(crate) fn anew(&self, project: &Project) -> (Project, Arc<SeenFiles>) {
         let seen = Arc::new(self.seen().anew());
         (project.with_sources(Arc::clone(&seen) as _), seen)

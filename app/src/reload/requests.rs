@@ -1,18 +1,18 @@
-//! Who wants a reload and when: a thread of its own does one after the other, so that signals are heard meanwhile.
+//! The thread that performs reloads one after the other, so that signals are heard meanwhile.
 
 use super::Reloader;
 use crate::config::Config;
 use crate::server::systemd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What came of a reload: a line about it, or why there was none.
+/// The result of a reload: a line about it, or why there was none.
 pub(crate) type ReloadOutcome = Result<String, String>;
 
 /// Asks for reloads, also before the server has started: then the first one is done after that.
 #[derive(Clone)]
 pub(crate) struct ReloadRequests(Sender<Option<Sender<ReloadOutcome>>>);
 
-/// Where those requests arrive.
+/// The receiver of reload requests.
 pub(crate) struct ReloadInbox(Receiver<Option<Sender<ReloadOutcome>>>);
 
 impl ReloadRequests {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::task::spawn_local;
 
-/// How often it is looked whether an isolate still has requests.
+/// The interval between two checks whether an isolate still has requests.
 const LOOKS_EVERY: Duration = Duration::from_millis(10);
 
 /// The number of isolates of a worker that are ending.

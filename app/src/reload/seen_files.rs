@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 /// The number of files that are remembered.
 const FILES_MAX: usize = 10_000;
-/// How much of their text is kept, in bytes. What comes later is read from the disk each time.
+/// The size of the kept texts, in bytes. Later files are read from the disk each time.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// A file that was changed less than this before it was read may have been changed again without a difference in its times.
 const YOUNG: Duration = Duration::from_millis(100);
@@ -21,13 +21,13 @@ pub(crate) struct SeenFiles {
     root: PathBuf,
     sources: Arc<dyn Sources>,
     seen: Mutex<HashMap<String, Seen>>,
-    /// What was read, so that an isolate that loads later loads the same.
+    /// The files that were read, so that an isolate that loads later loads the same.
     kept: Mutex<Kept>,
-    /// Whether files that are not there are noted too: while the project loads, it may be for lack of one that it fails.
+    /// True if missing files are noted too: while the project loads, it may be for lack of one that it fails.
     notes_missing: AtomicBool,
 }
 
-/// What was read of a generation: the first answer to each question. `None` stands for what was not there.
+/// The files read for a generation: the first answer to each question. `None` stands for what was not there.
 #[derive(Default)]
 struct Kept {
     texts: HashMap<String, Option<Vec<u8>>>,
@@ -43,7 +43,7 @@ struct Seen {
     hash: Option<u64>,
 }
 
-/// What the system says of a file without reading it.
+/// The metadata of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     id: (u64, u64),
@@ -81,7 +81,7 @@ impl SeenFiles {
         }
     }
 
-    /// The same files, of which none has been read.
+    /// Returns the same files, none of them read yet.
     pub(crate) fn anew(&self) -> Self {
         Self::new(&self.root, Arc::clone(&self.sources))
     }

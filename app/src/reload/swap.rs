@@ -18,7 +18,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// The longest time that a project may load before a reload tells the log.
 const SLOW_LOAD: Duration = Duration::from_millis(250);
 
-/// What a worker is told.
+/// A message to a worker.
 pub(crate) enum Order {
     /// Load this beside what serves, and tell whether it loaded.
     Load(Arc<Generation>, SyncSender<Result<(), Error>>),
@@ -28,7 +28,7 @@ pub(crate) enum Order {
     Discard,
 }
 
-/// What a reload did.
+/// The result of a reload.
 #[derive(Clone, Debug)]
 pub struct Reloaded {
     /// The time that it took, until every worker answered with the new project.

@@ -138,7 +138,7 @@ impl Printer {
     }
 }
 
-/// What cannot be passed on has a name in brackets.
+/// Reports whether the text is the bracketed name of a value that cannot be passed on.
 fn is_name(text: &str) -> bool {
     let inner = text
         .strip_prefix('[')

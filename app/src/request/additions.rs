@@ -1,4 +1,5 @@
-//! What capabilities add to a request: a store of its own, and header fields of its answer. They may for as long as it lasts.
+//! The additions of capabilities to a request: a store of its own, and header fields of its answer. They may for as
+//! long as it lasts.
 
 use crate::request::response_sink::refused;
 use sampan_host::answer::{BYTES, TEXT};
@@ -15,18 +16,20 @@ pub(crate) struct Additions {
     progress: Cell<Progress>,
 }
 
-/// How far a request has come.
+/// The progress of a request.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     /// The head of its answer is complete.
     is_answered: bool,
-    /// Its handler has ended, or was given up.
+    /// True once the handler has ended, or was given up.
     is_handled: bool,
-    /// How many parts of it go on beside or after its handler: a stream that sends the answer, the cleanup of what was given up.
+    /// The number of parts that go on beside or after its handler: a stream that sends the answer, the cleanup of what
+    /// was given up.
     parts: u8,
 }
 
-/// Whether a content type that a capability added is meant for this answer: it takes the place of the one that text, bytes and streams have
+/// Reports whether a content type that a capability added applies to this answer: it takes the place of the one that
+/// text, bytes and streams have
 /// unless somebody says more. JSON stays JSON, errors with it.
 fn takes_type(response: &Response) -> bool {
     let default = response.default_content_type().map(str::as_bytes);
@@ -54,7 +57,7 @@ impl Default for PendingFields {
 }
 
 impl Additions {
-    /// What capabilities keep for the request.
+    /// Returns the store of the capabilities for the request.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
@@ -66,7 +69,7 @@ impl Additions {
         added.map_err(|fault| refused(fault, name.as_bytes()))
     }
 
-    /// The same unless the answer has a field of this name by then.
+    /// Adds a header field unless the answer has a field of this name by then.
     pub(crate) fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
         let pending = self.pending()?;
         let mut defaults = pending.defaults.borrow_mut();
@@ -144,7 +147,7 @@ impl Additions {
         self.change(|progress| progress.parts = progress.parts.saturating_add(1));
     }
 
-    /// It has ended, or was given up.
+    /// Ends a part of the request.
     pub(crate) fn end_part(&self) {
         self.change(|progress| progress.parts = progress.parts.saturating_sub(1));
     }

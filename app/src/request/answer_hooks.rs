@@ -8,7 +8,7 @@ use sampan_host::{Error, ErrorKind, LocalFuture, RequestView, ResponseSink, Step
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-/// What comes of a handler that has ended well.
+/// The next step after a handler that has ended well.
 #[inline]
 pub(super) fn ended(control: &Rc<Control>, view: &Rc<View>) -> Step {
     if view.store().is_empty() {

@@ -19,7 +19,7 @@ use crate::routing::loaded::Control;
 use crate::scripts;
 use tokio::task::spawn_local;
 
-/// What one worker's requests share.
+/// The state that one worker's requests share.
 pub(crate) struct Gate {
     db: Db,
     outbox: Outbox,
@@ -27,13 +27,13 @@ pub(crate) struct Gate {
     database: Arc<Database>,
     /// The worker's place among the acceptors' workers, once it serves.
     worker: OnceCell<WorkerHandle>,
-    /// Whose script runs.
+    /// The request whose script runs.
     current: CurrentRun,
     /// True if a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
     runs_mix: bool,
 }
 
-/// What is known about the handlers behind one route, by whether the method says that it only reads.
+/// The observed behaviour of the handlers behind one route, by whether the method says that it only reads.
 pub(crate) struct RouteUses {
     safe: Arc<RouteUse>,
     other: Arc<RouteUse>,
@@ -102,7 +102,7 @@ impl Gate {
         self.db.finish_loading()
     }
 
-    /// Whether no request can join the open group but the one that runs: every other connection waits for it already.
+    /// Reports whether only the running request can join the open group: every other connection waits for it already.
     fn is_complete(&self) -> bool {
         let connections = self
             .worker
@@ -111,7 +111,7 @@ impl Gate {
         self.outbox.held() + 1 >= connections
     }
 
-    /// What is known about a handler.
+    /// Returns the observed behaviour of a handler.
     pub(crate) fn uses(&self, handler: u32) -> Rc<RouteUses> {
         Rc::new(RouteUses {
             safe: self.database.route(handler, true),
@@ -183,7 +183,7 @@ impl Gate {
 }
 
 impl RouteUses {
-    /// What is known about the handler for requests with this method.
+    /// Returns the observed behaviour for requests with this method.
     #[inline]
     pub(crate) fn of(&self, is_safe: bool) -> &RouteUse {
         if is_safe { &self.safe } else { &self.other }
@@ -199,7 +199,7 @@ impl Visit {
         self.gate.current.end(begun);
     }
 
-    /// What a lost group says to a request that ran in it.
+    /// The error of a request whose group was lost.
     pub(crate) fn lost() -> Error {
         Error::new(
             ErrorKind::Internal,
@@ -287,7 +287,8 @@ impl Visit {
         self.gate.outbox.wake_when_settled(cx);
     }
 
-    /// Whether transactions may be behind what the request gives: mostly not. No group of any worker is open while one is.
+    /// Reports whether the request may have an open transaction: mostly not. No group of any worker is open while one
+    /// is.
     #[inline]
     fn may_have_transactions(&self, view: &View) -> bool {
         self.gate.db.has_transactions() || (self.gate.runs_mix && !view.store().is_empty())

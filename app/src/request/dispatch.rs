@@ -49,7 +49,7 @@ impl Dispatch {
         }
     }
 
-    /// How many answered requests have work that still goes on.
+    /// The number of answered requests that still goes on.
     pub(crate) fn background_requests(&self) -> usize {
         self.current.borrow().engine.background_requests()
     }
@@ -431,7 +431,7 @@ impl DispatchedRequest {
         }))
     }
 
-    /// What is known about the route for this method.
+    /// Returns the observed behaviour of the route for this method.
     fn route(&self) -> &sampan_db::RouteUse {
         self.uses.of(self.only_reads())
     }
@@ -605,7 +605,7 @@ impl DispatchedRequest {
         self.default_answer(first, Some(second))
     }
 
-    /// What an error answers that no `on_error` has handled; `second` is that of an `on_error` that failed.
+    /// Returns the answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed.
     fn default_answer(&self, error: &Error, second: Option<&Error>) -> Response {
         match &self.loaded.control.dev {
             Some(dev) => dev.answer_to(error, second, &self.view),

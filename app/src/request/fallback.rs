@@ -6,7 +6,7 @@ use crate::routing::routes::Allow;
 use sampan_host::{RequestView, answer};
 use sampan_http::{Body, Response};
 
-/// What holds unless the script says otherwise.
+/// The default answers, in use unless the script has its own.
 #[derive(Clone, Copy)]
 pub(crate) struct Fallback {
     pub(crate) status: u16,

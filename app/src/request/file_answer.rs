@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::io;
 use std::rc::Rc;
 
-/// What a request for a path in normal form finds in `public/`, if anything.
+/// Finds the file in `public/` for a request with a path in normal form.
 #[inline]
 pub(super) fn find_file(
     loaded: &Loaded,

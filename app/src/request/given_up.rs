@@ -21,7 +21,7 @@ pub(crate) struct WaitingRequest {
     pub(crate) control: Rc<Control>,
     /// None while a project loads.
     pub(crate) view: Option<Rc<View>>,
-    /// What is known about the route, and whether its method says that it only reads.
+    /// The observed behaviour of the route, and whether its method says that it only reads.
     pub(crate) route: Option<(Rc<RouteUses>, bool)>,
 }
 
@@ -110,7 +110,7 @@ impl Drop for WaitingHandler {
 }
 
 impl WaitingRequest {
-    /// What comes of its handler, which has ended well.
+    /// Returns the next step after its handler has ended well.
     fn ended(&self) -> Step {
         match &self.view {
             Some(view) => answer_hooks::ended(&self.control, view),
@@ -131,7 +131,7 @@ impl WaitingRequest {
     }
 }
 
-/// What is left of a request that was given up.
+/// The remaining work of a request that was given up.
 pub(crate) enum Rest {
     /// A handler; what it answers is dropped.
     Handler(Box<dyn Suspended>),

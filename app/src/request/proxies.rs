@@ -1,4 +1,4 @@
-//! Who a request comes from when it came through proxies.
+//! The client address of a request that came through proxies.
 //!
 //! `X-Forwarded-*` fields are only believed where the peer is a proxy that the configuration names: anyone else can
 //! write into them what they like.
@@ -63,10 +63,10 @@ impl fmt::Display for Cidr {
     }
 }
 
-/// How those are written who come over a Unix socket and have no address.
+/// The notation for clients that come over a Unix socket and have no address.
 pub(crate) const UNIX: &str = "unix:";
 
-/// Who is believed.
+/// The trusted proxies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
     /// The addresses of a network.

@@ -1,4 +1,4 @@
-//! What the access log tells of one request: collected while it is answered, written when the answer has been sent.
+//! The access log's record of one request: collected while it is answered, written when the answer has been sent.
 
 use crate::dev::RequestTrace;
 use crate::request::proxies;
@@ -32,12 +32,12 @@ const STATEMENTS_SHOWN_MAX: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
     pub(crate) first: Vec<RanStatement>,
-    /// How many there were in all, and how long they took.
+    /// The number of statements, and their total time.
     pub(crate) count: usize,
     pub(crate) elapsed: Duration,
 }
 
-/// What the request says, copied because its buffer is used again before its answer has been sent.
+/// The head of the request, copied because its buffer is used again before its answer has been sent.
 struct RecordedHead {
     method: String,
     target: String,
@@ -86,7 +86,7 @@ impl Record {
         })
     }
 
-    /// Who wants to be told when the answer has been sent.
+    /// Returns the observer that is notified when the answer has been sent.
     pub(crate) fn observer(self: &Rc<Self>) -> Box<dyn Observer> {
         Box::new(Ended(Rc::clone(self)))
     }

@@ -20,13 +20,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// What the requests of one route share.
+/// The state that the requests of one route share.
 pub(crate) struct RouteInfo {
     /// The pattern, for the access log; empty where no route answers.
     pub(crate) pattern: Box<str>,
     /// The names of the parameters, in the order of the pattern.
     pub(crate) params: Vec<String>,
-    /// Where the route was declared.
+    /// The place where the route was declared.
     pub(crate) place: Option<Place>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
     pub(crate) trusted: Rc<[TrustedProxy]>,
@@ -81,11 +81,11 @@ pub(crate) struct View {
     info: Rc<RouteInfo>,
     /// Made when somebody asks.
     id: OnceCell<Box<str>>,
-    /// What the access log wants to know.
+    /// The record for the access log.
     record: Option<Rc<Record>>,
     /// The body, where the script reads it as it comes.
     incoming: Option<Box<Incoming>>,
-    /// What capabilities add.
+    /// The additions of capabilities.
     pub(crate) additions: Additions,
 }
 
@@ -169,7 +169,7 @@ impl View {
         &self.request
     }
 
-    /// What the access log wants to know.
+    /// Returns the record for the access log.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         self.record.as_ref()
     }
@@ -213,7 +213,7 @@ impl View {
         }
     }
 
-    /// Where the route that answers was declared.
+    /// Returns the place where the answering route was declared.
     pub(crate) fn place(&self) -> Option<&Place> {
         self.info.place.as_ref()
     }
@@ -222,7 +222,7 @@ impl View {
         forwarded(&self.request, &self.info.trusted, name)
     }
 
-    /// What the nearest proxy says the client asked for, if it can stand in a URL.
+    /// Returns the host that the nearest proxy received, if it can stand in a URL.
     fn forwarded_host(&self) -> Option<String> {
         let host = self.forwarded("x-forwarded-host").pop()?;
         let fits = |b: u8| {
@@ -231,7 +231,7 @@ impl View {
         (!host.is_empty() && host.bytes().all(fits)).then(|| host.to_owned())
     }
 
-    /// What the request is called in the log.
+    /// Returns the name of the request in the log.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.method(), self.path())
     }
@@ -243,7 +243,7 @@ impl View {
         log_of(&self.info.logger, Some(self), text, error);
     }
 
-    /// What the log may need after the answer, without keeping the request and its buffers.
+    /// Returns the parts that the log may need after the answer, without keeping the request and its buffers.
     pub(crate) fn trace(&self) -> Trace {
         let (method, path) = (self.method(), self.path());
         let mut title = String::with_capacity(method.len() + 1 + path.len());
@@ -259,18 +259,18 @@ impl View {
     }
 }
 
-/// What is left of a request whose answer is held.
+/// The remains of a request whose answer is held.
 pub(crate) struct Trace {
     /// Method and path.
     title: String,
-    /// Where somebody has asked for it.
+    /// The id, where it was asked for.
     id: Option<Box<str>>,
     info: Rc<RouteInfo>,
     record: Option<Rc<Record>>,
 }
 
 impl Trace {
-    /// What the access log wants to know.
+    /// Returns the record for the access log.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         self.record.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Where a script's answer is written: straight into the HTTP engine's response.
+//! The sink for a script's answer, which writes straight into the HTTP engine's response.
 
 use crate::embedding::ChainEnd;
 use crate::request::commit_gate::Visit;
@@ -51,7 +51,7 @@ impl HttpSink {
         self.is_native
     }
 
-    /// What was written.
+    /// Returns the written response.
     #[inline]
     pub(crate) fn into_response(mut self) -> Response {
         if let (Some(file), Some(view)) = (&self.file, &self.view) {
@@ -129,7 +129,7 @@ impl ResponseSink for HttpSink {
     }
 }
 
-/// What is said of a field line that cannot be sent.
+/// Returns the error for a field line that cannot be sent.
 #[cold]
 pub(crate) fn refused(fault: HeaderError, name: &[u8]) -> Error {
     let name = String::from_utf8_lossy(name);
@@ -147,7 +147,7 @@ struct ScriptStream {
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
     held: Option<(Chunk, Fate)>,
-    /// Its log receives the errors of the stream, which come too late for any answer.
+    /// The control whose log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
     /// The request that is answered.
     view: Option<Rc<View>>,
@@ -334,7 +334,7 @@ pub(crate) fn log_of(
     log_as(logger, request, text, error);
 }
 
-/// The same for a request of which only the id, the method and the path are left.
+/// Logs for a request of which only the id, the method and the path are left.
 #[cold]
 pub(crate) fn log_as(
     logger: &Logger,

@@ -46,23 +46,23 @@ pub(crate) struct Loaded {
     /// The script's middleware.
     pub(crate) middleware: Wrapping<HandlerId>,
     pub(crate) guards: Guards,
-    /// What requests without a route share.
+    /// The state that requests without a route share.
     pub(crate) no_route: Rc<RouteInfo>,
     pub(crate) no_route_uses: Rc<RouteUses>,
     pub(crate) not_found: Option<HandlerId>,
     pub(crate) on_error: Option<HandlerId>,
     pub(crate) fetch: Option<HandlerId>,
-    /// How `fetch` reads the bodies of its requests.
+    /// The rule for reading the bodies of requests to `fetch`.
     pub(crate) fetch_body: BodyRule,
     /// True if any handler reads bodies in another way than the server's own.
     pub(crate) has_body_rules: bool,
     pub(crate) control: Rc<Control>,
     pub(crate) hooks: Rc<Hooks>,
-    /// What functions of the script are called through, where a program does that.
+    /// The link for calls to functions of the script, where a program does that.
     pub(crate) calls: Option<Rc<CallLink>>,
 }
 
-/// What a project on a worker needs from the worker.
+/// The services of the worker for a project.
 pub(crate) struct Control {
     pub(crate) logger: Rc<Logger>,
     /// The way to the database and out.
@@ -77,7 +77,7 @@ pub(crate) struct Control {
     pub(crate) csrf: Option<SharedGuard>,
     /// The files that the server answers with.
     pub(crate) files: Rc<StaticFiles>,
-    /// Whose script runs.
+    /// The request whose script runs.
     pub(crate) current: CurrentRun,
     /// Called when the isolate ran out of memory and could not recover.
     pub(crate) worn_out: Box<dyn Fn()>,
@@ -88,7 +88,7 @@ pub(crate) struct Control {
     pub(crate) handler_time_max: Duration,
     /// The longest time that the script of a request that was given up may go on.
     pub(crate) cleanup_time_max: Duration,
-    /// How many of them there are.
+    /// The number of work items that still run.
     pub(crate) endings: Rc<Cell<usize>>,
     /// Another project has taken the place of this one, and the time of its streams is up.
     pub(crate) is_cut_off: Cell<bool>,
@@ -97,23 +97,23 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// What compresses the answers of a handler.
+    /// Returns the compression for the answers of a handler.
     fn compression_for(&self, options: &BodyOptions) -> Option<Rc<Compression>> {
         self.compression.clone().filter(|_| !options.uncompressed)
     }
 }
 
-/// What answers one route.
+/// The entry that answers one route.
 pub(crate) struct RouteEntry {
     pub(crate) handler: HandlerId,
     pub(crate) info: Rc<RouteInfo>,
-    /// What its handler does with the database.
+    /// The observed use of the database by its handler.
     pub(crate) uses: Rc<RouteUses>,
     pub(crate) chain: Chain<HandlerId>,
     pub(crate) guards: RouteGuards,
     /// The answer of a route that is a value.
     pub(crate) fixed: Option<FixedAnswer>,
-    /// What answers a route of the program into which this is built.
+    /// The handler of a route of the embedding program.
     pub(crate) native: Option<NativeHandler>,
     pub(crate) body: BodyRule,
     /// True if its pattern ends in `*`: then a file in its place answers first.
@@ -123,9 +123,9 @@ pub(crate) struct RouteEntry {
 /// An answer that is computed at start.
 pub(crate) struct FixedAnswer {
     whole: Arc<Precomputed>,
-    /// The same in the codings in which it is smaller.
+    /// The encoded forms in the codings that make it smaller.
     coded: Vec<(Coding, Arc<Precomputed>)>,
-    /// Where guards check the route: the same, to be given with the header fields that they add.
+    /// The response behind guards, to be given with the header fields that they add.
     open: Option<RefCell<Response>>,
 }
 
@@ -277,7 +277,7 @@ impl Loaded {
         self.entries.is_empty() && !has_other && !self.control.files.has_public()
     }
 
-    /// What each handler is to a reader of the log: its route and its place.
+    /// Returns the names of handlers for the log: its route and its place.
     pub(crate) fn handler_names(&self) -> Vec<(HandlerId, String)> {
         let program = self.engine.program();
         let named = |text: String, place: &Option<Place>| match place {
@@ -334,7 +334,7 @@ fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
     Pattern::parse(pattern).map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
 }
 
-/// How a handler reads the bodies of its requests; `name` says which in an error.
+/// Returns the rule for reading the bodies of a handler's requests; `name` says which in an error.
 fn body_rule(
     options: &BodyOptions,
     name: &str,
@@ -387,7 +387,8 @@ fn twice(route: &NativeRoute, first: &NativeRoute) -> Error {
     Error::new(ErrorKind::Load, text).at(route.place.clone())
 }
 
-/// What is to be written for a part such as `{id}` or `{rest...}`, by which routers of Go and Rust mean a parameter.
+/// Returns the correct notation for a part such as `{id}` or `{rest...}`, by which routers of Go and Rust mean a
+/// parameter.
 fn braced(part: &str) -> Option<String> {
     let name = part.strip_prefix('{')?.strip_suffix('}')?;
     Some(match name.strip_suffix("...") {

@@ -29,14 +29,14 @@ pub struct Pattern {
     pub segments: Vec<Segment>,
 }
 
-/// Whether a pattern matches the paths that another one matches.
+/// The relation between a pattern and the paths that another one matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Covers {
     /// All of them.
     Always,
     /// None of them.
     Never,
-    /// It depends on the path.
+    /// The answer depends on the path.
     Perhaps,
 }
 
@@ -114,7 +114,8 @@ impl Pattern {
         matches!(self.segments.last(), Some(Segment::Rest(_)))
     }
 
-    /// Whether the pattern matches a path in normal form, as middleware does it: `/admin/*` is `/admin` and all below it.
+    /// Reports whether the pattern matches a path in normal form, as middleware does it: `/admin/*` is `/admin` and all
+    /// below it.
     pub fn wraps(&self, path: &str) -> bool {
         let mut left = path.strip_prefix('/');
         for segment in &self.segments {

@@ -9,7 +9,7 @@ use sampan_http::Method;
 
 /// The methods that routes are declared for, in the order in which `Allow` lists them. HEAD is answered by GET.
 const VERBS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-/// How many of them there are.
+/// The number of verbs.
 const VERB_COUNT: usize = VERBS.len();
 
 /// A set of methods, one bit for each of those that routes are declared for.
@@ -22,7 +22,7 @@ impl Allow {
     /// Every method that a route can have.
     pub const ALL: Self = Self((1 << VERB_COUNT) - 1);
 
-    /// The same with GET.
+    /// Adds GET.
     pub fn with_get(self) -> Self {
         Self(self.0 | 1)
     }
@@ -47,7 +47,7 @@ impl Allow {
     }
 }
 
-/// Where the values of a path's parameters lie in it, in bytes.
+/// The positions of the parameters' values in a path, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spans {
     len: u8,
@@ -69,7 +69,7 @@ impl Spans {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RouteMatch {
     /// The index of the route, and its parameters.
@@ -93,7 +93,7 @@ struct RouteNode {
     leaf: Leaf,
 }
 
-/// What answers at the end of a pattern: indices of routes.
+/// The routes at the end of a pattern: indices of routes.
 #[derive(Debug, Default)]
 struct Leaf {
     verbs: [Option<u32>; VERB_COUNT],

@@ -1,4 +1,4 @@
-//! What wraps the paths of a project, by patterns: the script's middleware, and the guards.
+//! The wrappers of a project's paths, by patterns: the script's middleware, and the guards.
 
 use crate::routing::pattern::{Covers, Pattern, merged_slashes};
 use crate::static_files::any_name;
@@ -12,9 +12,9 @@ pub(crate) struct Wrapping<T>(Vec<(Pattern, T)>);
 
 /// Those of them that wrap the paths of one route.
 pub(crate) enum Chain<T> {
-    /// The same for all paths of the route.
+    /// The list for all paths of the route.
     Fixed(Box<[T]>),
-    /// It depends on the path.
+    /// The list depends on the path.
     PerPath,
 }
 

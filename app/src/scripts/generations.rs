@@ -21,7 +21,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// A generation, and the files that it was read from, where they are noted.
 type Read = (Arc<Generation>, Option<Arc<SeenFiles>>);
 
-/// What the isolates of a pool are to load.
+/// The generations that the isolates of a pool load.
 pub(super) struct Generations {
     state: Mutex<State>,
     /// Counts the changes of the state, so that a worker sees without a lock that there is something to do.
@@ -35,9 +35,9 @@ pub(super) struct Generations {
 }
 
 struct State {
-    /// What all isolates answer with, or will before their next work.
+    /// The generation that all isolates answer with, or will before their next work.
     current: Read,
-    /// What counted before, for the case that an isolate cannot load what another could.
+    /// The generation before, for the case that an isolate cannot load what another could.
     before: Option<Read>,
     trial: Option<Trial>,
 }
@@ -45,17 +45,17 @@ struct State {
 /// A generation that all isolates are asked to load.
 struct Trial {
     generation: Arc<Generation>,
-    /// How many have loaded it.
+    /// The number of isolates that have loaded it.
     loaded: usize,
     /// Why one of them could not.
     fault: Option<Error>,
 }
 
-/// What there is to do for a worker.
+/// The task of a worker.
 pub(super) struct Wanted {
-    /// What it is to answer with.
+    /// The generation to answer with.
     pub(super) current: Arc<Generation>,
-    /// What it is to load beside that.
+    /// The generation to load beside that.
     pub(super) trial: Option<Arc<Generation>>,
 }
 
@@ -76,7 +76,7 @@ impl Generations {
         }
     }
 
-    /// What counts.
+    /// Returns the current generation.
     pub(super) fn current(&self) -> Arc<Generation> {
         Arc::clone(&lock(&self.state).current.0)
     }
@@ -131,14 +131,15 @@ impl Generations {
         self.tell_workers();
     }
 
-    /// It does not load: what counts goes on, and nothing is tried again until a file has changed.
+    /// Rejects a generation that does not load: the current one stays, and nothing is tried again until a file has
+    /// changed.
     pub(super) fn reject(&self, (_, seen): &Read) {
         if let (Some(files), Some(seen)) = (&self.files, seen) {
             files.seen().wait_for_change_of(seen);
         }
     }
 
-    /// What an isolate made of a trial.
+    /// Takes the result of loading a trial in an isolate.
     pub(super) fn report(&self, tried: &Arc<Generation>, loaded: Result<(), Error>) {
         let mut state = lock(&self.state);
         let trial = state.trial.as_mut();
@@ -257,7 +258,7 @@ impl PoolShared {
     }
 }
 
-/// Who reloads, one at a time.
+/// The holder of the turn to reload, one at a time.
 #[derive(Default)]
 struct TurnHolder {
     holder: Mutex<Option<Holder>>,
@@ -299,7 +300,7 @@ impl TurnHolder {
         })
     }
 
-    /// It is nobody's turn any more, if it was this one's.
+    /// Ends the turn if it belonged to the given worker.
     fn release(&self, whose: Option<&Arc<WorkerState>>) {
         let mut holder = lock(&self.holder);
         let is_theirs = match (&*holder, whose) {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Waker;
 
-/// What a script is to do.
+/// The work of a script.
 #[derive(Debug)]
 pub enum Work {
     /// Answer a request.
@@ -19,22 +19,22 @@ pub enum Work {
     Call {
         /// The name.
         function: String,
-        /// Its arguments.
+        /// The arguments of the function.
         arguments: Vec<Value>,
     },
 }
 
-/// What came of a work.
+/// The outcome of a work.
 #[derive(Debug)]
 pub enum Outcome {
     /// The answer to a request.
     Answer {
-        /// What a client would get.
+        /// The answer that a client would get.
         answer: DirectAnswer,
         /// Why it is no better, where something failed that nothing in the script has handled.
         error: Option<Error>,
     },
-    /// What a function returned.
+    /// The value that a function returned.
     Value(Value),
 }
 
@@ -45,13 +45,13 @@ pub type Done = Box<dyn FnOnce(Result<Outcome, Error>) + Send>;
 #[derive(Clone)]
 pub struct JobHandle(Arc<Job>);
 
-/// What there is to know about a work, for any thread.
+/// The state of a work, for any thread.
 pub(crate) struct Job {
     id: u64,
     /// Until somebody has been told.
     done: Mutex<Option<Done>>,
     is_given_up: AtomicBool,
-    /// Who runs it, and what goes on with it there while it waits.
+    /// The worker that runs it, and the continuation of the work there while it waits.
     runner: Mutex<Runner>,
     pool: Weak<PoolShared>,
 }
@@ -104,7 +104,7 @@ impl Job {
         !self.is_given_up()
     }
 
-    /// It waits: whoever gives it up wakes this. True if that has happened.
+    /// Lets the work wait; cancelling it wakes `waker`. Returns true if it was cancelled already.
     pub(super) fn park(&self, waker: &Waker) -> bool {
         let mut runner = lock(&self.runner);
         if !runner

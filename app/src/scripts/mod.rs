@@ -43,12 +43,12 @@ use worker::WorkerState;
 
 /// The most works that may wait or run for each isolate unless told otherwise.
 const QUEUED_PER_WORKER: usize = 1_024;
-/// How long the end of a pool waits for its threads beyond the time that scripts have to end, in milliseconds.
+/// The time that the end of a pool waits for its threads beyond the time that scripts have to end, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;
 /// The interval at which the end of a pool tells running scripts to stop.
 const STOP_PAUSE: Duration = Duration::from_millis(2);
 
-/// Where a script comes from.
+/// The source of a script.
 #[derive(Clone, Debug)]
 pub enum ScriptSource {
     /// A file, or the folder of a project.
@@ -62,16 +62,17 @@ pub enum ScriptSource {
     },
 }
 
-/// What a pool is made from.
+/// The options of a pool.
 #[derive(Clone, Debug)]
 pub struct ScriptOptions {
     /// The script.
     pub source: ScriptSource,
-    /// What a command line would say: workers, settings, the configuration file. Its path is not used.
+    /// The options of the command line: workers, settings, the configuration file. Its path is not used.
     pub flags: Flags,
     /// The most works that may wait or run at the same time; `None` for 1,024 for each isolate.
     pub queue_max: Option<usize>,
-    /// How often it is looked at most, when work comes, whether a file of the script has changed; `None`: never.
+    /// The shortest interval between two checks, when work comes, of whether a file of the script has changed; `None`:
+    /// never.
     pub looks_every: Option<Duration>,
     /// Capabilities of the program's own.
     pub modules: Vec<&'static Module>,
@@ -81,13 +82,13 @@ pub struct ScriptOptions {
 #[derive(Clone)]
 pub struct ScriptPool(Arc<PoolShared>);
 
-/// What the threads of a pool share.
+/// The state that the threads of a pool share.
 pub(crate) struct PoolShared {
     queue: Queue,
     database: Arc<Database>,
     watchdog: Watchdog,
     limits: Arc<sampan_http::Limits>,
-    /// What all isolates are to have loaded.
+    /// The generations that the isolates load.
     generations: Generations,
     /// The script as its author wrote it.
     script: Project,
@@ -274,13 +275,13 @@ fn config_of(options: &ScriptOptions) -> Result<Config, String> {
     }
 }
 
-/// What becomes of work that was given up.
+/// The error of cancelled work.
 pub(crate) fn cancelled() -> Error {
     let text = "given up: nobody waits for it any more";
     Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
 }
 
-/// What becomes of work when its pool ends.
+/// The error of work whose pool ended.
 fn stopped() -> Error {
     Error::new(ErrorKind::Unavailable, "the scripts have been stopped").with_code(CLOSED)
 }

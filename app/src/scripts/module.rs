@@ -12,7 +12,7 @@ use std::rc::Rc;
 const LUA: &str = include_str!("call.lua");
 const JS: &str = include_str!("call.js");
 
-/// What the names of our files begin with; calls in them are no part of the stacks that people see.
+/// The prefix of our files' names; calls in them are no part of the stacks that people see.
 const OWN: &str = ".call.";
 
 /// Reports whether a line of a stack is in a file of ours.
@@ -109,7 +109,7 @@ impl Drop for Forgotten<'_> {
 
 /// An error as if the script's function had been called directly.
 fn without_own_calls(error: Error, function: &str) -> Error {
-    /// What comes before the words about a value that cannot be handed over.
+    /// The prefix of the error about a value that cannot be handed over.
     const RETURNED: &str = "calls.returned: argument 2 (value): ";
     if let Some(why) = error.message().strip_prefix(RETURNED) {
         return Error::new(error.kind(), format!("what {function} returned: {why}"));

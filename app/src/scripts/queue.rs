@@ -21,7 +21,7 @@ struct QueueState {
     is_closed: bool,
 }
 
-/// What a worker finds.
+/// The next task of a worker.
 pub(super) enum Next {
     Job(Work, JobHandle),
     /// Somebody has woken it, but not for a work.

@@ -1,4 +1,4 @@
-//! How a worker of a pool gets to the generation that counts.
+//! The way of a pool's worker to the current generation.
 
 use super::PoolShared;
 use super::worker::WorkerState;
@@ -8,12 +8,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a worker has loaded, and loads.
+/// The loaded generation of a worker, and the one being loaded.
 pub(super) struct Renewal {
     shared: Arc<PoolShared>,
     state: Arc<WorkerState>,
     loader: Rc<Loader>,
-    /// What it answers with.
+    /// The generation that it answers with.
     loaded: Arc<Generation>,
     /// The trial that it has taken part in, and what it has loaded of that.
     tried: Option<(Arc<Generation>, Option<NextProject>)>,

@@ -31,17 +31,17 @@ use tokio::task::{spawn_local, yield_now};
 
 /// After so many works that ended at once the others of the thread have their turn: timers, commits, works that wait.
 const TURN_WORKS_MAX: usize = 32;
-/// How often it is looked at the end whether requests that were given up have ended.
+/// The pause between two checks at the end, whether requests that were given up have ended.
 const END_PAUSE: Duration = Duration::from_millis(2);
 
-/// What other threads know of a worker.
+/// The state of a worker for other threads.
 pub(crate) struct WorkerState {
     watch: Arc<Watch>,
     /// The work whose script runs now; 0 if none does.
     running: AtomicU64,
     /// The works that have begun and not ended.
     jobs: Mutex<HashMap<u64, Arc<Job>>>,
-    /// It could not be stopped, and another has its place.
+    /// True if the worker could not be stopped, and another has its place.
     pub(super) is_abandoned: AtomicBool,
 }
 
@@ -348,7 +348,7 @@ async fn call(
 
 /// The work that runs on a thread.
 struct RunningJob {
-    /// What has failed of it in this turn and nobody has handled.
+    /// The unhandled error of this turn.
     error: Option<Error>,
 }
 
@@ -372,7 +372,7 @@ struct JobRun {
     future: LocalFuture<Result<Outcome, Error>>,
     job: Arc<Job>,
     state: Arc<WorkerState>,
-    /// What has failed of it so far and nobody has handled.
+    /// The first unhandled error so far.
     error: Option<Error>,
 }
 

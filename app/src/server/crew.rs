@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
+/// The time that a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;
 
 /// The longest time that an abandoned worker may keep the write connection.

@@ -35,7 +35,7 @@ const RESERVED_FILES: u64 = 64;
 /// The address of a server that has no port.
 const NO_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// What ends a running server.
+/// The event that ends a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
     /// Someone asked for it.
@@ -44,7 +44,7 @@ pub enum ServerEvent {
     GiveUp,
 }
 
-/// Where what ends a server arrives. One server after the other may wait for it.
+/// The receiver of the events that end a server. Several servers, one after the other, may wait for them.
 pub(crate) type ServerEvents = Arc<Mutex<Receiver<ServerEvent>>>;
 
 /// Tells a server to end, from any thread, also while it starts.
@@ -82,20 +82,20 @@ pub struct Running {
     addresses: Vec<SocketAddr>,
     shared: Arc<ServerShared>,
     accepting: Vec<Accepting>,
-    /// Where it listens, for people.
+    /// The listening addresses, for people.
     names: String,
     events: ServerEvents,
 }
 
-/// What the parts of a server have in common.
+/// The state that the parts of a server share.
 pub(crate) struct ServerShared {
     /// As it was at start: what a reload does not change.
     pub(crate) config: Arc<Config>,
     limits: Arc<Limits>,
-    /// What clients have not read, counted for all workers.
+    /// The bytes that clients have not read, counted for all workers.
     unsent: Arc<UnsentBytes>,
     pub(crate) database: Arc<Database>,
-    /// What the workers serve; a worker that takes another's place loads it.
+    /// The generation that the workers serve; a worker that takes another's place loads it.
     generation: Mutex<Arc<Generation>>,
     /// Held by a reload, and while a worker is replaced: so all workers serve the same generation.
     reloading: Mutex<()>,
@@ -124,7 +124,7 @@ impl Server {
         Self::start_until(config, &stopper, events)
     }
 
-    /// The same with something that stops it, also while it starts: that is an error then.
+    /// Starts a server that `stop` can end, also while it starts: that is an error then.
     pub(crate) fn start_until(
         mut config: Config,
         stopper: &Stopper,
@@ -230,7 +230,7 @@ fn listen(config: &Config) -> Result<(Vec<Listening>, Limits), String> {
     Ok((listening, limits))
 }
 
-/// What the log is told once connections are accepted.
+/// Returns the log line for the moment when connections are accepted.
 fn ready_line(config: &Config, names: &str) -> String {
     let count = config.workers;
     let plural = if count == 1 { "" } else { "s" };
@@ -253,7 +253,7 @@ impl Running {
         &self.addresses
     }
 
-    /// Where it listens, for people.
+    /// Returns the listening addresses, for people.
     pub(crate) fn names(&self) -> &str {
         &self.names
     }

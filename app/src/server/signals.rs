@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The longest time that the end of the process waits for standard error to take the last lines.
 pub(crate) const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// How a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEnd {
     /// In good order.
@@ -105,7 +105,7 @@ pub(crate) struct Life {
     pub(crate) events: ServerEvents,
     /// Asks for reloads.
     pub(crate) requests: ReloadRequests,
-    /// Where those arrive, until somebody carries them out.
+    /// The inbox of those requests, until somebody carries them out.
     reloads: Cell<Option<ReloadInbox>>,
 }
 
@@ -149,7 +149,7 @@ impl Life {
         })
     }
 
-    /// Where requests for a reload arrive. For one who carries them out.
+    /// Takes the inbox of reload requests. For one who carries them out.
     pub(crate) fn take_reloads(&self) -> Result<ReloadInbox, String> {
         let reloads = self.reloads.take();
         reloads.ok_or_else(|| "reloads are carried out already".to_owned())

@@ -1,4 +1,5 @@
-//! What systemd is told by its protocol for services (`Type=notify`), and by the watchdog. Elsewhere nobody hears it.
+//! Notifications to systemd by its protocol for services (`Type=notify`), and by the watchdog. Elsewhere nobody hears
+//! it.
 
 use crate::server::Health;
 use sampan_log::{Level, Logger};

@@ -28,12 +28,12 @@ const BACKGROUND_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Starting {
     /// Tells once whether the project loaded.
     pub(crate) ready: Receiver<Result<WorkerHandle, Error>>,
-    /// What it is told once it serves.
+    /// The channel for orders once it serves.
     pub(crate) orders: UnboundedSender<Order>,
     pub(crate) thread: WorkerThread,
 }
 
-/// What a worker runs on.
+/// The thread of a worker.
 pub(crate) enum WorkerThread {
     /// A thread of its own.
     Own(JoinHandle<()>),
@@ -78,7 +78,8 @@ impl HostedWorker {
     }
 }
 
-/// What a hosted worker's connections run on: sockets of a pump, and tasks in one queue with those of the capabilities.
+/// The runtime of a hosted worker's connections: sockets of a pump, and tasks in one queue with those of the
+/// capabilities.
 #[derive(Clone)]
 struct Hosted(Pump);
 

@@ -21,7 +21,7 @@ pub(crate) enum Freshness {
 
 /// A file that answers a request.
 pub(crate) struct ServedFile {
-    /// Its path in the project's folder.
+    /// The path in the project's folder.
     pub(crate) path: String,
     pub(super) file: Rc<StoredFile>,
     /// The `Cache-Control` that it gets, if any.
@@ -188,7 +188,7 @@ impl OwnValidators {
     }
 }
 
-/// What is said of a file whether its bytes are sent or not.
+/// Writes the fields that describe a file whether its bytes are sent or not.
 fn describe(response: &mut Response, file: &StoredFile, form: &Form, cache_control: Option<&str>) {
     add(response, "ETag", &form.tag);
     if let Some(last_modified) = &file.last_modified {

@@ -1,4 +1,4 @@
-//! What scripts get: `app.file` and `app.asset`.
+//! The functions for scripts: `app.file` and `app.asset`.
 
 use super::{ServedFile, StaticFiles, name_in};
 use sampan_host::{

@@ -19,20 +19,20 @@ const ENTRIES_MAX: usize = 4096;
 /// The most files that one cache keeps open at a time.
 pub(crate) const OPEN_FILES_MAX: usize = 64;
 
-/// What a cache may take.
+/// The limits of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheLimits {
     /// The time that a file is believed to be what it was.
     pub(super) check_millis: u64,
     /// Larger files are not kept in memory.
     pub(super) file_bytes_max: u64,
-    /// What all that are kept in memory may have together.
+    /// The total size of the files kept in memory may have together.
     pub(super) cache_bytes_max: usize,
     /// True if files without encoded forms are given some.
     pub(super) makes_forms: bool,
 }
 
-/// What is at a path.
+/// The entry at a path.
 pub(super) enum Found {
     File(Rc<StoredFile>),
     /// A folder with an index file; the path has no slash at its end.
@@ -70,7 +70,8 @@ impl FileCache {
         }
     }
 
-    /// What is at a path in a folder, which `key` stands for. `file` gives the path of the file that is meant, and is asked only where that is
+    /// Finds the file at a path in a folder, which `key` stands for. `file` gives the path of the file that is meant,
+    /// and is asked only where that is
     /// not known.
     ///
     /// # Errors

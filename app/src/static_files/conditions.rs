@@ -1,10 +1,10 @@
-//! Whether a client has a file already, or wants another than there is (RFC 9110 section 13).
+//! Conditional requests (RFC 9110 section 13).
 
 use httpdate::parse_http_date;
 use sampan_http::{Method, Request};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What tells one state of a file from another.
+/// The validators of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validators<'a> {
     /// The entity tag, with its quotes, and with `W/` in front if it is weak.
@@ -13,7 +13,7 @@ pub(super) struct Validators<'a> {
     pub(super) modified: Option<u64>,
 }
 
-/// What the conditions of a request say.
+/// The result of a request's conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Answer as without them.
@@ -67,7 +67,8 @@ pub(super) fn verdict(request: &Request, file: Validators<'_>) -> Verdict {
     }
 }
 
-/// Whether a `Range` counts: without `If-Range`, or where that names exactly this state of the file (RFC 9110 section 13.1.5).
+/// Reports whether a `Range` counts: without `If-Range`, or where that names exactly this state of the file (RFC 9110
+/// section 13.1.5).
 pub(super) fn range_counts(request: &Request, file: Validators<'_>) -> bool {
     match request.header("if-range") {
         None => true,

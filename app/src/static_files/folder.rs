@@ -19,7 +19,7 @@ pub(super) enum Folder {
     Packed(Arc<Archive>, String),
 }
 
-/// What changes when a file changes, or when another takes its place.
+/// The metadata that changes when a file changes, or when another takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -42,7 +42,7 @@ impl Stamp {
     }
 }
 
-/// What is at a path.
+/// The result of opening a path.
 pub(super) enum Opened {
     File(OpenedFile),
     Folder,
@@ -129,7 +129,7 @@ impl Folder {
         })))
     }
 
-    /// What the file at a path looks like now.
+    /// Returns the current stamp of the file at a path.
     pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
         match self {
             Self::Disk(disk) => {

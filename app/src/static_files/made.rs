@@ -16,7 +16,7 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// A form that was used a shorter time ago does not give way to another one, so that more files than there is room for do not have every
 /// request compress one.
 const KEPT_MILLIS_MIN: u64 = 60_000;
-/// What is tried. A client that takes zstd takes brotli too.
+/// The codings that are tried. A client that takes zstd takes brotli too.
 const CODINGS: [Coding; 2] = [Coding::Brotli, Coding::Gzip];
 
 /// The encoded forms of a file. None where they would not be smaller.
@@ -39,7 +39,7 @@ struct Entry {
 
 impl Entry {
     fn bytes(&self) -> usize {
-        /// What an entry costs beside its forms, about.
+        /// The approximate cost of an entry beside its forms, about.
         const ENTRY_BYTES: usize = 256;
         let forms = self.forms.iter().map(|(_, form)| form.len());
         ENTRY_BYTES + forms.sum::<usize>()

@@ -36,13 +36,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use stored::StoredFile;
 
-/// What says that a client may keep a file for ever.
+/// The value that lets clients keep a file for ever.
 const FOREVER: &str = "max-age=31536000, immutable";
 
 /// The parameter of a URL that names the version of a file.
 const VERSION: &str = "v=";
 
-/// What the paths of files begin with that scripts have kept.
+/// The prefix of paths of files begin with that scripts have kept.
 const STORAGE: &str = "storage";
 
 /// Between a folder that a script names and the path of a file below it, where both are one text. No path has it.
@@ -61,7 +61,7 @@ pub(crate) struct StaticSettings {
     pub(crate) check_millis: u64,
     /// Larger files are not kept in memory but sent from where the system keeps them.
     pub(crate) file_bytes_max: u64,
-    /// What a worker keeps in memory.
+    /// The number of bytes that a worker keeps in memory.
     pub(crate) cache_bytes_max: usize,
     /// True if files without encoded forms beside them are compressed.
     pub(crate) compress: bool,
@@ -172,7 +172,7 @@ impl StaticFiles {
         self.named.close_files();
     }
 
-    /// What a path in normal form names in `public/`.
+    /// Finds the file for a path in normal form names in `public/`.
     ///
     /// # Errors
     /// It is there, but cannot be read at the moment.
@@ -309,7 +309,8 @@ impl StaticFiles {
         }
     }
 
-    /// Whether a name is that of the database, of what SQLite keeps beside it, or of one that was moved away: `data.db-wal`.
+    /// Reports whether a name is that of the database, of what SQLite keeps beside it, or of one that was moved away:
+    /// `data.db-wal`.
     fn is_of_database(&self, name: &str) -> bool {
         let name = name.replace(BELOW, "/");
         let Some(database) = self.database.file_name().and_then(|own| own.to_str()) else {
@@ -408,7 +409,7 @@ pub(crate) fn is_folder(path: &str) -> bool {
     paths::is_below(path)
 }
 
-/// What is said of a file that is there and cannot be read.
+/// The error for a file that is there and cannot be read.
 pub(crate) fn unreadable(path: &str, error: &io::Error) -> Error {
     let text = format!("cannot read the file {path}: {error}");
     Error::new(ErrorKind::Unavailable, text)

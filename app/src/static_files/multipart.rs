@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What is read of a file at once.
+/// The part of a file that is read at once.
 const PIECE_BYTES: u64 = 64 * 1024;
 
 /// The parts that are still to be sent.
@@ -19,7 +19,7 @@ pub(super) struct Parts {
     len: u64,
     /// The next ones, the last first.
     left: Vec<Span>,
-    /// What of the current one is left.
+    /// The rest of the current one.
     current: Option<Span>,
     has_ended: bool,
 }

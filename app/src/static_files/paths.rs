@@ -15,7 +15,7 @@ const WELL_KNOWN: &str = ".well-known";
 /// The longest path of a file, in bytes.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// What a path has percent-encoded: all but `pchar` of RFC 3986 section 3.3 and the slash.
+/// The characters that a path percent-encodes: all but `pchar` of RFC 3986 section 3.3 and the slash.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -53,7 +53,8 @@ pub(super) fn of_url(path: &str) -> Option<String> {
     (file.len() <= PATH_BYTES_MAX).then_some(file)
 }
 
-/// Whether any path under which a file is served is one that is looked for; `path` is one of them, in normal form. `/docs/` is also
+/// Reports whether any path under which a file is served is one that is looked for; `path` is one of them, in normal
+/// form. `/docs/` is also
 /// `/docs/index.html`, and `/a.csv.gz` is also `/a.csv`, whose content it has.
 pub(crate) fn any_name(path: &str, is: impl Fn(&str) -> bool) -> bool {
     let mut name = path;
@@ -71,7 +72,8 @@ pub(crate) fn any_name(path: &str, is: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Whether a bundler has put a hash of the content into the name of a file: `app-3f9a1b2c.js`, `app.3f9a1b2c.css`, `app-B7xQ2mZk.js`. Eight
+/// Reports whether a bundler has put a hash of the content into the name of a file: `app-3f9a1b2c.js`,
+/// `app.3f9a1b2c.css`, `app-B7xQ2mZk.js`. Eight
 /// digits are rather a date, and a digit at the end of a word a version, so a few hashes that look like these are not told.
 pub(super) fn has_hash(file: &str) -> bool {
     const HASH_CHARS: usize = 8;

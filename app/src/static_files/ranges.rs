@@ -10,7 +10,7 @@ pub(super) struct Span {
     pub(super) end: u64,
 }
 
-/// What a `Range` field means for a file.
+/// The meaning of a `Range` field for a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ranges {
     /// All of it: the field is none that counts.

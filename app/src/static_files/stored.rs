@@ -18,15 +18,15 @@ pub(crate) const SIBLINGS: &[(Coding, &str)] = &[
     (Coding::Gzip, "gz"),
 ];
 
-/// How many digits of a hash tell one content from another.
+/// The number of hash digits in a tag.
 const HASH_BYTES: usize = 8;
 
-/// What a file costs beside its content, about, in bytes.
+/// The approximate cost of a file beside its content, about, in bytes.
 const ENTRY_BYTES: usize = 1024;
 
 /// A file that is served.
 pub(crate) struct StoredFile {
-    /// Its path in the folder.
+    /// The path in the folder.
     pub(super) path: Box<str>,
     pub(super) content_type: String,
     /// Seconds since 1970, and the same as a date. Nothing for a file in an archive.
@@ -52,7 +52,7 @@ pub(super) struct Form {
     pub(super) answers: [OnceCell<Arc<Precomputed>>; 2],
 }
 
-/// Where the bytes are.
+/// The place of the bytes.
 pub(super) enum Content {
     Memory(Arc<[u8]>),
     Open(FilePart),
@@ -68,7 +68,7 @@ impl Content {
 }
 
 impl Form {
-    /// What tells this form from another, without quotes.
+    /// Returns the identifier of this form, without quotes.
     pub(super) fn version(&self) -> &str {
         self.tag.trim_matches('"')
     }
@@ -121,7 +121,7 @@ pub(super) fn read(part: &FilePart) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What of a checksum stands in a tag.
+/// Returns the part of a checksum that stands in a tag.
 fn digits(checksum: &[u8]) -> String {
     crate::archive::format::hex(&checksum[..HASH_BYTES])
 }

@@ -82,7 +82,7 @@ impl Numbers {
     }
 }
 
-/// What paths are made of.
+/// The pieces of random paths.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "/", "/", "/", "x", "a", "b", "a/x", "..", "..", "../", "/..", ".", "./", "%2e%2e", "%2e%2e/", "%2E.", ".%2e", "%252e%252e", "%2f", "%2F",

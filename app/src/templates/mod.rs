@@ -1,4 +1,5 @@
-//! What templates get beside their data: the request that they are rendered for (`req:render`), and functions of other capabilities.
+//! The values that templates get beside their data: the request that they are rendered for (`req:render`), and
+//! functions of other capabilities.
 
 mod texts;
 
@@ -80,7 +81,7 @@ fn shown(request: &dyn RequestView) -> Value {
     Value::Map(pairs.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// The same pairs as the script has them.
+/// Returns the pairs as the script has them.
 fn members(request: &dyn RequestView, which: Pairs) -> Value {
     let mut members: Vec<(String, Value)> = Vec::new();
     which.each(request, &mut |name, value| {

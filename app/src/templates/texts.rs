@@ -1,4 +1,5 @@
-//! What templates have of the languages of an app: `t`, `locale`, `text_direction`, and the filters `format_number` and `format_date`.
+//! The functions and filters for the languages of an app in templates: `t`, `locale`, `text_direction`, and the filters
+//! `format_number` and `format_date`.
 
 use sampan_host::{Context, Error, ErrorKind, Value};
 use sampan_i18n::{I18n, LocaleId};

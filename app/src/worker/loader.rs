@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::spawn_local;
 
-/// How often a worn-out isolate is replaced at most, in milliseconds.
+/// The shortest time between two replacements of worn-out isolates, in milliseconds.
 const REPLACE_MILLIS_MIN: u64 = 1_000;
 
 /// A generation, with what of it each worker has for itself.
@@ -60,7 +60,7 @@ impl WorkerGeneration {
     }
 }
 
-/// What was loaded beside the isolate that serves.
+/// A project that was loaded beside the isolate that serves.
 pub(crate) struct NextProject {
     generation: Rc<WorkerGeneration>,
     loaded: Rc<Loaded>,
@@ -79,7 +79,7 @@ pub(crate) type OnUnawaited = Box<dyn Fn(Error)>;
 
 /// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
 pub(crate) struct Loader {
-    /// What serves.
+    /// The generation that serves.
     generation: RefCell<Rc<WorkerGeneration>>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
@@ -214,7 +214,7 @@ impl Loader {
         loaded
     }
 
-    /// What the capabilities of an isolate keep.
+    /// Creates the context of an isolate's capabilities.
     fn context(&self, generation: &WorkerGeneration, watch: &Arc<Watch>) -> Result<Context, Error> {
         let Generation { config, parts } = &*generation.shared;
         let context = Context::default();
@@ -265,7 +265,7 @@ impl Loader {
         })
     }
 
-    /// What the requests of an isolate are answered with.
+    /// Creates the control for the requests of an isolate.
     fn control(self: &Rc<Self>, generation: &WorkerGeneration) -> Control {
         let config = &generation.shared.config;
         let loader = Rc::downgrade(self);

@@ -1,4 +1,4 @@
-//! What every worker is, whoever runs it: a server, a pool of scripts, or `sampan test`.
+//! Workers, for all that run them: a server, a pool of scripts, or `sampan test`.
 //!
 //! A [`WorkerPlan`] says what it is made from. [`WorkerPlan::load`] has the project loaded on this thread, and gives what answers its
 //! requests. The `loader` loads it again later; the `watchdog` stops scripts that run too long.
@@ -27,10 +27,10 @@ use watchdog::{Abandon, Watchdog};
 /// The stack of a worker's thread, in bytes: what JavaScript needs, which recurses natively; Lua needs less.
 pub(crate) const STACK_BYTES: usize = sampan_js::STACK_BYTES;
 
-/// What is done about a worker that is deaf to its stop; called with what its script was doing.
+/// The callback for a worker that is deaf to its stop, with the name of the handler.
 pub(crate) type OnDeaf = Box<dyn FnOnce(WorkerHandle, &str) + Send>;
 
-/// What a worker is made from.
+/// The plan of a worker.
 pub(crate) struct WorkerPlan {
     /// Tells this worker from all others of the process, also from those whose place it takes.
     pub(crate) id: u64,
@@ -38,10 +38,10 @@ pub(crate) struct WorkerPlan {
     pub(crate) place: usize,
     /// True if the project is loaded to see that it loads, and never serves.
     pub(crate) is_trial: bool,
-    /// What it loads first.
+    /// The generation that it loads first.
     pub(crate) generation: Arc<Generation>,
     pub(crate) limits: Arc<Limits>,
-    /// What clients have not read, counted for all workers of the server.
+    /// The bytes that clients have not read, counted for all workers of the server.
     pub(crate) unsent: Arc<UnsentBytes>,
     pub(crate) database: Arc<Database>,
     pub(crate) watchdog: Watchdog,
@@ -58,7 +58,7 @@ pub(crate) struct LoadedWorker {
     pub(crate) gate: Rc<Gate>,
     pub(crate) loader: Rc<Loader>,
     pub(crate) dispatch: Rc<Dispatch>,
-    /// How other threads give it sockets, if it takes any.
+    /// The handle by which other threads give it sockets, if it takes any.
     pub(crate) handle: WorkerHandle,
     /// Serves those sockets.
     pub(crate) sockets: sampan_http::Worker,

@@ -12,17 +12,18 @@ use std::time::{Duration, Instant};
 
 /// The interval at which it looks while a script runs, in milliseconds.
 const BUSY_POLL_MILLIS: u64 = 5;
-/// How often it looks while none does: rarely enough to cost nothing, and far below what a limit can be late.
+/// The interval at which it looks while no script runs: rarely enough to cost nothing, and far below what a limit can
+/// be late.
 const IDLE_POLL_MILLIS: u64 = 20;
 /// The longest time that a worker may be deaf to its stop, in milliseconds.
 const DEAF_MILLIS: u64 = 1_000;
 /// The server gives up when so many workers had to be abandoned.
 pub(crate) const ABANDONED_MAX: usize = 3;
 
-/// What is done about a worker that is deaf to its stop: called once, from the watchdog's thread.
+/// The callback for a worker that is deaf to its stop: called once, from the watchdog's thread.
 pub(crate) type Abandon = Box<dyn FnOnce(&str) + Send>;
 
-/// What the handlers of a worker are called in the log.
+/// The names of a worker's handlers in the log.
 type HandlerNames = Vec<(HandlerId, String)>;
 
 /// The workers that are watched. Clones watch the same ones.
@@ -193,7 +194,7 @@ impl WatchedWorker {
         (epoch & 1 == 1).then(|| now.duration_since(self.since))
     }
 
-    /// What runs, for the log.
+    /// Returns the name of the running handler, for the log.
     fn name(&self) -> String {
         let handler = self.watch.handler();
         let known = self

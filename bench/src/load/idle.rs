@@ -16,18 +16,18 @@ use crate::peers::children::Child;
 use crate::peers::placement::with_files;
 use sampan_client::Client;
 
-/// What the client process prints once all its connections are idle.
+/// The line that the client process prints once all its connections are idle.
 const READY: &str = "ready";
 
 /// The longest time that it may take to open all connections.
 const READY_SECONDS_MAX: u64 = 60;
 
-/// What `cargo xtask idle-client` takes.
+/// The options of `cargo xtask idle-client`.
 #[derive(Args)]
 pub(crate) struct IdleClient {
     /// The server's address
     address: SocketAddr,
-    /// How many connections to hold open
+    /// The number of connections to hold open
     connections: usize,
 }
 

@@ -20,13 +20,13 @@ use crate::routes::RouteExchange;
 /// The longest time that a request may take before wrk counts it as timed out, in seconds.
 const TIMEOUT_SECONDS: u32 = 2;
 
-/// How much longer than asked wrk may run before it is ended.
+/// The overtime after which wrk is ended.
 const OVERTIME_SECONDS: u64 = 15;
 
 /// A longer body is given to wrk in a file: the system limits the length of an argument.
 const BODY_ARGUMENT_BYTES_MAX: usize = 64 * 1024;
 
-/// What stands in place of the method where requests are in a file.
+/// The placeholder for the method where requests are in a file.
 const SEVERAL: &str = "SEVERAL";
 
 /// The word before the report's JSON in wrk's output.
@@ -41,7 +41,7 @@ pub(crate) struct Load<'a> {
     pub(crate) seconds: u32,
 }
 
-/// What it saw.
+/// The figures that the load program saw.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadResult {
     pub(crate) requests: u64,
@@ -138,7 +138,7 @@ impl Load<'_> {
     }
 }
 
-/// What `bench/load.lua` reads: method, path and body of a request in each line.
+/// Returns the input of `bench/load.lua`: method, path and body of a request in each line.
 fn lines(several: &[RouteExchange]) -> String {
     let line = |one: &RouteExchange| format!("{} {} {}\n", one.method, one.path, one.body);
     several.iter().map(line).collect()

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::LoadResult;
 use crate::routes::Route;
 
-/// What one transfer moves: 1,600 chunks of 64 kB.
+/// The size of one transfer: 1,600 chunks of 64 kB.
 const BYTES: usize = 102_400_000;
 
-/// What is written or read at once.
+/// The size of one read or write.
 const PART_BYTES: usize = 1 << 20;
 
 /// The longest time that the other side may do nothing.

@@ -12,10 +12,10 @@ use crate::report::stats::Spread;
 /// The most that a route may cost, divided by what it did cost.
 const RATIO_MAX: f64 = 1.03;
 
-/// What the ids of the older twins end in.
+/// The ending of the older twins' ids.
 const SUFFIX: &str = "-before";
 
-/// The same peer with the older executable. Its names live as long as this program.
+/// Returns the peer with the older executable. Its names live as long as this program.
 pub(crate) fn twin(
     peer: &Peer,
     installed: &Installed,

@@ -6,7 +6,7 @@ use crate::routes::{Headers, Route};
 /// The connections of an ordinary run.
 pub(crate) const CONNECTIONS: u32 = 64;
 
-/// What makes the load. Reports are in this order.
+/// The load program. Reports are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LoadProgram {
     /// wrk.
@@ -16,7 +16,7 @@ pub(crate) enum LoadProgram {
 }
 
 impl LoadProgram {
-    /// Its name.
+    /// Returns the name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Wrk => "wrk",
@@ -25,7 +25,7 @@ impl LoadProgram {
     }
 }
 
-/// What a server is asked, how it runs meanwhile, and how it is asked. Reports are in this order.
+/// One load on a server: the requests, the state of the server, and the program. Reports are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LoadCase {
     /// The number of threads that the server has.

@@ -30,7 +30,7 @@ const TAIL_RATIO_MAX: f64 = 3.0;
 const SECOND_WORKER_RATIO_MAX: f64 = 1.10;
 /// The share of the work that each of two workers may have, in percent.
 const WORKER_SHARE: (f64, f64) = (40.0, 60.0);
-/// What the names of our worker threads begin with; a number follows.
+/// The prefix of our worker threads' names; a number follows.
 const WORKER_THREADS: &str = "sampan-w";
 
 /// A figure, what it should be, and whether it is.

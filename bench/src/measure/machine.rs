@@ -19,7 +19,7 @@ pub(super) fn warn_if_busy() -> f64 {
     average
 }
 
-/// What is the same for every benchmark: when and where.
+/// Returns the conditions common to all benchmarks: when and where.
 pub(crate) fn conditions(busy: f64) -> Vec<(&'static str, String)> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let processors = read("/proc/cpuinfo");

@@ -32,11 +32,11 @@ pub(crate) struct Sample {
     /// User and system time of the server for each request that wrk completed.
     pub(crate) cpu_micros: f64,
     pub(crate) resident_bytes: u64,
-    /// Where the server has a database.
+    /// The figures of the server's database.
     pub(crate) database: Option<DatabaseFigures>,
 }
 
-/// What a run did to a database.
+/// The work of a run on a database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatabaseFigures {
     /// Rows written or read.
@@ -52,7 +52,7 @@ pub(crate) struct Series {
     pub(crate) peer: &'static Peer,
     pub(crate) case: LoadCase,
     pub(crate) samples: Vec<Sample>,
-    /// What is wrong with the answers, where they are shown all the same. Then nobody is compared with it.
+    /// The fault of answers that are shown all the same. Then nobody is compared with it.
     pub(crate) fault: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Series {
     }
 }
 
-/// What to measure, and for how long.
+/// The measurement plan: the requests and their duration.
 pub(crate) struct MeasurementPlan<'a> {
     pub(crate) root: &'a Path,
     pub(crate) placement: &'a Placement,
@@ -112,15 +112,16 @@ pub(crate) struct MeasurementPlan<'a> {
     pub(crate) threads: u32,
     pub(crate) rounds: u32,
     pub(crate) seconds: u32,
-    /// How a server is started anew for each round, if it is to be: where a process happens to lie in memory moves a route by up to a tenth.
+    /// Starts a server anew for each round, if set: where a process happens to lie in memory moves a route by up to a
+    /// tenth.
     pub(crate) renew: Option<&'a dyn Fn(&'static Peer) -> Result<PeerServer, String>>,
-    /// What else is measured of a route, beside the plain requests of wrk.
+    /// The measurements of a route, beside the plain requests of wrk.
     pub(crate) extra: ExtraCases,
     /// The peers whose figures are shown although their answers are wrong.
     pub(crate) shown: &'a [&'a str],
 }
 
-/// What is measured of each route beside the plain requests.
+/// The measurements of each route beside the plain requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtraCases {
     None,
@@ -217,7 +218,7 @@ impl MeasurementPlan<'_> {
         series
     }
 
-    /// What is measured of a peer on a route.
+    /// Returns the load cases of a peer on a route.
     fn cases(&self, peer: &Peer, route: Route) -> Vec<LoadCase> {
         let plain = LoadCase::plain(route, Headers::Plain, self.threads);
         // Everyone's headers cost something; ours are measured on all small routes, the others' where it is telling.

@@ -1,4 +1,4 @@
-//! What every benchmark begins with: its servers installed, and those started that are measured side by side.
+//! The setup of a benchmark: its servers installed, and those started that are measured side by side.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::peers::server::PeerServer;
 use crate::peers::storage::BenchStorage;
 use crate::peers::{Installed, Peer};
 
-/// What every benchmark takes.
+/// The options of every benchmark.
 #[derive(Args)]
 pub(crate) struct SuiteOptions {
     /// Use what is installed, install nothing
@@ -22,7 +22,7 @@ pub(crate) struct SuiteOptions {
     /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
     #[arg(long, value_name = "EXECUTABLE")]
     pub(crate) before: Option<PathBuf>,
-    /// Where the results are written
+    /// Write the results to this folder
     #[arg(long, value_name = "DIR", default_value = "bench/results")]
     out: PathBuf,
 }
@@ -30,10 +30,10 @@ pub(crate) struct SuiteOptions {
 /// The servers of a benchmark, and where everything is.
 pub(crate) struct Setup {
     pub(crate) root: PathBuf,
-    /// Where the peers are installed and databases are made.
+    /// The folder for peers and databases.
     pub(crate) folder: PathBuf,
     pub(crate) logs: PathBuf,
-    /// Where the results are written.
+    /// The folder for the results.
     pub(crate) out: PathBuf,
     /// The machine's load average at the beginning.
     pub(crate) busy: f64,

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::peers::children::Child;
 use crate::peers::{Installed, Peer, PeerKind};
 
-/// Where Debian puts the modules of nginx.
+/// The folder of Debian's nginx modules.
 pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
 
 /// The way the peers are found.
@@ -18,7 +18,7 @@ pub(crate) struct Installer {
     pub(super) root: PathBuf,
     /// True if to install what is missing, or only to use what is there.
     pub(super) installs: bool,
-    /// What other commands of the developer came to, by their words.
+    /// The results of other developer commands, by their words.
     pub(super) done: RefCell<BTreeMap<String, Result<(), String>>>,
 }
 
@@ -347,7 +347,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
         .find(|place| place.is_file())
 }
 
-/// What a program prints.
+/// Returns the output of a program.
 pub(super) fn said(program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String, String> {
     run(Command::new(program).args(arguments))
 }

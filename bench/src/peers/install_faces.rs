@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::peers::install::{Installer, copy, find, run, said};
 use crate::peers::{Installed, Peer, PeerKind};
 
-/// Where bombardier is, below `bench/.peers`.
+/// The path of bombardier, below `bench/.peers`.
 pub(crate) const BOMBARDIER: &str = "bombardier/bombardier";
 
 /// The packages of Debian with LuaJIT for programs in C. They are unpacked, not installed: that would remove nginx's module.

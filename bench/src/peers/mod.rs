@@ -24,11 +24,11 @@ pub(crate) use faces::*;
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub(crate) id: &'static str,
-    /// Its folder below `bench/peers`, named like it unless several peers share one.
+    /// The folder below `bench/peers`, named like it unless several peers share one.
     pub(crate) folder: &'static str,
-    /// Its name in reports.
+    /// The name in reports.
     pub(crate) title: &'static str,
     pub(crate) kind: PeerKind,
     pub(crate) routes: &'static [Route],
@@ -51,11 +51,11 @@ pub(crate) enum PeerKind {
     GoSampan,
     /// A `server.js` for Node.js with our package from npm.
     NodeSampan,
-    /// The same for Bun.
+    /// The npm package's `serve` on Bun.
     BunSampan,
     /// This file of `examples`, run by the command of our package on Node.js.
     NodeRun(&'static str),
-    /// The same on Bun.
+    /// `npx sampan run` on Bun.
     BunRun(&'static str),
     /// The jar of Spring PetClinic, from a checkout.
     Spring,
@@ -66,7 +66,7 @@ pub(crate) enum PeerKind {
 /// nginx answers fixed text; it has no handlers.
 const FIXED: &[Route] = &[Route::Version, Route::Health];
 
-/// Its module adds the handlers; what is fixed is measured with the plain one.
+/// The routes of the peer whose module adds the handlers; what is fixed is measured with the plain one.
 const HANDLERS: &[Route] = &[Route::Health, Route::Greet, Route::Echo, Route::GreetPost];
 
 /// Everyone in `bench hello`, ours first. Ours have the routes in two examples.
@@ -168,7 +168,7 @@ const fn peer(
 
 /// The PetClinic that ours is compared with.
 pub(crate) const SPRING: &str = "spring-petclinic";
-/// What the load can at most.
+/// The highest rate that the load program can reach.
 pub(crate) const FIXED_ANSWER: &str = "fixed-answer";
 /// nginx with files.
 pub(crate) const NGINX_STATIC: &str = "nginx-static";
@@ -287,7 +287,7 @@ impl Peer {
     }
 }
 
-/// What to start of a peer that is ready to be started.
+/// The start parameters of an installed peer.
 #[derive(Clone, Debug)]
 pub(crate) struct Installed {
     pub(crate) program: PathBuf,
@@ -296,7 +296,7 @@ pub(crate) struct Installed {
     pub(crate) folder: PathBuf,
     /// A configuration with places to fill in: where it is read, and where it goes.
     pub(crate) configuration: Option<(PathBuf, PathBuf)>,
-    /// What was measured, as in `Bun 1.4.5`.
+    /// The measured version, as in `Bun 1.4.5`.
     pub(crate) version: String,
 }
 

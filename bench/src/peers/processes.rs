@@ -1,4 +1,4 @@
-//! What a server costs: processor time and memory of its processes, from /proc.
+//! The costs of a server: processor time and memory of its processes, from /proc.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use sampan_client::Client;
 /// The longest time that a server may take to give its first answer. Java takes longest.
 const START_MILLIS_MAX: u64 = 60_000;
 
-/// How many of its last words are shown when it does not.
+/// The number of its last lines shown when it does not.
 const LAST_LINES: usize = 4;
 
 /// A server that has answered once; ended when dropped.
@@ -75,7 +75,7 @@ impl PeerServer {
         Err(format!("no answer within {START_MILLIS_MAX} ms"))
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -85,7 +85,7 @@ impl PeerServer {
         CpuTimes::of(self.child.id())
     }
 
-    /// Its resident memory.
+    /// Returns the resident memory.
     pub(crate) fn resident_bytes(&self) -> u64 {
         resident_bytes(self.child.id())
     }

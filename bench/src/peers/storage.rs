@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) enum Durability {
     /// The operating system has it (`synchronous=NORMAL`)
     Normal,
-    /// It is on disk (`synchronous=FULL`)
+    /// On disk (`synchronous=FULL`)
     Full,
 }
 
 impl Durability {
-    /// Its word in `sampan.toml` and in reports.
+    /// Returns the value in `sampan.toml` and in reports.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -22,7 +22,7 @@ impl Durability {
         }
     }
 
-    /// Its word in `PRAGMA synchronous`.
+    /// Returns the value of `PRAGMA synchronous`.
     pub(crate) fn pragma(self) -> &'static str {
         match self {
             Self::Normal => "NORMAL",

@@ -23,7 +23,7 @@ const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .t
     rect.ours { fill: #0b7285 } text.ours { font-weight: 600 } .spread { stroke: #24292f; stroke-width: 1.2 } \
     .name { text-anchor: end }";
 
-/// Where the axis of these bars ends.
+/// Returns the end of the axis.
 fn axis(groups: &[Vec<&Series>]) -> f64 {
     let spreads = || groups.iter().flatten().filter_map(|series| cost(series));
     let costliest = spreads().map(|spread| spread.max).fold(0.0, f64::max);

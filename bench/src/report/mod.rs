@@ -20,9 +20,9 @@ use crate::routes::Headers;
 pub(crate) struct BenchReport {
     /// Of what kind it was.
     pub(crate) suite: &'static Suite,
-    /// How and where it was measured, as name and value.
+    /// The conditions of the measurement, as name and value.
     pub(crate) conditions: Vec<(&'static str, String)>,
-    /// What was measured, as the peer's title and its version.
+    /// The measured peers, as the peer's title and its version.
     pub(crate) versions: Vec<(&'static str, String)>,
     pub(crate) series: Vec<Series>,
     /// Ours against the peers.
@@ -38,11 +38,11 @@ type Column = (&'static str, fn(&Sample) -> f64, usize);
 /// A kind of benchmark, as reports show it.
 #[derive(Debug)]
 pub(crate) struct Suite {
-    /// Its name on the command line, and of its files.
+    /// The name on the command line, and of its files.
     pub(crate) name: &'static str,
-    /// What reports say about its figures besides what they say about every one.
+    /// The remarks of reports about the figures.
     pub(crate) about: &'static str,
-    /// What its ratios are of.
+    /// The reference of the ratios.
     pub(crate) ratios: &'static str,
     columns: &'static [&'static [Column]],
     /// True if each group of bars has an axis of its own, as its figures are far from those of the others.

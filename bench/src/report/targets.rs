@@ -1,4 +1,4 @@
-//! What must be reached against the peers: ratios of ours to theirs.
+//! The targets against the peers: ratios of ours to theirs.
 
 use std::fmt;
 
@@ -27,11 +27,11 @@ pub(crate) struct RatioTarget {
     /// Ours and theirs, where there is a database.
     durability: Option<(Durability, Durability)>,
     limit: Limit,
-    /// What we hope for beyond what we must.
+    /// The aim beyond the target.
     aim: Option<f64>,
 }
 
-/// Where the ratio of a figure must stay.
+/// The limit of the ratio of a figure.
 #[derive(Clone, Copy)]
 enum Limit {
     /// CPU time per request.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{ExpectedAnswer, RouteExchange, get, post};
 
-/// What the texts are made of.
+/// The characters of the texts.
 const DIGITS: &str = "0123456789";
 
 /// A text of so many bytes.

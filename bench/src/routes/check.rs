@@ -1,4 +1,4 @@
-//! Whether a server answers a route rightly: nothing is measured before this says so.
+//! The check of a server's answers: nothing is measured before this says so.
 
 use std::net::SocketAddr;
 

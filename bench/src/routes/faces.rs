@@ -1,4 +1,4 @@
-//! What is measured of the libraries: routes that people write with Gust, and what go-lua-benchmark says.
+//! The routes measured for the libraries: routes that people write with Gust, and what go-lua-benchmark says.
 
 use serde_json::json;
 
@@ -13,10 +13,10 @@ pub(super) const FIVE: &[Route] = &[
     Route::Echo,
 ];
 
-/// What the script says: 15 bytes.
+/// The text that the script returns: 15 bytes.
 pub(super) const FROM_LUA: &str = "hello from lua\n";
 
-/// What the handler in Go says, as many.
+/// The text that the handler in Go returns, of the same length.
 pub(super) const FROM_GO: &str = "hello, native!\n";
 
 /// A parameter, sent back in JSON.

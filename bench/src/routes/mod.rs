@@ -1,4 +1,4 @@
-//! What is measured: the routes of the examples, the requests made to them, and a browser's headers.
+//! The measured routes: the routes of the examples, the requests made to them, and a browser's headers.
 
 mod bodies;
 pub(crate) mod check;
@@ -18,7 +18,7 @@ const NAME: &str = "world";
 /// A name that is wrong unless the path is percent-decoded and the JSON escaped: `Zoë "x"`.
 const HARD_NAME: (&str, &str) = ("Zo%C3%AB%20%22x%22", "Zoë \"x\"");
 
-/// What is sent to the echo while measuring.
+/// The body sent to the echo while measuring.
 const ECHO: &str = r#"{"user":"ada","id":7,"score":1.5,"tags":["a","b"],"address":{"city":"London","zip":null},"active":true}"#;
 
 /// A route of the examples.
@@ -94,7 +94,7 @@ pub(crate) enum Route {
     Native,
 }
 
-/// What `bench hello` measures, in the order of reports.
+/// The routes of `bench hello`, in the order of reports.
 pub(crate) const HELLO: &[Route] = &[
     Route::Version,
     Route::Health,
@@ -123,7 +123,7 @@ pub(crate) const EVENTS: &[Route] = &[Route::Write, Route::WriteBatch, Route::Re
 /// The routes of examples/hello that need its database.
 pub(crate) const VISITS: &[Route] = &[Route::Visit, Route::Visits];
 
-/// What `bench db` measures, in the order of reports.
+/// The routes of `bench db`, in the order of reports.
 pub(crate) const DB: &[Route] = &[
     Route::Write,
     Route::WriteBatch,
@@ -133,19 +133,19 @@ pub(crate) const DB: &[Route] = &[
     Route::Visits,
 ];
 
-/// What `bench stream` measures, in the order of reports.
+/// The routes of `bench stream`, in the order of reports.
 pub(crate) const STREAM: &[Route] = &[Route::Upload, Route::Download];
 
-/// What `bench template` measures, in the order of reports.
+/// The routes of `bench template`, in the order of reports.
 pub(crate) const TEMPLATE: &[Route] = &[Route::Simple, Route::Loop, Route::Full];
 
-/// What `bench static` measures, in the order of reports.
+/// The routes of `bench static`, in the order of reports.
 pub(crate) const STATIC: &[Route] = &[Route::File4k, Route::File100k, Route::File10m];
 
-/// What `bench petclinic` measures, in the order of reports.
+/// The routes of `bench petclinic`, in the order of reports.
 pub(crate) const PETCLINIC: &[Route] = &[Route::FrontPage, Route::Owners];
 
-/// What `bench gust` measures, in the order of reports.
+/// The routes of `bench gust`, in the order of reports.
 pub(crate) const GUST: &[Route] = &[
     Route::Version,
     Route::Health,
@@ -154,7 +154,7 @@ pub(crate) const GUST: &[Route] = &[
     Route::Five,
 ];
 
-/// What `bench golua` measures, in the order of reports.
+/// The routes of `bench golua`, in the order of reports.
 pub(crate) const GOLUA: &[Route] = &[Route::FromFile, Route::Cached, Route::Native];
 
 /// The files of `bench static`, and how many bytes each has.
@@ -185,7 +185,7 @@ pub(crate) struct RouteExchange {
     pub(crate) expected: ExpectedAnswer,
 }
 
-/// What an answer must be.
+/// The expected answer.
 pub(crate) enum ExpectedAnswer {
     /// 200 with this JSON value.
     Json(Value),
@@ -265,7 +265,7 @@ impl Route {
         self.rows_written() + read
     }
 
-    /// What must have been asked before, and how often, so that there is something to read.
+    /// Returns the request to send before, and its count, so that there is something to read.
     pub(crate) fn prepared(self) -> Option<(RouteExchange, usize)> {
         (self == Self::Visits).then(|| (Self::Visit.measured(), 2 * rows::PAGE))
     }

@@ -1,4 +1,4 @@
-//! What rows of a database must look like in an answer.
+//! The expected form of database rows in an answer.
 //!
 //! The seeded rows of examples/bench_db are the same in every database, so an answer that holds only those is
 //! known to the byte; inserted ones carry the time of their insertion.

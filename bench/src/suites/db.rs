@@ -31,7 +31,7 @@ const WARM_UP_SECONDS: u32 = 1;
 /// The requests by which a route is checked.
 const CHECKS: u64 = 4;
 
-/// What `cargo xtask bench db` takes.
+/// The options of `cargo xtask bench db`.
 #[derive(Args)]
 pub(crate) struct DbOptions {
     /// Measure only these servers
@@ -43,13 +43,13 @@ pub(crate) struct DbOptions {
     /// Measure only with this durability
     #[arg(long, value_name = "normal,full", value_delimiter = ',', value_enum)]
     durability: Vec<Durability>,
-    /// How many workers (of the peers: processes or threads) each server has, one number after the other
+    /// The numbers of workers (of the peers: processes or threads) each server has, one number after the other
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..=64))]
     workers: Vec<u32>,
-    /// How often each server is measured on each route
+    /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// How long each measurement takes
+    /// The duration of each measurement
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     Ok(!report.series.is_empty())
 }
 
-/// What was asked for, and single INSERTs on one connection, where nothing can be grouped.
+/// Returns the requested cases, and single INSERTs on one connection, where nothing can be grouped.
 fn cases(options: &DbOptions) -> Vec<LoadCase> {
     let durabilities = setup::chosen(&options.durability, &[Durability::Normal, Durability::Full]);
     let mut cases = Vec::new();
@@ -126,10 +126,10 @@ fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
     conditions
 }
 
-/// Where everything is.
+/// The folders and servers of the benchmark.
 pub(super) struct Bench<'a> {
     pub(super) root: &'a Path,
-    /// Where the databases are made.
+    /// The folder for the databases.
     pub(super) folder: &'a Path,
     pub(super) logs: &'a Path,
     pub(super) installed: &'a [(&'static Peer, Installed)],

@@ -13,7 +13,7 @@ use crate::routes::{self, Route};
 /// The processors that a program in Go may use.
 const THREADS: u32 = 1;
 
-/// What `cargo xtask bench golua` takes.
+/// The options of `cargo xtask bench golua`.
 #[derive(Args)]
 pub(crate) struct GoLuaOptions {
     /// Measure only these servers

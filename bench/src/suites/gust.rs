@@ -23,7 +23,7 @@ const THREADS: u32 = 1;
 /// Gust's answer to a static route has a second head inside of its body. It is measured, as others have published the figure.
 const SHOWN: &[&str] = &["gust-static-bun", "gust-static-node"];
 
-/// What `cargo xtask bench gust` takes.
+/// The options of `cargo xtask bench gust`.
 #[derive(Args)]
 pub(crate) struct GustOptions {
     /// Measure only these servers

@@ -12,7 +12,7 @@ use crate::peers::{PEERS, Peer};
 use crate::report::{self, targets};
 use crate::routes::{self, Route};
 
-/// What `cargo xtask bench hello` takes.
+/// The options of `cargo xtask bench hello`.
 #[derive(Args)]
 pub(crate) struct HelloOptions {
     /// Measure only these servers
@@ -21,7 +21,7 @@ pub(crate) struct HelloOptions {
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::HELLO))]
     routes: Vec<Route>,
-    /// How many threads each server has
+    /// The number of threads of each server
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: u32,
     /// Leave out the figures that have no peer (start, memory, size, many connections, two workers)

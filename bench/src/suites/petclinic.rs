@@ -32,10 +32,10 @@ const FRONT_PAGE_RATE_MIN: f64 = 40_000.0;
 const LOAD_RATE_MIN: f64 = 60_000.0;
 const MIB_MAX: f64 = 60.0;
 const SPRING_RATIO_MIN: f64 = 10.0;
-/// What turns the cache of compressed answers off.
+/// The setting that turns the cache of compressed answers off.
 const UNCACHED: &str = "[compression]\ncache_bytes_max = 0\n";
 
-/// What `cargo xtask bench petclinic` takes.
+/// The options of `cargo xtask bench petclinic`.
 #[derive(Args)]
 pub(crate) struct PetClinicOptions {
     /// The sources of Spring PetClinic; built with Maven if they are not yet
@@ -47,10 +47,10 @@ pub(crate) struct PetClinicOptions {
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::PETCLINIC))]
     routes: Vec<Route>,
-    /// How often each server is measured on each route
+    /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// How long each measurement takes
+    /// The duration of each measurement
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
     #[command(flatten)]
@@ -229,7 +229,7 @@ fn ratios(series: &[Series]) -> Vec<Figure> {
     figures
 }
 
-/// What is asked of the front page: no errors, a short tail, its rate, little memory.
+/// Returns the targets of the front page: no errors, a short tail, its rate, little memory.
 fn figures(series: &[Series]) -> Vec<Figure> {
     let median = |one: &Series, figure: fn(&Sample) -> f64| {
         one.spread(figure).map_or(f64::NAN, |spread| spread.median)

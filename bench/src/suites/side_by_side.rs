@@ -1,4 +1,4 @@
-//! What benchmarks share that measure all servers on all routes, one beside the other.
+//! The common parts of benchmarks that measure all servers on all routes, one beside the other.
 
 use clap::Args;
 
@@ -13,13 +13,13 @@ use crate::report::targets::{self, RatioTarget};
 use crate::report::{self, BenchReport, Suite};
 use crate::routes::Route;
 
-/// What each of them takes.
+/// The options of each of them.
 #[derive(Args)]
 pub(super) struct RoundOptions {
-    /// How often each server is measured on each route
+    /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) rounds: u32,
-    /// How long each measurement takes
+    /// The duration of each measurement
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=600))]
     pub(super) seconds: u32,
     #[command(flatten)]
@@ -50,7 +50,7 @@ impl SideBySide<'_> {
         self.run_with(|_| Vec::new())
     }
 
-    /// The same with figures that have no peer, which are measured last.
+    /// Runs the benchmark with figures that have no peer, which are measured last.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::routes::{self, Route};
 /// The peers serve on one thread.
 const THREADS: u32 = 1;
 
-/// What `cargo xtask bench static` takes.
+/// The options of `cargo xtask bench static`.
 #[derive(Args)]
 pub(crate) struct StaticOptions {
     /// Measure only these servers

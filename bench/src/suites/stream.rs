@@ -17,7 +17,7 @@ use crate::report::targets;
 use crate::report::{self, BenchReport};
 use crate::routes::{self, Headers, Route};
 
-/// What `cargo xtask bench stream` takes.
+/// The options of `cargo xtask bench stream`.
 #[derive(Args)]
 pub(crate) struct StreamOptions {
     /// Measure only these servers
@@ -26,10 +26,10 @@ pub(crate) struct StreamOptions {
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::STREAM))]
     routes: Vec<Route>,
-    /// How often each server is measured on each route
+    /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// How long each measurement takes
+    /// The duration of each measurement
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
     #[command(flatten)]

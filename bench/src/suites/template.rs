@@ -13,7 +13,7 @@ use crate::routes::{self, Route};
 /// The peers render on one thread.
 const THREADS: u32 = 1;
 
-/// What `cargo xtask bench template` takes.
+/// The options of `cargo xtask bench template`.
 #[derive(Args)]
 pub(crate) struct TemplateOptions {
     /// Measure only these servers

@@ -8,7 +8,7 @@ use sampan_host::{Args, Error, Value};
 const PADDED: GeneralPurpose = GeneralPurpose::new(&STANDARD, config(true));
 const FOR_URLS: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, config(false));
 
-/// What is read may be padded or not.
+/// The engine's settings: reading accepts texts with and without padding.
 const fn config(has_padding: bool) -> GeneralPurposeConfig {
     GeneralPurposeConfig::new()
         .with_encode_padding(has_padding)

@@ -81,7 +81,7 @@ fn lasting(purpose: &str) -> String {
     format!("script {purpose}")
 }
 
-/// The same for what expires, so that neither is taken for the other.
+/// Returns the purpose of values that expire, so that neither is taken for the other.
 fn expiring(purpose: &str) -> String {
     format!("script-until {purpose}")
 }

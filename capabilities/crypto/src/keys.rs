@@ -55,7 +55,7 @@ impl SecretKeys {
 /// Seals and signs with the project's keys, on one worker.
 pub struct KeySealer {
     keys: SecretKeys,
-    /// What is derived for a purpose, kept because a derivation costs as much as a small seal.
+    /// The derived keys for each purpose, kept because a derivation costs as much as a small seal.
     derived: RefCell<HashMap<String, Rc<[PurposeKeys]>>>,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for KeySealer {
     }
 }
 
-/// What one key of the project gives for one purpose.
+/// The keys derived from one key of the project for one purpose.
 struct PurposeKeys {
     seal: LessSafeKey,
     sign: hmac::Key,
@@ -162,7 +162,7 @@ pub(crate) fn seal(key: &LessSafeKey, extra: &[u8], bytes: &[u8]) -> Result<Vec<
     Ok(sealed)
 }
 
-/// What was sealed by this key with the same extra bytes.
+/// Opens a text that was sealed by this key with the same extra bytes.
 pub(crate) fn open(key: &LessSafeKey, extra: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
     let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>()?;
     let nonce = Nonce::assume_unique_for_key(*nonce);

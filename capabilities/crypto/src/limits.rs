@@ -16,7 +16,7 @@ pub(crate) const TOKEN_BYTES_MIN: usize = 16;
 pub(crate) const TOKEN_BYTES_MAX: usize = 1024;
 /// The longest JSON Web Token that is read, in bytes.
 pub(crate) const JWT_BYTES_MAX: usize = 65_536;
-/// How deeply its JSON may nest.
+/// The maximum depth of its JSON.
 pub(crate) const JWT_DEPTH_MAX: usize = 32;
 /// The most keys that one verification may try.
 pub(crate) const JWT_KEYS_MAX: usize = 32;

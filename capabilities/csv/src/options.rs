@@ -9,7 +9,7 @@ pub(crate) struct Options {
     pub(crate) columns: Option<Vec<String>>,
     /// True if the first record that is read names the columns.
     pub(crate) has_header: bool,
-    /// What stands between two fields.
+    /// The separator between two fields.
     pub(crate) separator: u8,
     /// True if a spreadsheet opens what is written.
     pub(crate) is_spreadsheet: bool,

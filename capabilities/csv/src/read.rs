@@ -18,7 +18,7 @@ pub(crate) struct Records {
     /// The fields of the record at hand, one behind the other, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// How much of these two is in use.
+    /// The number of bytes of these two is in use.
     bytes_used: usize,
     ends_used: usize,
     /// The line on which the record at hand began.
@@ -27,12 +27,12 @@ pub(crate) struct Records {
     is_between: bool,
     /// True if the byte before was a CR, whose LF may follow.
     is_after_cr: bool,
-    /// How much of the byte order mark has come.
+    /// The part of the byte order mark that has come.
     mark_seen: usize,
     has_header: bool,
     /// The names in the header, once it has come.
     columns: Option<Arc<[String]>>,
-    /// Whose fault it is if the text is malformed.
+    /// The kind of the error if the text is malformed.
     fault: ErrorKind,
 }
 
@@ -70,7 +70,7 @@ impl Records {
         self.parse(piece)
     }
 
-    /// What there is at the end of the text. Can be asked again, and has no more then.
+    /// Returns the last record of the text. Can be asked again, and has no more then.
     pub(crate) fn last(&mut self) -> Result<Option<Value>, Error> {
         self.pass_mark()?;
         let record = self.parse(&mut &b"\n"[..])?;
@@ -81,7 +81,7 @@ impl Records {
         Ok(record)
     }
 
-    /// What began like a byte order mark was none.
+    /// Continues after bytes that began like a byte order mark was none.
     fn pass_mark(&mut self) -> Result<(), Error> {
         let seen = replace(&mut self.mark_seen, MARK.len()) % MARK.len();
         self.parse(&mut &MARK[..seen]).map(|_| ())

@@ -14,7 +14,7 @@ struct Calls {
     count: i64,
 }
 
-/// What came of looking for the next record.
+/// The result of looking for the next record.
 #[derive(PartialEq)]
 enum Step {
     Called,

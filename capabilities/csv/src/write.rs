@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What begins a formula in a spreadsheet.
+/// The characters that begin a formula in a spreadsheet.
 const FORMULA: &[u8] = b"=+-@\t\r\n";
 
 /// Writes rows, RFC 4180: lines end with CR LF, and fields are quoted where they must be.
@@ -22,7 +22,7 @@ pub(crate) struct Encoder {
     /// The names in the header, once it is written.
     columns: Option<Rc<Columns>>,
     out: Vec<u8>,
-    /// How long `out` may become, and what is said of more.
+    /// The maximum length of `out`, and the error above it.
     room: (usize, &'static str),
     /// The number of fields that each line has, once there is one.
     width: Option<usize>,
@@ -36,12 +36,12 @@ pub(crate) struct Encoder {
 /// The names in a header.
 struct Columns {
     names: Vec<Vec<u8>>,
-    /// Where each is: made for the first row that has them in another order.
+    /// The positions of the columns: made for the first row that has them in another order.
     places: OnceCell<HashMap<Vec<u8>, usize>>,
 }
 
 impl Columns {
-    /// Where a column is that is expected there.
+    /// Returns the position of a column, which is probably `expected`.
     fn find(&self, name: &[u8], expected: usize) -> Option<usize> {
         if self.names.get(expected).is_some_and(|there| there == name) {
             return Some(expected);

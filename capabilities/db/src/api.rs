@@ -28,7 +28,7 @@ const PARAMS: Param = Param {
     doc: "A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).",
 };
 
-/// What [`exec`] returns.
+/// The type of the result of [`exec`].
 const DONE_TYPE: Type = Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]);
 
 const EXEC_DOC: &str = "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.";
@@ -159,7 +159,7 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-/// What [`exec`] returns, as columns: an engine remembers what it makes of them.
+/// The columns of the result of [`exec`]: an engine remembers what it makes of them.
 static DONE: LazyLock<Arc<[String]>> =
     LazyLock::new(|| ["changes", "last_id"].map(str::to_owned).into());
 
@@ -220,7 +220,7 @@ fn exec_in(db: &Db, sql: &str, params: &Value, may_wait: bool) -> Result<Value, 
     done_value(done?)
 }
 
-/// What a statement did, as the script sees it.
+/// Returns the result of a statement for the script.
 fn done_value(Done { changes, last_id }: Done) -> Result<Value, Error> {
     let mut done = Rows::with_capacity(Arc::clone(&DONE), 2, 0);
     for number in [changes, last_id] {
@@ -279,7 +279,7 @@ fn leave(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> 
     db(context)?.timed(|db| db.leave_batch(depth as u32, succeeded))
 }
 
-/// What waits for a statement that cannot run in place: a write for its turn, a read for a reader thread.
+/// The future of a statement that cannot run in place: a write for its turn, a read for a reader thread.
 fn later(
     context: &Context,
     mut args: Args,

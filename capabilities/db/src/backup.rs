@@ -25,7 +25,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupReport {
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
     /// The number of tables that were counted in it.
     pub tables: usize,
@@ -33,7 +33,7 @@ pub struct BackupReport {
     pub rows: u64,
 }
 
-/// How far a copy has come.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupProgress {
     /// Pages that have been copied.

@@ -1,4 +1,4 @@
-//! What a database can be told, each quantity with its unit in its name.
+//! The settings of a database, each quantity with its unit in its name.
 
 use crate::sqlite::file::KnownFile;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// It is on disk: it survives power loss.
+    /// On disk: a commit survives power loss.
     #[default]
     Full,
     /// The operating system has it: it survives the death of the process, and may be lost with the power.
@@ -26,7 +26,8 @@ pub struct DatabaseConfig {
     pub statements_max: usize,
     /// The page cache of each connection.
     pub cache_kib: u32,
-    /// How much of the file is mapped into memory; 0 maps nothing. An I/O error under a mapping is a SIGBUS.
+    /// The number of bytes of the file that are mapped into memory; 0 maps nothing. An I/O error under a mapping is a
+    /// SIGBUS.
     pub mmap_bytes: u64,
     /// The longest that a read may run on its worker; longer ones run on a reader thread.
     pub query_inline_millis_max: u64,

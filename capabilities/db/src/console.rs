@@ -80,16 +80,16 @@ pub trait Output {
 pub enum RunError {
     /// A statement failed.
     Sql(SqlFault),
-    /// It was stopped by its [`Interrupt`].
+    /// The statement was stopped by its [`Interrupt`].
     Interrupted,
-    /// What it gave could not be written.
+    /// The output could not be written.
     Output(io::Error),
 }
 
 /// A statement that failed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SqlFault {
-    /// What SQLite said, and what to do.
+    /// The message of SQLite, with advice.
     pub message: String,
     /// The line of the text, from 1.
     pub line: usize,
@@ -150,7 +150,7 @@ impl Console {
         })
     }
 
-    /// What stops its statements.
+    /// Returns the handle that stops the statements.
     pub fn interrupt(&self) -> Interrupt {
         Interrupt(Arc::new(self.sqlite.get_interrupt_handle()))
     }
@@ -245,7 +245,7 @@ impl Console {
         }
     }
 
-    /// Its indexes, each as the name, the table and the columns.
+    /// Returns the indexes, each as the name, the table and the columns.
     ///
     /// # Errors
     /// The schema cannot be read.
@@ -258,7 +258,7 @@ impl Console {
         )
     }
 
-    /// What can be completed: tables, views and their columns.
+    /// Returns the words for completion: tables, views and their columns.
     pub fn words(&self) -> Vec<String> {
         let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') UNION
              SELECT c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type IN ('table', 'view')";
@@ -283,7 +283,7 @@ impl Console {
         read().map_err(|error| explain(&error, &self.path).error)
     }
 
-    /// What SQLite said about the statement that begins at the byte `start`.
+    /// Returns the error of the statement that begins at the byte `start`.
     fn failed(&self, error: &rusqlite::Error, text: &str, start: usize) -> RunError {
         if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) {
             return RunError::Interrupted;

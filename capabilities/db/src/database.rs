@@ -21,14 +21,15 @@ use std::time::{Duration, Instant};
 /// Receives what an operator should know, one line at a time.
 pub type ReportLine = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What is known about the handlers of one route, on all workers together.
+/// The observed behaviour of the handlers of one route, on all workers together.
 #[derive(Debug, Default)]
 pub struct RouteUse {
-    /// It has written, so it gets the write connection before it runs.
+    /// True if it has written, so it gets the write connection before it runs.
     pub(crate) writes: AtomicBool,
-    /// Its method says that it may and it has not run yet, so it is treated as if it did: its first write would have to wait in place.
+    /// True if its method may write and it has not run yet, so it is treated as if it did: its first write would have
+    /// to wait in place.
     pub(crate) may_write: AtomicBool,
-    /// It has undone a transaction, so it runs in a group of its own.
+    /// True if it has undone a transaction, so it runs in a group of its own.
     pub(crate) alone: AtomicBool,
 }
 
@@ -64,7 +65,7 @@ struct Repeated {
     more: u64,
 }
 
-/// What there is once the database has been opened.
+/// The parts of an open database.
 pub(crate) struct Opened {
     pub(crate) config: DatabaseConfig,
     pub(crate) writers: Arc<WriterHandover>,
@@ -138,7 +139,8 @@ impl Database {
         };
     }
 
-    /// What is known about a handler, shared by all workers. `is_safe`: the method says that it only reads (RFC 9110 section
+    /// Returns the observed behaviour of a handler, shared by all workers. `is_safe`: the method says that it only
+    /// reads (RFC 9110 section
     /// 9.2.1); the others are expected to write before they have.
     pub fn route(&self, handler: u32, is_safe: bool) -> Arc<RouteUse> {
         let mut uses = lock(&self.uses);
@@ -165,7 +167,8 @@ impl Database {
         Ok(())
     }
 
-    /// Who has the write connection now: a number that changes whenever it changes hands. A worker that is stuck in a script may
+    /// Returns the current lease of the write connection: a number that changes whenever it changes hands. A worker
+    /// that is stuck in a script may
     /// keep it, and nobody can take it away.
     pub fn lease(&self) -> Option<u64> {
         let writers = &self.opened.get()?.writers;
@@ -238,7 +241,8 @@ impl Opened {
         }
     }
 
-    /// Whether the file is still the one that was opened. Looked at twice a second at most. If it is not, nothing is written any more:
+    /// Reports whether the file is still the one that was opened. Looked at twice a second at most. If it is not,
+    /// nothing is written any more:
     /// what is written to a file that was deleted is lost.
     pub(crate) fn file_is_there(&self) -> bool {
         if !self.lookout.is_due() || self.config.file.is_at(&self.config.path) {
@@ -307,7 +311,7 @@ impl Lonely {
     }
 }
 
-/// What these locks protect is whole between any two statements.
+/// Locks a mutex. The protected state is consistent between any two statements, so poisoning does not matter.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -27,47 +27,47 @@ const PAUSE: Duration = Duration::from_millis(10);
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT";
 
-/// What [`run`] tells while it goes on: the name of a migration, as in `0001_visits`.
+/// The progress of [`run`]: the name of a migration, as in `0001_visits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MigrationProgress<'a> {
-    /// It is about to be applied, which may take long.
+    /// The migration is about to be applied, which may take long.
     Begins(&'a str),
-    /// It is applied for good, whatever becomes of those after it.
+    /// The migration is applied for good, whatever becomes of those after it.
     Applied(&'a str),
 }
 
-/// What [`run`] has done.
+/// The result of [`run`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MigrationReport {
     /// The migrations that were applied now, as in `0001_visits`.
     pub applied: Vec<String>,
-    /// How many had been applied before.
+    /// The number of migrations applied before.
     pub known: usize,
 }
 
 /// A migration, in the folder or in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MigrationStatus {
-    /// Its number.
+    /// The number.
     pub id: i64,
-    /// Its file's name without the ending, as in `0001_visits`.
+    /// The file's name without the ending, as in `0001_visits`.
     pub name: String,
-    /// How file and database compare.
+    /// The relation of file and database.
     pub state: MigrationState,
 }
 
 /// The way a migration's file and the database compare. Times are UTC, as in `2026-01-31T12:00:00Z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MigrationState {
-    /// It was applied at that time, as it is.
+    /// Applied at that time, unchanged since.
     Applied(String),
-    /// It will be applied by the next [`run`].
+    /// To be applied by the next [`run`].
     Pending,
-    /// It was applied at that time, and its file was changed since.
+    /// Applied at that time; the file was changed since.
     Changed(String),
-    /// It was applied at that time, and there is no file.
+    /// Applied at that time; the file is missing.
     Missing(String),
-    /// It was not applied, but a later one was.
+    /// Not applied, although a later one was.
     Late,
 }
 
@@ -153,7 +153,7 @@ impl MigrationStatus {
     }
 }
 
-/// What the database says was applied; nothing if there is no database.
+/// Returns the migrations that the database has applied; none if there is no database.
 fn applied(config: &DatabaseConfig) -> Result<Vec<Applied>, Error> {
     let path = &config.path;
     if !path.exists() {
@@ -277,7 +277,7 @@ fn apply(
     ended
 }
 
-/// What happens between BEGIN and COMMIT.
+/// Performs the steps between BEGIN and COMMIT.
 fn within(sqlite: &rusqlite::Connection, file: &File) -> Result<bool, Error> {
     let plain = |error: rusqlite::Error| failed(file, &words(&error));
     sqlite.execute_batch(CREATE).map_err(plain)?;

@@ -1,4 +1,4 @@
-//! How SQLite would carry out a statement, in plain words.
+//! Query plans, in plain words.
 //!
 //! SQLite's own words are in <https://www.sqlite.org/eqp.html>. They are not a stable interface, so a step that is not known here
 //! is shown as SQLite tells it.
@@ -11,11 +11,11 @@ use std::fmt;
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStep {
-    /// How deep it lies: 0 is the statement itself.
+    /// The depth: 0 is the statement itself.
     pub depth: usize,
-    /// What happens.
+    /// The description.
     pub words: String,
-    /// What would make it faster, if there is something.
+    /// The advice that would make it faster, if there is something.
     pub hint: Option<String>,
     /// The step as SQLite tells it.
     pub sqlite: String,
@@ -89,7 +89,8 @@ pub(crate) fn steps(sqlite: &Connection, sql: &str) -> rusqlite::Result<Vec<Plan
     Ok(steps)
 }
 
-/// Whether the statement chooses rows, or puts them in an order: whether reading all of a table may be more than it needs.
+/// Reports whether the statement chooses rows, or puts them in an order: whether reading all of a table may be more
+/// than it needs.
 fn selects(sql: &str) -> bool {
     let mut words = sql.split(|one: char| !one.is_ascii_alphanumeric() && one != '_');
     words.any(|word| {

@@ -18,7 +18,7 @@ pub struct RestorePoint {
     path: PathBuf,
     copy: Connection,
     live: Connection,
-    /// What SQLite counts for `live` when others commit.
+    /// SQLite's counter for `live`, which changes when others commit.
     version: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What files and forms may take.
+//! The limits of files and forms.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ pub(crate) const INLINE_BYTES_MAX: u64 = 256 * 1024;
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 /// The longest line that `files.lines` gives, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 1024 * 1024;
-/// How many names `files.list` gives.
+/// The maximum number of names that `files.list` returns.
 pub(crate) const LIST_MAX: usize = 10_000;
 /// The longest path and the longest name in it, in bytes: as most file systems have it.
 pub(crate) const PATH_BYTES_MAX: usize = 4_000;
 pub(crate) const NAME_BYTES_MAX: usize = 255;
-/// How many threads work on files at a time, for all workers together.
+/// The maximum number of threads that work on files at a time, for all workers together.
 pub(crate) const THREADS_MAX: usize = 8;
 /// The time that the lines of a file keep their worker at a time.
 pub(crate) const TURN_MAX: Duration = Duration::from_millis(1);
@@ -27,9 +27,9 @@ pub const SPOOLED_FILES_MAX: usize = 1_000;
 /// `[forms]`: what a form with files may have.
 #[derive(Clone, Debug)]
 pub struct FormLimits {
-    /// How many fields and files together.
+    /// The maximum number of fields and files together.
     pub parts_max: usize,
-    /// How many files.
+    /// The maximum number of files.
     pub files_max: usize,
     /// The names and values of all fields, in bytes.
     pub fields_bytes_max: usize,

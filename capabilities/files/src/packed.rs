@@ -17,7 +17,7 @@ pub trait PackedFiles: fmt::Debug + Send + Sync {
 /// A file that is read from its beginning.
 pub type FileReader = Box<dyn Read + Send>;
 
-/// What there is at a path.
+/// The entry at a path.
 pub(crate) struct FileStatus {
     /// `file`, `folder` or `other`.
     pub(crate) kind: &'static str,

@@ -24,7 +24,7 @@ pub enum Durability {
     Normal,
 }
 
-/// Where files are, as the configuration says.
+/// The folders of files, as the configuration says.
 #[derive(Clone, Debug)]
 pub struct FilesConfig {
     /// The project's folder; empty for a project that has none.
@@ -37,11 +37,11 @@ pub struct FilesConfig {
     pub temp: Option<PathBuf>,
     /// When a change is reported as done.
     pub durability: Durability,
-    /// What a form with files may have.
+    /// The limits of forms with files.
     pub forms: FormLimits,
 }
 
-/// Where a path begins.
+/// The root of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     Storage,
@@ -226,7 +226,7 @@ impl Storage {
         }
     }
 
-    /// The same, which is made.
+    /// Returns the folder, which is created if it is missing.
     fn made_folder(&self, path: &str) -> io::Result<Dir> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -270,7 +270,7 @@ impl Storage {
         append().map_err(|error| fault(path, &error))
     }
 
-    /// What there is at a path; `None` if there is nothing.
+    /// Returns the entry at a path; `None` if there is nothing.
     pub(crate) fn stat(&self, root: Root, path: &str) -> Result<Option<FileStatus>, Error> {
         let path = path::check(path)?;
         if let Some(files) = self.packed(root) {

@@ -1,4 +1,4 @@
-//! What scripts get: fields and methods of requests, and functions for texts that no request asks for.
+//! The API for scripts: fields and methods of requests, and functions for texts that no request asks for.
 
 use crate::translate::{I18n, LocaleId};
 use sampan_host::{

@@ -27,7 +27,7 @@ pub struct Catalogs {
 /// The texts of one locale.
 #[derive(Debug)]
 pub(crate) struct Catalog {
-    /// Its name: `de`, `pt-BR`.
+    /// The name: `de`, `pt-BR`.
     pub(crate) tag: String,
     pub(crate) locale: Locale,
     /// By key, with dots between its parts.
@@ -37,7 +37,7 @@ pub(crate) struct Catalog {
 /// Texts by their keys, which nobody but the project chooses.
 type Messages = HashMap<String, Message, foldhash::fast::RandomState>;
 
-/// What `[i18n]` says.
+/// The settings of `[i18n]`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The app's own locale.
@@ -244,7 +244,7 @@ fn parsed(name: &str) -> Result<Locale, String> {
     has_language.then_some(locale).ok_or_else(fault)
 }
 
-/// Where each text stands, for faults that are found later.
+/// The place of each text, for faults that are found later.
 #[derive(Default)]
 struct Places(HashMap<(String, String), String>);
 

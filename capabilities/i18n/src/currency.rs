@@ -1,4 +1,5 @@
-//! How locales write amounts of money: the sign of the currency, and where it stands. The rows are those of CLDR 48 for the locales that differ
+//! The notation of amounts of money in each locale: the sign of the currency, and where it stands. The rows are those
+//! of CLDR 48 for the locales that differ
 //! from the common form, which is the sign behind the number.
 
 use icu_locale_core::Locale;
@@ -6,7 +7,7 @@ use sampan_host::Error;
 
 const SPACE: char = '\u{a0}';
 
-/// Where the sign of a currency stands.
+/// The side of the currency sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Before,

@@ -1,4 +1,4 @@
-//! How a locale writes numbers and dates, by the data of CLDR.
+//! The notation of numbers and dates in each locale, by the data of CLDR.
 
 use crate::limits::{DECIMALS_MAX, DECIMALS_UNLESS_GIVEN};
 use crate::moment::Moment;
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How much a date says.
+/// The length of a date's notation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Style {
     Short,

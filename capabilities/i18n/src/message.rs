@@ -5,7 +5,7 @@ use icu_plurals::PluralCategory;
 /// The text of one key.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Message {
-    /// The same for all numbers.
+    /// One text for all numbers.
     Plain(Text),
     /// A text for each category that the locale's numbers fall into; `other` is always among them.
     Plural(Vec<(PluralCategory, Text)>),

@@ -22,7 +22,7 @@ const CHOICE: &str = "lang";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocaleId(usize);
 
-/// What an isolate needs for texts. `app` puts it into the context.
+/// The texts of an isolate. `app` puts it into the context.
 pub struct I18n {
     catalogs: Arc<Catalogs>,
     /// Writes a warning to the log.

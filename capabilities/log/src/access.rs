@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The longest header field that a line repeats, in bytes.
 const FIELD_BYTES_MAX: usize = 1024;
 
-/// How lines of the access log look.
+/// The format of the access log look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessFormat {
     /// There are none.

@@ -3,10 +3,10 @@
 use sampan_host::Value;
 use std::borrow::Cow;
 
-/// What a line tells. Only the message is needed.
+/// The content of a line. Only the message is needed.
 #[derive(Clone, Debug, Default)]
 pub struct Entry<'a> {
-    /// What happened.
+    /// The message.
     pub message: Cow<'a, Value>,
     /// Named values.
     pub fields: &'a [(String, Value)],
@@ -36,12 +36,13 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What makes two lines "the same": a place in a file, or else the text without what differs from one to the next.
+/// The cause by which two lines count as the same: a place in a file, or else the text without what differs from one to
+/// the next.
 #[derive(Clone, Debug)]
 pub struct Cause {
     /// Lines with the same key are counted together.
     pub(crate) key: String,
-    /// What the line with the count says of them.
+    /// The name of the cause in the line with the count says of them.
     pub(crate) shown: String,
 }
 
@@ -56,7 +57,8 @@ impl Cause {
         Self { key, shown }
     }
 
-    /// Where an error was raised: its place, and of a bundle, which may be one line, the line of the stack that has the column.
+    /// Returns the cause of an error by the place where it was raised: its place, and of a bundle, which may be one
+    /// line, the line of the stack that has the column.
     pub fn raised_at(place: &str, stack: Option<&str>) -> Self {
         let is_there = |line: &&str| line.contains(place);
         let line = stack.unwrap_or_default().lines().find(is_there);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// The greatest depth to which a logged value may nest before the rest is left out.
 const DEPTH_MAX: usize = 16;
-/// What stands for the rest of something that was cut.
+/// The mark for the rest of something that was cut.
 const CUT: &str = "…";
 
 /// Appends a value, in at most `bytes_max` bytes and a few for the marks and brackets that end it.
@@ -41,7 +41,7 @@ pub(crate) fn string(out: &mut String, text: &str, bytes_max: usize) -> bool {
     is_cut
 }
 
-/// What steers a terminal, what some readers take for the end of a line, and what turns the direction of text.
+/// Reports whether a character steers a terminal, ends a line for some readers, or turns the direction of text.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

@@ -17,16 +17,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// The most bytes that a buffer keeps; older lines make room.
 const CAPTURED_BYTES_MAX: usize = 1024 * 1024;
 
-/// How much a line matters.
+/// The severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// For whoever writes the app.
     Debug,
-    /// What one expects to see.
+    /// Expected events.
     Info,
-    /// What someone should look at some day.
+    /// Events that need attention at some time.
     Warn,
-    /// What someone should look at now.
+    /// Events that need attention now.
     Error,
 }
 
@@ -62,7 +62,7 @@ impl FromStr for Level {
     }
 }
 
-/// How lines look.
+/// The format of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// For people: see `text`.
@@ -84,12 +84,12 @@ impl FromStr for Format {
     }
 }
 
-/// What `[log]` sets.
+/// The settings of `[log]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What is below this is left out.
+    /// The lowest level that is written.
     pub level_min: Level,
-    /// How lines look.
+    /// The format of lines.
     pub format: Format,
     /// The way lines of the access log look, and whether there are any.
     pub access: AccessFormat,
@@ -117,7 +117,7 @@ pub struct Logger {
     repeats: Arc<Repeats>,
 }
 
-/// Where lines go.
+/// The destination of lines.
 #[derive(Clone, Debug)]
 enum LogDestination {
     /// Standard error, and standard output for the access log.
@@ -163,7 +163,8 @@ impl Logger {
         }
     }
 
-    /// The same logger, whose lines this function takes; those of the access log as [`Level::Info`]. It is called on the thread that has
+    /// Returns a logger whose lines this function takes; those of the access log as [`Level::Info`]. It is called on
+    /// the thread that has
     /// something to say, on several at the same time, and must not wait for long.
     #[must_use]
     pub fn given_to(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
@@ -171,21 +172,21 @@ impl Logger {
         self
     }
 
-    /// The same logger, whose lines of text have colours if `is_coloured`: for a terminal.
+    /// Returns a logger whose lines of text have colours if `is_coloured`: for a terminal.
     #[must_use]
     pub fn coloured(mut self, is_coloured: bool) -> Self {
         self.is_coloured = is_coloured;
         self
     }
 
-    /// The same place, with other settings.
+    /// Returns a logger to the same place, with other settings.
     #[must_use]
     pub fn with(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// What `[log]` sets.
+    /// Returns the settings of `[log]`.
     pub fn settings(&self) -> Settings {
         self.settings
     }
@@ -375,7 +376,7 @@ fn grouped(number: u64) -> String {
 
 /// An entry as one object: `time`, `level`, `message`, then `id`, `method`, `path`, `fields` and `stack` where there are any.
 fn write_json(out: &mut String, now: Duration, level: Level, entry: &Entry<'_>, bytes_max: usize) {
-    /// What is kept free for the names of the members, in bytes.
+    /// The space reserved for the names of the members, in bytes.
     const FRAME_BYTES: usize = 512;
     let error = ShownError::of(&entry.message);
     let own_stack = error.as_ref().map(ShownError::stack);

@@ -13,23 +13,23 @@ use std::time::{Duration, Instant};
 const PER_SECOND_MAX: u64 = 10;
 /// The number of causes that are told apart at a time.
 const CAUSES_MAX: usize = 256;
-/// What the causes beyond that are called.
+/// The name of the causes beyond that.
 const OTHERS: &str = "other causes";
 /// The time that lines are counted before the count is written.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// What becomes of a line.
+/// The decision about a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RepeatVerdict {
-    /// It is written.
+    /// Write it.
     Write,
-    /// It is only counted.
+    /// Count it only.
     Count,
-    /// It is only counted, and somebody must ask for the count at that time.
+    /// Count it only; the count must be asked for at that time.
     CountAndTellBy(Instant),
 }
 
-/// What is known about each cause of the last second.
+/// The counts of each cause of the last second.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats(Mutex<CauseCounts>);
 

@@ -12,7 +12,7 @@ use sampan_host::Value;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What is kept free for time, level and id, in bytes.
+/// The space reserved for time, level and id, in bytes.
 const FRAME_BYTES: usize = 256;
 
 /// The colours of a line on a terminal, as escape sequences.

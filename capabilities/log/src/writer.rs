@@ -18,7 +18,7 @@ const QUEUE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Lines that wait together are written together, up to this size.
 const WRITE_BYTES_MAX: usize = 64 * 1024;
 
-/// Where a line goes.
+/// The stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogStream {
     /// Standard error: the log.
@@ -38,7 +38,7 @@ enum LogJob {
     Flush(Sender<()>),
 }
 
-/// How many lines found the queue full since the last one that did not.
+/// The number of lines that found the queue full since the last one that did not.
 static LOST: AtomicU64 = AtomicU64::new(0);
 /// The number of bytes that wait.
 static QUEUED_BYTES: AtomicUsize = AtomicUsize::new(0);

@@ -1,4 +1,5 @@
-//! Who asks: Basic (RFC 7617) and Bearer (RFC 6750) authentication, by a function of the script or by a fixed list.
+//! Authentication: Basic (RFC 7617) and Bearer (RFC 6750) authentication, by a function of the script or by a fixed
+//! list.
 
 use crate::options::{Options, wrong};
 use crate::{asking, guard};
@@ -19,14 +20,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What a request says about who sends it.
+/// The credentials of a request, by scheme.
 #[derive(Clone, Copy)]
 enum Scheme {
     Basic,
     Bearer,
 }
 
-/// What both kinds of middleware know.
+/// The common state of both kinds of middleware know.
 struct Challenge {
     scheme: Scheme,
     /// The value of `WWW-Authenticate`.
@@ -39,7 +40,7 @@ struct Credentials {
     secret: String,
 }
 
-/// Who was let in.
+/// The user who was let in.
 struct Authenticated(Value);
 
 /// A list of who may come in.
@@ -125,7 +126,8 @@ fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// Whether a script says with this that it does not know who asks: what is false in JavaScript, in both languages. A count of users that is 0
+/// Reports whether the script's result refuses the credentials: what is false in JavaScript, in both languages. A count
+/// of users that is 0
 /// lets nobody in.
 fn is_no(returned: &Value) -> bool {
     match returned {
@@ -144,7 +146,7 @@ fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
 }
 
 impl Challenge {
-    /// What the request brings.
+    /// Returns the credentials of the request.
     fn credentials(&self, request: &dyn RequestView) -> Result<Credentials, Error> {
         let mut lines = 0;
         request.each_header(&mut |name, _| {

@@ -16,7 +16,7 @@ const OPTIONS: &[&str] = &[
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const HEADERS: [&str; 1] = ["content-type"];
 
-/// What scripts of other sites may do. The lists are values of header fields.
+/// The permissions for scripts of other sites. The lists are values of header fields.
 struct Cors {
     /// Nothing for all.
     origins: Option<Vec<String>>,

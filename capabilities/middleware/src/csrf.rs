@@ -7,7 +7,7 @@
 use crate::origin;
 use sampan_host::{Error, ErrorKind, RequestView};
 
-/// What is said of requests of other sites.
+/// The error for requests of requests of other sites.
 const REFUSED: &str = "refused: another site sent this request. If it may, name its origin in trusted_origins of [csrf]";
 
 /// The protection of one project.
@@ -42,7 +42,7 @@ impl Csrf {
         }
     }
 
-    /// What such a request is refused with.
+    /// Returns the error that refuses such a request.
     pub fn refusal() -> Error {
         Error::new(ErrorKind::Status(403), REFUSED)
     }

@@ -116,7 +116,7 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-/// What the functions make.
+/// The middleware that the functions return.
 static MIDDLEWARE: Class = Class {
     name: "NativeMiddleware",
     variable: "middleware",
@@ -126,7 +126,7 @@ static MIDDLEWARE: Class = Class {
     is_keyed: false,
 };
 
-/// The same for a guard that asks the script.
+/// Creates middleware from a guard that asks the script.
 fn asking(context: &Context, guard: impl AskingGuard + 'static) -> Value {
     let native = NativeMiddleware::Asking(Rc::new(guard));
     Value::Object(context.objects().add(&MIDDLEWARE, native))

@@ -158,7 +158,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// What is said of an option of a wrong kind.
+/// Returns the error for an option of an option of a wrong kind.
 pub(crate) fn wrong(name: &str, wanted: &str) -> Error {
     Error::script(format!("{name} must be {wanted}")).naming([name])
 }

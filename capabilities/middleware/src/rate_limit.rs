@@ -145,7 +145,7 @@ impl Limit {
     }
 }
 
-/// Whose requests are counted together.
+/// The key under which requests are counted together.
 #[derive(Hash)]
 enum Key<'a> {
     Address(Option<IpAddr>),

@@ -1,4 +1,4 @@
-//! What rate limits count: once per process, for all workers, in memory that does not grow.
+//! The counters of rate limits: once per process, for all workers, in memory that does not grow.
 //!
 //! A key is a hash with a secret seed, so nobody can aim at the place of another. Places lie in sets of eight; where a set is full, the
 //! key goes that has used the least of its limit. So a flood of new keys forgets new keys, not those that have reached their limit.
@@ -39,18 +39,18 @@ pub struct RateTable {
     shards: [Mutex<Shard>; SHARDS],
 }
 
-/// How many requests in how much time.
+/// The allowed requests in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rate {
     pub(crate) limit: u32,
     pub(crate) seconds: u32,
 }
 
-/// What became of one request.
+/// The result for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) is_allowed: bool,
-    /// How many more there may be.
+    /// The number of requests left.
     pub(crate) remaining: u32,
     /// In how many seconds there are more: the window's end, or for a refused request its next chance.
     pub(crate) reset_seconds: u32,

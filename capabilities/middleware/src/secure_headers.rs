@@ -12,7 +12,7 @@ const REFERRER_POLICY: &str = "strict-origin-when-cross-origin";
 /// The fields, ready to be sent.
 struct SecureHeaders {
     fields: Vec<(&'static str, String)>,
-    /// What only answers over HTTPS have (RFC 6797 section 7.2).
+    /// The field for answers over HTTPS have (RFC 6797 section 7.2).
     hsts: Option<String>,
 }
 

@@ -3,10 +3,10 @@
 use form_urlencoded::Serializer;
 use sampan_host::Value;
 
-/// How many pages beside the current one have a link.
+/// The number of links beside the current one have a link.
 const BESIDE: u64 = 2;
 
-/// What a request asks for.
+/// The page that a request asks for.
 pub(crate) struct Asked {
     pub(crate) total: u64,
     pub(crate) per_page: u64,
@@ -70,7 +70,7 @@ impl Pages {
         numbers
     }
 
-    /// What the script is given.
+    /// Returns the record for the script.
     pub(crate) fn record(&self) -> Value {
         let Asked {
             total, per_page, ..

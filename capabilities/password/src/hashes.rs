@@ -10,7 +10,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use bcrypt::HashParts;
 use sampan_host::{Error, ErrorKind};
 
-/// What a new hash costs: the first choice of OWASP's Password Storage Cheat Sheet.
+/// The cost of a new hash: the first choice of OWASP's Password Storage Cheat Sheet.
 pub(crate) struct Parameters {
     memory_kib: u32,
     passes: u32,
@@ -27,7 +27,7 @@ impl Parameters {
 
 /// The number of random bytes that a new hash has as its salt.
 const SALT_BYTES: usize = 16;
-/// How long a new hash is, in bytes.
+/// The length of a new hash, in bytes.
 const OUTPUT_BYTES: usize = 32;
 
 /// Refuses what is no password.

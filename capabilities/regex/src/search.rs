@@ -106,7 +106,7 @@ pub(crate) fn split(regex: &Regex, text: &str) -> Result<Value, Error> {
     pieces.collect::<Result<_, _>>().map(Value::List)
 }
 
-/// What stands in the place of a match.
+/// The replacement of a match.
 pub(crate) enum Replacement {
     /// Text, with `$1` and `${name}` for groups.
     Text(String),

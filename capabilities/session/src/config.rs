@@ -1,9 +1,9 @@
-//! What `[session]` says.
+//! The settings of `[session]`.
 
 use crate::limits::{BYTES_MAX, COOKIE_DATA_BYTES_MAX, NAME_BYTES_MAX, TOUCH_MILLIS_MAX};
 use sampan_host::Error;
 
-/// Where sessions are kept.
+/// The place of the sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionPlace {
     /// In a table of the app's database.
@@ -16,11 +16,11 @@ pub enum SessionPlace {
 /// The settings of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionConfig {
-    /// Where they are kept.
+    /// The place of the sessions.
     pub place: SessionPlace,
     /// A session ends when it has not been used for so long, in milliseconds.
     pub idle_millis: u64,
-    /// It ends so long after it began, in milliseconds, however much it is used.
+    /// The maximum lifetime, in milliseconds, however much it is used.
     pub lifetime_millis: u64,
     /// The name of the cookie. Over TLS it has the prefix `__Host-`.
     pub cookie: String,

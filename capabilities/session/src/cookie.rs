@@ -42,7 +42,8 @@ impl SessionId {
     }
 }
 
-/// What the cookie is called. With its prefix browsers take it over TLS alone, so what was planted without TLS is not read.
+/// The name of the cookie. With its prefix browsers take it over TLS alone, so what was planted without TLS is not
+/// read.
 pub(crate) struct CookieNames {
     plain: Rc<str>,
     over_tls: Rc<str>,

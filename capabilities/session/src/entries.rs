@@ -1,4 +1,4 @@
-//! What a session keeps under its keys: values as JSON has them.
+//! The entries of a session: values as JSON has them.
 
 use crate::limits::DEPTH_MAX;
 use sampan_host::json::{Tape, write_string, write_value};
@@ -33,7 +33,7 @@ impl Entries {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// How long that is, in bytes.
+    /// Returns the length of the JSON, in bytes.
     pub(crate) fn bytes(&self) -> Result<usize, Error> {
         let members = self.0.iter().map(|(key, value)| bytes_of(key, value));
         members.sum::<Result<usize, _>>().map(|bytes| bytes + 1)
@@ -82,7 +82,7 @@ fn parse(text: &str) -> Option<Value> {
     })
 }
 
-/// How long a member is in the JSON object, with the sign behind it.
+/// Returns the length of a member in the JSON object, with the sign behind it.
 pub(crate) fn bytes_of(key: &str, value: &Value) -> Result<usize, Error> {
     let mut out = Vec::new();
     write_string(&mut out, key.as_bytes());

@@ -70,7 +70,7 @@ pub(crate) static SESSION: Class = Class {
     is_keyed: true,
 };
 
-/// What sessions add to requests.
+/// The additions of sessions to requests.
 pub static MODULE: Module = Module {
     name: "session",
     doc: "What an app remembers of a browser from request to request.",

@@ -3,7 +3,7 @@
 use crate::store::StoredSession;
 use sampan_host::{Error, Sealer};
 
-/// What the seal is for: no other sealed text can take its place.
+/// The purpose of the seal: no other sealed text can take its place.
 const PURPOSE: &str = "session";
 
 /// The value of a cookie.

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tokio::sync::Notify;
 
-/// What the sessions of one worker share. `app` puts it into the context.
+/// The shared state of the sessions of one worker share. `app` puts it into the context.
 pub struct Sessions(Rc<SharedSessions>);
 
 struct SharedSessions {
@@ -24,7 +24,7 @@ struct SharedSessions {
     begun: Rc<Notify>,
 }
 
-/// What keeps sessions.
+/// The store of the sessions.
 enum Keeper {
     Table(Rc<dyn SessionStore>),
     Cookie(Rc<dyn Sealer>),
@@ -59,7 +59,7 @@ pub struct Session {
     state: RefCell<SessionState>,
 }
 
-/// Whether it can still be changed.
+/// The phase of a session: it can be changed, or not any more.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Open,
@@ -76,7 +76,7 @@ struct SessionState {
     /// The keys that the request has changed, and what was there before.
     changes: Vec<(String, Option<Value>)>,
     flashes: Flashes,
-    /// How many bytes of JSON that is; nothing before it was measured, and where it would have to be measured again.
+    /// The length of the JSON in bytes; `None` before it was measured, and where it would have to be measured again.
     bytes: Option<usize>,
     is_cleared: bool,
     is_renewed: bool,
@@ -456,7 +456,7 @@ impl SessionState {
         Ok(self.bytes.unwrap_or_default())
     }
 
-    /// What is stored now, with the request's changes.
+    /// Returns the stored session with the request's changes.
     ///
     /// # Errors
     /// Together with what another request has changed meanwhile it is too large.

@@ -1,4 +1,4 @@
-//! Where sessions are kept. `app` implements it over the database.
+//! The store of sessions. `app` implements it over the database.
 
 use sampan_host::{Error, LocalFuture, Value};
 use std::fmt;
@@ -24,14 +24,14 @@ pub struct StoredSession {
     pub ends: u64,
 }
 
-/// What becomes of a stored session.
+/// The change of a stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It stays as it is.
+    /// No change.
     Keep,
-    /// It is replaced, under this key from now on.
+    /// A replacement, under this key from now on.
     Put(SessionKey, StoredSession),
-    /// It goes.
+    /// The removal.
     Remove,
 }
 

@@ -1,4 +1,4 @@
-//! What scripts get: `render`, text from templates, and filters and functions of their own.
+//! The API for scripts: `render`, text from templates, and filters and functions of their own.
 
 use crate::check::check;
 use crate::compile::printed_file;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How many templates that are no files an isolate keeps compiled.
+/// The maximum number of templates that are no files an isolate keeps compiled.
 const STRINGS_MAX: usize = 256;
 
 const NAME: Param = Param {
@@ -122,7 +122,8 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-/// What an isolate needs to render: the templates of its project, and what its script has added to them. `app` puts it into the context.
+/// The templates of an isolate: the templates of its project, and what its script has added to them. `app` puts it into
+/// the context.
 pub struct TemplateStore {
     templates: Arc<Templates>,
     functions: Rc<ScriptFunctions>,
@@ -145,7 +146,8 @@ impl TemplateStore {
         }
     }
 
-    /// The same for a script beside the project: filters and functions that it lacks are the project's, so a name is looked up when it is used.
+    /// Returns a store beside the project's, for a script that is not part of it: filters and functions that it lacks
+    /// are the project's, so a name is looked up when it is used.
     #[must_use]
     pub fn beside_project(self) -> Self {
         Self {
@@ -154,21 +156,21 @@ impl TemplateStore {
         }
     }
 
-    /// The same with a function that all templates can call.
+    /// Adds a function that all templates can call.
     #[must_use]
     pub fn with_function(self, name: &str, function: NativeFunction) -> Self {
         self.functions.add_native(name, function);
         self
     }
 
-    /// The same with a filter.
+    /// Adds a filter.
     #[must_use]
     pub fn with_filter(self, name: &str, function: NativeFunction) -> Self {
         self.functions.add_native_filter(name, function);
         self
     }
 
-    /// The same with a variable that templates see which are rendered for a request, unless their data has that name.
+    /// Adds a variable that templates see which are rendered for a request, unless their data has that name.
     #[must_use]
     pub fn with_variable(self, name: &str, variable: NativeVariable) -> Self {
         self.functions.add_variable(name, variable);
@@ -327,7 +329,7 @@ fn add(
     Ok(Value::Null)
 }
 
-/// What a template prints, by the name of its file.
+/// Returns the content type of a template's output, by the name of its file.
 fn content_type(file_name: &str) -> &'static str {
     answer::type_of_file(printed_file(file_name))
 }

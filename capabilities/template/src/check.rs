@@ -1,4 +1,5 @@
-//! Whether all is there that templates name: filters with their arguments, tests, functions, and other templates whose names are literal. So a misspelt name shows at the
+//! The check of the names in templates: filters with their arguments, tests, functions, and other templates whose names
+//! are literal. So a misspelt name shows at the
 //! start, not in the branch of a page that nobody has tried.
 
 use crate::fault::{Fault, Outcome, fault_at};

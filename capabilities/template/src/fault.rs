@@ -1,4 +1,4 @@
-//! What can go wrong while a template is rendered, and how it is told.
+//! The errors of rendering, and their messages.
 
 use crate::program::Source;
 use sampan_host::{Error, ErrorKind, Place};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The folder of the templates.
 pub(crate) const FOLDER: &str = "templates/";
-/// How many of the places around an error are told.
+/// The maximum number of places told around an error.
 const TRAIL_MAX: usize = 8;
 /// As far as a line is shown.
 const SHOWN_CHARS_MAX: usize = 120;
@@ -20,7 +20,7 @@ pub(crate) type Outcome<T> = Result<T, Box<Fault>>;
 pub(crate) struct Fault {
     error: Error,
     place: Option<(Arc<Source>, u32)>,
-    /// Where what it is in was included or called, innermost first.
+    /// The places where the template was included or called, innermost first.
     trail: Vec<(&'static str, Arc<Source>, u32)>,
 }
 
@@ -43,7 +43,7 @@ impl Fault {
         minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, text)
     }
 
-    /// The same fault at a line of a template, if it has no place yet.
+    /// Sets the place, at a line of a template, if it has no place yet.
     #[cold]
     pub(crate) fn at(mut self: Box<Self>, source: &Arc<Source>, line: u32) -> Box<Self> {
         if self.place.is_none() {
@@ -52,7 +52,7 @@ impl Fault {
         self
     }
 
-    /// The same fault in something that was included or called there.
+    /// Adds the place that included or called the failing one.
     #[cold]
     pub(crate) fn within(
         mut self: Box<Self>,
@@ -122,7 +122,7 @@ impl Source {
     }
 }
 
-/// What a template is called that is no file.
+/// The name of a template that is not a file.
 pub(crate) const TEXT_NAME: &str = "<string>";
 
 impl From<Error> for Box<Fault> {
@@ -146,7 +146,7 @@ impl From<minijinja::Error> for Box<Fault> {
     }
 }
 
-/// What minijinja says, without a place.
+/// Returns minijinja's message, without a place.
 fn said(error: &minijinja::Error) -> String {
     let mut text = match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),

@@ -9,7 +9,7 @@ pub(crate) struct Globals {
     by_name: Vec<Option<Box<Global>>>,
 }
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Default)]
 pub(crate) struct Global {
     /// For a template that is rendered for a request.

@@ -1,4 +1,4 @@
-//! What minijinja's values hold of ours.
+//! Our objects within minijinja's values.
 
 use crate::program::{LoopField, Program};
 use minijinja::value::{Enumerator, Object, ObjectRepr, ValueOrKwargs};
@@ -15,7 +15,7 @@ pub(crate) struct Macro {
     /// The names of its parameters.
     pub(crate) params: Arc<[Name]>,
     pub(crate) program: Arc<Program>,
-    /// Where its operations begin.
+    /// The start of its operations.
     pub(crate) offset: u32,
     /// Which rendering it belongs to: what it encloses goes with that.
     pub(crate) render: u64,
@@ -78,7 +78,7 @@ impl Object for Macro {
     }
 }
 
-/// What a template that is imported gives.
+/// The exports of an imported template.
 #[derive(Debug)]
 pub(crate) struct TemplateModule {
     pub(crate) values: Vec<(Value, Value)>,
@@ -102,7 +102,7 @@ impl Object for TemplateModule {
     }
 }
 
-/// What `namespace()` gives: the one value that a template can change.
+/// The result of `namespace()`: the one value that a template can change.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace(Mutex<BTreeMap<Arc<str>, Value>>);
 

@@ -13,7 +13,7 @@ pub(crate) struct Template {
     /// Few, so they are searched one after the other.
     pub(crate) blocks: Vec<(Name, Arc<Program>)>,
     pub(crate) escape: Escape,
-    /// What it names, for the check at start.
+    /// The names it uses, for the check at start.
     pub(crate) names: Names,
     /// The number of bytes that it has printed last: as many will do the next time.
     pub(crate) printed_bytes: AtomicUsize,
@@ -32,7 +32,7 @@ pub(crate) struct Program {
     pub(crate) extends: bool,
 }
 
-/// What a template was compiled from.
+/// The source of a compiled template.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) name: String,
@@ -66,7 +66,8 @@ pub(crate) const USES_CALLER: u8 = 2;
 pub(crate) const TAKES_VARARGS: u8 = 64;
 pub(crate) const TAKES_KWARGS: u8 = 128;
 
-/// What the machine does in one step. They are minijinja's, see its documentation of `Instruction`; the last ones do the work of several.
+/// One step of the machine. They are minijinja's, see its documentation of `Instruction`; the last ones do the work of
+/// several.
 #[derive(Debug)]
 pub(crate) enum Op {
     Raw(Box<str>),
@@ -95,7 +96,7 @@ pub(crate) enum Op {
     Emit,
     PushLoop {
         flags: u8,
-        /// Where the loop that filters its items begins.
+        /// The start of the loop that filters its items begins.
         filter: Option<u32>,
     },
     PushWith,
@@ -109,7 +110,7 @@ pub(crate) enum Op {
     JumpIfTrueOrPop(u32),
     PushEscape,
     PopEscape,
-    /// Whether what is captured is wanted.
+    /// Starts a capture; false if its text is discarded.
     BeginCapture(bool),
     EndCapture,
     CallFunction(Name, Option<u16>),
@@ -159,7 +160,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Where it may jump to, before operations are fused.
+    /// Returns the jump target, before operations are fused.
     pub(crate) fn target_mut(&mut self) -> Option<&mut u32> {
         match self {
             Self::Iterate(target)
@@ -171,7 +172,7 @@ impl Op {
         }
     }
 
-    /// Where it may jump to.
+    /// Returns the jump target.
     pub(crate) fn target(&self) -> Option<u32> {
         match self {
             Self::Iterate(target)
@@ -253,7 +254,7 @@ impl KnownFilter {
     }
 }
 
-/// The same of tests.
+/// The tests with a fast path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KnownTest {
     Defined,
@@ -276,7 +277,7 @@ impl KnownTest {
     }
 }
 
-/// What `loop` knows.
+/// The fields of `loop`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LoopField {
     Index,

@@ -23,10 +23,10 @@ pub type ForRequest<'a> = Option<&'a Rc<dyn RequestView>>;
 pub type NativeFunction =
     Rc<dyn Fn(ForRequest<'_>, &[host::Value]) -> Result<host::Value, host::Error>>;
 
-/// What templates see of a request, asked for when a template uses its name.
+/// A variable computed from the request, asked for when a template uses its name.
 pub type NativeVariable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<host::Value, host::Error>>;
 
-/// What a template calls.
+/// The callee of a template's call.
 #[derive(Clone)]
 enum GivenFunction {
     Script(Callback),
@@ -44,7 +44,7 @@ pub(crate) struct ScriptFunctions {
     environment: RefCell<Rc<Environment<'static>>>,
     functions: RefCell<Vec<GivenFunction>>,
     variables: RefCell<Vec<(Name, NativeVariable)>>,
-    /// What the names of all these mean, once that is needed.
+    /// The meanings of all these names, once that is needed.
     globals: RefCell<Option<Rc<Globals>>>,
     /// True if one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
@@ -277,7 +277,7 @@ fn to_host(value: &Value, depth_left: usize) -> Result<host::Value, Error> {
     })
 }
 
-/// What the script gave, for a template.
+/// Converts a value of the script for a template.
 pub(crate) fn from_host(value: host::Value) -> Value {
     match value {
         host::Value::Null | host::Value::Object(_) => Value::from(()),

@@ -36,7 +36,7 @@ pub(crate) struct FilterUse {
 #[derive(Debug)]
 pub(crate) struct FunctionUse {
     pub(crate) name: Box<str>,
-    /// Its first argument, if that is a constant text.
+    /// The first argument, if that is a constant text.
     pub(crate) text: Option<Box<str>>,
     pub(crate) line: u32,
 }
@@ -62,7 +62,7 @@ pub(crate) enum Sight {
     IsolatedModule,
 }
 
-/// What the code of a template or of a block is made of, in the order of the code.
+/// The elements of a template's or block's code, in the order of the code.
 #[derive(Default)]
 pub(crate) struct Shape<'t, 'a> {
     /// For each frame that the code opens the assignments of `with`; none for an import.

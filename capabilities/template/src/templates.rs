@@ -54,7 +54,7 @@ impl Templates {
         Ok(templates)
     }
 
-    /// The same templates that take values which are not there in another way.
+    /// Returns the templates with another treatment of undefined values.
     #[must_use]
     pub fn with_undefined(mut self, undefined: UndefinedBehavior) -> Self {
         self.undefined = undefined;
@@ -119,7 +119,7 @@ pub(crate) fn compiled(name: &str, text: &str) -> Result<Template, Error> {
     })
 }
 
-/// What minijinja needs to know of a mode of escaping: an empty template with a name that asks for it.
+/// Returns the name of an empty template that selects the mode of escaping in minijinja.
 pub(crate) fn mode_name(mode: Escape) -> &'static str {
     match mode {
         Escape::None => "",

@@ -70,7 +70,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// The same for a part of a value: `None` for what a template cannot use, which is left out.
+    /// Converts a part of a value: `None` for what a template cannot use, which is left out.
     fn part(&mut self, it: Handle) -> Outcome<Option<Value>> {
         self.take(size_of::<Value>())?;
         let reader = self.reader;

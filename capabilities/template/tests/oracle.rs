@@ -1,4 +1,4 @@
-//! What we render is what minijinja renders, byte for byte; what is an error to it is one to us.
+//! Comparison with minijinja: our output has the same bytes, and both fail for the same templates.
 //!
 //! A fixture has parts that begin with `=== name`: `data` is an expression, all others are templates. The first template is rendered. A fixture
 //! may have many cases, each of which begins with `#### title`.

@@ -1,4 +1,4 @@
-//! What scripts know of time: the clock, waiting without blocking the worker, and dates in time zones.
+//! Time for scripts: the clock, waiting without blocking the worker, and dates in time zones.
 
 mod calendar;
 

@@ -3,7 +3,8 @@
 use crate::limits::EMAIL_BYTES_MAX;
 use url::Url;
 
-/// What a browser takes in an `<input type=email>` (WHATWG HTML, "valid e-mail address"), if it is not too long to be one.
+/// Reports whether a browser accepts the text in an `<input type=email>` (WHATWG HTML, "valid e-mail address"), if it
+/// is not too long to be one.
 pub(crate) fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.split_once('@') else {
         return false;

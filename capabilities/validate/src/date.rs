@@ -36,7 +36,7 @@ pub(crate) fn now() -> String {
     text_of(clock::since_1970().as_secs() as i64).unwrap_or_default()
 }
 
-/// What compares with [`now`].
+/// Returns the form that compares with [`now`].
 pub(crate) fn without_zone(canonical: &str) -> &str {
     canonical.trim_end_matches('Z')
 }

@@ -1,4 +1,4 @@
-//! What a schema asks for. It is read whole before the data, so that a mistake in it shows whatever the data are.
+//! The schema. It is read whole before the data, so that a mistake in it shows whatever the data are.
 
 use crate::date;
 use crate::limits::{DEPTH_MAX, PATTERN_BYTES_MAX, PATTERNS_MAX};
@@ -22,14 +22,14 @@ pub(crate) struct Field {
     pub(crate) rule: Rule,
 }
 
-/// What a value must be.
+/// The rule for a value.
 pub(crate) struct Rule {
     pub(crate) ty: RuleType,
     pub(crate) is_required: bool,
     pub(crate) default: Option<Value>,
     pub(crate) choices: Option<Vec<Value>>,
     pub(crate) check: Option<Callback>,
-    /// What is said instead of the message that fits.
+    /// The message that replaces the message that fits.
     pub(crate) message: Option<String>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum TextForm {
     Url,
 }
 
-/// How many characters or items there must be.
+/// The required number of characters or items there must be.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Length {
     pub(crate) min: Option<usize>,

@@ -1,4 +1,4 @@
-//! What is said of a value that is not valid.
+//! The messages for invalid values.
 
 use sampan_host::{RequestView, Value};
 use std::fmt::Write;

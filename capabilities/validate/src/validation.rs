@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 pub(crate) struct Validation<'a> {
     reader: &'a dyn Reader,
-    /// Whose language the messages have.
+    /// The request whose language the messages have.
     request: Option<&'a Rc<dyn RequestView>>,
     texts: Option<Rc<MessageTexts>>,
     /// The place of the value at hand: names and positions with dots between them.
@@ -213,7 +213,7 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// What there is in the place of a value that is missing or empty.
+    /// Returns the value in the place of a value that is missing or empty.
     fn missing(&mut self, rule: &Rule) -> Result<Option<Value>, Refusal> {
         match &rule.default {
             Some(default) => Ok(Some(default.clone())),

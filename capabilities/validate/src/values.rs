@@ -1,4 +1,4 @@
-//! What becomes of a single value: what its type takes, and the bounds of its options.
+//! The validation of a single value: what its type takes, and the bounds of its options.
 
 use crate::address;
 use crate::date;
@@ -107,7 +107,7 @@ fn compare(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// What a form or JSON says for yes or no.
+/// Returns the boolean that a form or JSON text stands for.
 pub(crate) fn boolean(kind: Kind, text: Option<&str>) -> Option<Value> {
     match (kind, text) {
         (Kind::Bool(value), _) => Some(Value::Bool(value)),

@@ -12,18 +12,18 @@ pub const HTML: &str = "text/html; charset=utf-8";
 /// The content type of bytes and streams that nobody gave another.
 pub const BYTES: &str = "application/octet-stream";
 
-/// What a result is, whatever the language calls it.
+/// The kind of a result, whatever the language calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerKind {
     /// `nil`, `null`, `undefined`: an answer without a body.
     Nothing,
     /// A string.
     Text,
-    /// What the `html` builder was given.
+    /// The result of the `html` builder.
     Html,
     /// A buffer of bytes, or a stream of them.
     Bytes,
-    /// What is written as JSON.
+    /// A value written as JSON.
     Json,
 }
 
@@ -62,7 +62,7 @@ pub fn check_status(status: f64) -> Result<u16, Error> {
     Err(wrong_status(&status.to_string()))
 }
 
-/// What is said of any other status; `found` may be what it is instead of a number, with its article.
+/// Returns the error for any other status; `found` may be what it is instead of a number, with its article.
 #[cold]
 pub fn wrong_status(found: &str) -> Error {
     Error::script(format!(
@@ -82,7 +82,7 @@ pub fn check_redirect(status: f64) -> Result<u16, Error> {
         .ok_or_else(|| wrong_redirect(&status.to_string()))
 }
 
-/// What is said of any other status of a redirection.
+/// Returns the error for any other status of a redirection.
 #[cold]
 pub fn wrong_redirect(found: &str) -> Error {
     Error::script(format!(
@@ -112,7 +112,7 @@ pub fn location(url: &[u8]) -> Result<String, Error> {
     Ok(out)
 }
 
-/// What is said of a result that is no answer: `found` is what it is, with its article.
+/// Returns the error for a result that is no answer: `found` is what it is, with its article.
 #[cold]
 pub fn no_answer(words: &Words, found: &str) -> Error {
     Error::script(format!(
@@ -124,7 +124,7 @@ pub fn no_answer(words: &Words, found: &str) -> Error {
 /// The most field lines that one answer may have. Their bytes are limited by the HTTP engine.
 pub const FIELDS_MAX: usize = 4096;
 
-/// What is said of more.
+/// Returns the error for more fields.
 #[cold]
 pub fn too_many_fields() -> Error {
     Error::script(format!("an answer has at most {FIELDS_MAX} header fields"))
@@ -144,7 +144,7 @@ pub fn type_of_file(name: &str) -> &'static str {
     }
 }
 
-/// What a row of [`Type::Answer`](crate::Type::Answer) gives: a body and its content type.
+/// Returns the value for a row of [`Type::Answer`](crate::Type::Answer) gives: a body and its content type.
 pub fn rendered(body: Vec<u8>, content_type: &str) -> Value {
     Value::List(vec![
         Value::Bytes(body),
@@ -181,14 +181,15 @@ pub fn download(name: &str) -> Result<String, Error> {
     Ok(value)
 }
 
-/// What a row of [`Type::Answer`](crate::Type::Answer) gives whose answer is a file: the file's path for
+/// Returns the value for a row of [`Type::Answer`](crate::Type::Answer) gives whose answer is a file: the file's path
+/// for
 /// [`ResponseSink::file`](crate::ResponseSink::file), its content type, and its `Content-Disposition`.
 pub fn file(path: &str, content_type: &str, disposition: Option<&str>) -> Value {
     let disposition = disposition.map_or(Value::Bool(false), Value::from);
     Value::List(vec![path.into(), content_type.into(), disposition])
 }
 
-/// What a status is called where nobody wrote a body.
+/// Returns the label of a status without a body.
 pub fn label(status: u16) -> &'static str {
     match status {
         400 => "bad request",
@@ -214,7 +215,8 @@ pub fn label(status: u16) -> &'static str {
     }
 }
 
-/// What an error that nothing handled tells the client: its message where that describes the client's own fault, else the label
+/// Returns the message for the client about an unhandled error: its message where that describes the client's own
+/// fault, else the label
 /// of its status.
 pub fn public_message(error: &Error) -> &str {
     if error.kind().is_public() && !error.message().is_empty() {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Milliseconds since 1970; below zero while the system's time holds.
 static SET_MILLIS: AtomicI64 = AtomicI64::new(-1);
 
-/// Whether scripts that load from now on get clocks of their languages that follow this one.
+/// True if scripts that load from now on get clocks of their languages that follow this one.
 static IS_SETTABLE: AtomicBool = AtomicBool::new(false);
 
 /// The time since 1970-01-01 00:00 UTC. A clock before 1970 reads as 1970.

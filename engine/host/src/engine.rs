@@ -1,4 +1,4 @@
-//! What an engine is to `app`: something that loads a project and answers requests.
+//! The interface between an engine and `app`: something that loads a project and answers requests.
 
 use crate::{
     Context, Error, ErrorKind, Guard, Isolation, Module, Place, RequestView, ResponseSink,
@@ -40,7 +40,7 @@ pub trait Sources: Send + Sync {
     }
 }
 
-/// What an isolate is made from.
+/// The parameters of an isolate.
 pub struct Setup {
     /// The project's files.
     pub sources: Arc<dyn Sources>,
@@ -48,13 +48,14 @@ pub struct Setup {
     pub entry: String,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
-    /// What those capabilities keep.
+    /// The state of those capabilities.
     pub context: Rc<Context>,
     /// The limits of the scripts.
     pub limits: ScriptLimits,
-    /// What requests may see of one another. An engine may know [`Isolation::Worker`] only.
+    /// The state that requests may share. An engine may know [`Isolation::Worker`] only.
     pub isolation: Isolation,
-    /// Whether bodies may be read as they come whose routes the project does not declare: its middleware may ask for them.
+    /// True if bodies may be read as they come whose routes the project does not declare: its middleware may ask for
+    /// them.
     pub has_streams: bool,
     /// The worker's stopwatch.
     pub watch: Arc<Watch>,
@@ -69,7 +70,7 @@ pub struct Setup {
     pub report: Rc<dyn Fn(Error)>,
 }
 
-/// What a project's file declared while it ran.
+/// The declarations of a project's file.
 #[derive(Debug, Default)]
 pub struct Program {
     /// The routes, in the order of their declaration, with the prefixes of their groups.
@@ -84,11 +85,11 @@ pub struct Program {
     pub on_error: Option<HandlerId>,
     /// Answers everything: the `fetch` of a JavaScript module's default export.
     pub fetch: Option<HandlerId>,
-    /// How `fetch` reads the bodies of its requests.
+    /// The rule for reading the bodies of requests to `fetch`.
     pub fetch_body: BodyOptions,
 }
 
-/// How a handler reads the bodies of its requests, and sends those of its answers.
+/// The rules for reading the bodies of its requests, and sends those of its answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyOptions {
     /// As they come; else it is called when they are here.
@@ -108,15 +109,15 @@ pub struct RouteDef {
     pub method: Option<String>,
     /// The pattern: `/users/:id`, `/files/*rest`.
     pub pattern: String,
-    /// What answers it.
+    /// The handler.
     pub handler: HandlerId,
     /// True if the handler was given as a value, not as a function: its answer is computed once.
     pub fixed: bool,
-    /// How it reads the bodies of its requests.
+    /// The rule for reading the bodies of its requests.
     pub body: BodyOptions,
-    /// What `url_for` knows it by.
+    /// The name for `url_for`.
     pub name: Option<String>,
-    /// Where it was declared.
+    /// The place of the declaration.
     pub place: Option<Place>,
 }
 
@@ -143,7 +144,7 @@ pub struct MiddlewareDef {
     pub pattern: String,
     /// The function.
     pub handler: HandlerId,
-    /// Where it was declared.
+    /// The place of the declaration.
     pub place: Option<Place>,
 }
 
@@ -154,7 +155,7 @@ pub struct GuardDef {
     pub pattern: String,
     /// The guard.
     pub guard: Rc<dyn Guard>,
-    /// Where it was declared.
+    /// The place of the declaration.
     pub place: Option<Place>,
 }
 
@@ -170,9 +171,9 @@ impl fmt::Debug for GuardDef {
 /// A file that the server answers with, as middleware around it gets to see it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAnswer<'a> {
-    /// Its path for [`ResponseSink::file`].
+    /// The path for [`ResponseSink::file`].
     pub path: &'a str,
-    /// Its content type.
+    /// The content type.
     pub content_type: &'a str,
 }
 
@@ -180,7 +181,8 @@ pub struct FileAnswer<'a> {
 pub struct Call<'a> {
     /// The request.
     pub request: Rc<dyn RequestView>,
-    /// Who answers it. `None`: nobody does, and the end of the chain is an empty answer with the status `fallback`; this runs
+    /// The handler that answers. `None`: nobody does, and the end of the chain is an empty answer with the status
+    /// `fallback`; this runs
     /// middleware on unknown paths.
     pub handler: Option<HandlerId>,
     /// The status of that answer: 404, 405, or 204 for an automatic OPTIONS.
@@ -193,7 +195,7 @@ pub struct Call<'a> {
     pub error: Option<&'a Error>,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub enum Step {
     /// The answer is in the sink.
     Done,
@@ -203,7 +205,7 @@ pub enum Step {
     Waiting(Box<dyn Suspended>),
 }
 
-/// What a script's wait fails with once its request is given up.
+/// Returns the error of a wait whose request was given up.
 pub fn cancelled() -> Error {
     let text = "the request was given up: nobody waits for its answer any more";
     Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
@@ -231,7 +233,7 @@ pub trait Suspended {
 
 /// A loaded project in one engine, on one worker. Entered for one request at a time.
 pub trait Isolate {
-    /// What the project declared.
+    /// Returns the declarations of the project.
     fn program(&self) -> &Program;
 
     /// Calls a handler.

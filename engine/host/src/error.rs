@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// What went wrong, as far as the answer to the client depends on it.
+/// The kind of an error, as far as the answer to the client depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The script raised it, or used a function wrongly: 500.
@@ -90,7 +90,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a script can tell errors apart by, beyond the kind. Engines show each part that is there as a field of the error.
+/// The details by which a script tells errors apart, beyond the kind. Engines show each part that is there as a field
+/// of the error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// A word that stays the same in later versions: `unique`, `timeout`.
@@ -103,7 +104,7 @@ pub struct Details {
     pub constraint: Option<String>,
 }
 
-/// What may have happened where a capability misses a value. It depends on the caller's language, so its engine says what.
+/// The likely cause of a missing value. It depends on the caller's language, so its engine says what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// A list is shorter than it should be.
@@ -148,28 +149,28 @@ impl Error {
         Self::new(ErrorKind::Script, message)
     }
 
-    /// The same error with the place where it was raised.
+    /// Sets the place where it was raised.
     #[must_use]
     pub fn at(mut self, place: Option<Place>) -> Self {
         self.0.place = place;
         self
     }
 
-    /// The same error with the call stack, one call per line, innermost first.
+    /// Sets the call stack, one call per line, innermost first.
     #[must_use]
     pub fn with_stack(mut self, stack: impl Into<String>) -> Self {
         self.0.stack = Some(stack.into());
         self
     }
 
-    /// The same error with what a script can tell it by.
+    /// Sets the details for scripts.
     #[must_use]
     pub fn with_details(mut self, details: Details) -> Self {
         self.0.details = Some(Box::new(details));
         self
     }
 
-    /// The same error with this code and no other details.
+    /// Sets the code and removes other details.
     #[must_use]
     pub fn with_code(self, code: &'static str) -> Self {
         self.with_details(Details {
@@ -178,14 +179,15 @@ impl Error {
         })
     }
 
-    /// The same error with something that the engine may add to its message.
+    /// Sets the hint that the engine may add to its message.
     #[must_use]
     pub fn with_hint(mut self, hint: Option<Hint>) -> Self {
         self.0.hint = hint;
         self
     }
 
-    /// The same error with the names in its message that are ours, of options and functions, as the tables spell them. The engine spells
+    /// Names the words in its message that are ours, of options and functions, as the tables spell them. The engine
+    /// spells
     /// them as its language does.
     #[must_use]
     pub fn naming<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
@@ -212,14 +214,14 @@ impl Error {
         spelled.collect::<String>().into()
     }
 
-    /// The same error with another message.
+    /// Replaces the message.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// The same error with another kind.
+    /// Replaces the kind.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
@@ -236,7 +238,7 @@ impl Error {
         &self.0.message
     }
 
-    /// Where it was raised, if known.
+    /// Returns the place of the error, if known.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
@@ -246,12 +248,12 @@ impl Error {
         self.0.stack.as_deref()
     }
 
-    /// What a script can tell it by, if there is anything.
+    /// Returns the details for scripts, if there is anything.
     pub fn details(&self) -> Option<&Details> {
         self.0.details.as_deref()
     }
 
-    /// What the engine may add to the message.
+    /// Returns the hint that the engine may add to the message.
     pub fn hint(&self) -> Option<Hint> {
         self.0.hint
     }

@@ -19,10 +19,10 @@ pub trait Guard {
     }
 }
 
-/// What a guard says to a request that it does not refuse.
+/// The decision of a guard that does not refuse.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GuardStep {
-    /// It goes on.
+    /// The request goes on.
     Pass,
     /// This is its answer: a status without a body.
     Answer(u16),
@@ -46,12 +46,12 @@ pub trait AskingGuard {
     fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error>;
 }
 
-/// What a native object holds that `app.use` takes, whatever its class.
+/// The content of a native object holds that `app.use` takes, whatever its class.
 #[derive(Clone)]
 pub enum NativeMiddleware {
-    /// It decides by itself.
+    /// A guard that decides by itself.
     Guard(Rc<dyn Guard>),
-    /// It asks the script.
+    /// A guard that asks the script.
     Asking(Rc<dyn AskingGuard>),
 }
 

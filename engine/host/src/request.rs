@@ -1,4 +1,4 @@
-//! What a request looks like to a script: lazy, read-only, nothing copied until the script asks for it. The rules of its
+//! A request as a script sees it: lazy, read-only, nothing copied until the script asks for it. The rules of its
 //! fields stand here; engines only convert.
 
 mod accept;
@@ -45,7 +45,7 @@ pub trait RequestView {
     /// The client's address: the peer's, or what a trusted proxy says it is.
     fn ip(&self) -> String;
 
-    /// The same as a number; nothing where there is no client.
+    /// Returns the client's address as an IP address; `None` if there is none.
     fn client(&self) -> Option<IpAddr> {
         self.ip().parse().ok()
     }
@@ -55,7 +55,7 @@ pub trait RequestView {
         self.url().starts_with("https:")
     }
 
-    /// What tells this request from all others, in the log and in the answer's `X-Request-Id`.
+    /// Returns the id of the request, in the log and in the answer's `X-Request-Id`.
     fn id(&self) -> Cow<'_, str>;
 
     /// The whole body, transfer coding removed. Empty where it comes in pieces, until all of it has been read.
@@ -66,7 +66,7 @@ pub trait RequestView {
         None
     }
 
-    /// What capabilities keep for this request alone, for as long as it lasts.
+    /// Returns the store of capabilities for this request alone, for as long as it lasts.
     fn store(&self) -> &Store;
 
     /// Adds a field line to the answer, whatever the handler returns: errors and streams are answers too. Only an answer that stands
@@ -86,7 +86,8 @@ pub trait RequestView {
         self.add_header(name, value)
     }
 
-    /// Whether the head of the answer is complete: no header field can be added, and no [`AnswerHook`] is called any more.
+    /// Reports whether the head of the answer is complete: no header field can be added, and no [`AnswerHook`] is
+    /// called any more.
     fn is_answered(&self) -> bool {
         false
     }
@@ -123,7 +124,7 @@ pub enum Field {
     Ip,
     /// The body.
     Body,
-    /// What middleware leaves there: the script's own.
+    /// The fields of middleware: the script's own.
     State,
     /// Names with values.
     Pairs(Pairs),
@@ -142,10 +143,10 @@ pub enum Pairs {
     Headers,
 }
 
-/// What becomes of a name that comes twice.
+/// The treatment of a name that comes twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twice {
-    /// It does not.
+    /// The name cannot come twice.
     Never,
     /// The first one counts.
     First,
@@ -156,7 +157,7 @@ pub enum Twice {
 }
 
 impl Pairs {
-    /// What becomes of a name that comes twice.
+    /// Returns the treatment of a name that comes twice.
     pub fn twice(self) -> Twice {
         match self {
             // A pattern has each name once.
@@ -273,19 +274,19 @@ pub fn text(body: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a body that is no JSON is answered with.
+/// Returns the error for a body that is no JSON is answered with.
 #[cold]
 pub fn bad_json(error: &JsonError) -> Error {
     Error::new(ErrorKind::BadRequest, error.to_string())
 }
 
-/// What is said to whoever asks a request that was answered.
+/// Returns the error for the use of a request that was answered.
 #[cold]
 pub fn is_over() -> Error {
     Error::script("the request is over")
 }
 
-/// What is said to whoever assigns a field of a request that has keys of the script's own.
+/// Returns the error for an assignment to a field of a request that has keys of the script's own.
 #[cold]
 pub fn has_keys(field: &str) -> Error {
     Error::script(format!(
@@ -298,7 +299,7 @@ pub fn is_status(number: f64) -> bool {
     number.fract() == 0.0 && (100.0..600.0).contains(&number)
 }
 
-/// What is said of a handler that returns something that looks like a status beside its answer.
+/// Returns the error for a handler that returns something that looks like a status beside its answer.
 #[cold]
 pub fn status_beside(status: f64) -> Error {
     Error::script(format!(
@@ -306,7 +307,7 @@ pub fn status_beside(status: f64) -> Error {
     ))
 }
 
-/// What is said to whoever adds a field to an answer whose head has been handed over.
+/// Returns the error for a field added to an answer whose head has been handed over.
 #[cold]
 pub fn is_answered() -> Error {
     Error::script("the header fields of the answer have been sent")

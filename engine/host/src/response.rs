@@ -1,4 +1,4 @@
-//! Where the answer of a script goes.
+//! The sink of a script's answer.
 
 use crate::Error;
 use std::task::{Context, Poll};
@@ -74,7 +74,7 @@ impl Chunk {
         }
     }
 
-    /// The same for as long as it takes: copied where it was lent briefly.
+    /// Returns the content for as long as it takes: copied where it was lent briefly.
     #[must_use]
     pub fn keep(self) -> Self {
         match self {

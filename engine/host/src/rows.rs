@@ -77,7 +77,7 @@ impl Rows {
         }
     }
 
-    /// How many cells there are and how many bytes of text, as [`Rows::with_capacity`] takes them.
+    /// Returns the numbers of cells and of bytes of text, as [`Rows::with_capacity`] takes them.
     pub fn size(&self) -> (usize, usize) {
         (self.cells.len(), self.bytes.len())
     }
@@ -99,7 +99,7 @@ impl Rows {
         &self.columns
     }
 
-    /// The same rows under other names.
+    /// Returns the rows under other names.
     ///
     /// # Panics
     /// There are not as many.

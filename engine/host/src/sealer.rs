@@ -1,4 +1,5 @@
-//! What leaves the process and comes back unchanged, or is noticed: sealed and signed texts, by the project's secret keys.
+//! Sealed and signed texts: data that leaves the process and comes back unchanged, or is noticed: sealed and signed
+//! texts, by the project's secret keys.
 
 use crate::{Context, Error};
 use std::rc::Rc;

@@ -21,7 +21,7 @@ pub enum SameSite {
 }
 
 impl SameSite {
-    /// What the attribute says.
+    /// Returns the value of the attribute.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "Strict",

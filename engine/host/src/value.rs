@@ -32,7 +32,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What the value is, in the words of the tables.
+    /// Returns the name of the value's type, in the words of the tables.
     pub fn type_name(&self) -> Cow<'static, str> {
         Words::default().found(self, "nothing")
     }

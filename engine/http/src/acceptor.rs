@@ -23,11 +23,11 @@ pub struct Workers(Arc<WorkerPool>);
 #[derive(Debug)]
 struct WorkerPool {
     handles: Mutex<Vec<WorkerHandle>>,
-    /// Where the search for the least loaded begins, so that equals take turns.
+    /// The position where the search for the least loaded begins, so that equals take turns.
     next: AtomicUsize,
     connections_max: usize,
     refused_max: usize,
-    /// What a client is told when not even the refusing can be handed to a worker.
+    /// The answer for a client that cannot be handed to a worker, not even to be refused.
     refusal: Vec<u8>,
 }
 

@@ -19,7 +19,7 @@ use crate::upgrade::Upgrade;
 /// A future that stays on its thread.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// What a handler says to a request. Only `Later` costs a future.
+/// The answer of a handler. Only `Later` costs a future.
 pub enum Answer {
     /// Send this.
     Now(Response),
@@ -55,7 +55,7 @@ impl From<Response> for Answer {
     }
 }
 
-/// What a handler wants of the body of one request.
+/// The handler's requirements for the body of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BodyRule {
     /// The most bytes that it may have, where that is not the general limit.
@@ -70,7 +70,8 @@ pub trait Handler: 'static {
     /// Answers one request. A panic in here is caught and answered with 500.
     fn handle(&self, request: &Rc<Request>) -> Answer;
 
-    /// How the body of this request is read. Called for each request that announces a body, when its head has arrived; the body has not.
+    /// Returns the rule for reading the body. Called for each request that announces a body, when its head has arrived;
+    /// the body has not.
     fn body_rule(&self, request: &Request) -> BodyRule {
         let _ = request;
         BodyRule::default()
@@ -128,7 +129,7 @@ pub trait Observer {
     fn done(self: Box<Self>, outcome: &RequestOutcome);
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestOutcome {
     /// The status of the answer; 499 if the client left before there was one.

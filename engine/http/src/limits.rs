@@ -17,7 +17,7 @@ pub(crate) const RESPONSE_FIELDS_BYTES_MAX: usize = 64 * 1024;
 /// Space in a request line for what is not the target: method, two spaces, version.
 pub(crate) const REQUEST_LINE_SLACK_BYTES: usize = 64;
 
-/// What one client, one connection and one worker may use. `Default` is what `sampan run` starts with.
+/// The limits of one client, one connection and one worker may use. `Default` is what `sampan run` starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Request line and all field lines together; more is 431.
@@ -41,7 +41,7 @@ pub struct Limits {
     pub body_idle_millis_max: u64,
     /// Between two moments of progress while output waits for the client; longer ends the connection.
     pub write_idle_millis_max: u64,
-    /// What counts as progress for the two limits above: at least so many bytes (or all that is left),
+    /// The progress required by the two limits above: at least so many bytes (or all that is left),
     /// so that one byte now and then does not hold a connection for ever.
     pub progress_bytes_min: usize,
     /// A keep-alive connection without a request; longer closes it silently.
@@ -68,12 +68,12 @@ pub struct Limits {
     /// Memory that waits for clients of the whole process to read it; over it the slowest connections are closed. 0 stands for a quarter of
     /// the memory that the process may have.
     pub unsent_bytes_max: usize,
-    /// The same of one client address; 0 stands for half of `unsent_bytes_max`.
+    /// The limit for one client address; 0 stands for half of `unsent_bytes_max`.
     pub unsent_bytes_per_client_max: usize,
     /// Answers that one connection keeps behind an undecided ticket.
     pub held_max: usize,
 
-    /// How long a connection that ends in an error goes on reading and throws away what the client sends, so that
+    /// The time that a connection that ends in an error goes on reading and throws away what the client sends, so that
     /// the client can read the answer.
     pub linger_millis_max: u64,
     /// The longest time that it waits in that time for the next bytes.

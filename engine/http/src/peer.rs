@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Who has connected: the client, or a proxy.
+/// The peer of a connection: the client, or a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// Over TCP, from this address.
@@ -12,7 +12,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Its IP address, if it has one.
+    /// Returns the IP address, if it has one.
     pub fn ip(self) -> Option<IpAddr> {
         match self {
             Peer::Tcp(address) => Some(address.ip()),

@@ -14,7 +14,7 @@ pub struct Precomputed {
     bytes: Vec<u8>,
     /// The body where it is large or a file.
     rest: Option<PrecomputedRest>,
-    /// Where the head ends, its empty line included.
+    /// The end of the head, its empty line included.
     head_bytes: usize,
     date_at: Option<usize>,
     status: u16,

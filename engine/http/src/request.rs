@@ -18,7 +18,7 @@ use crate::request_body::{ReadError, RequestBody};
 /// connection then receives into another buffer. Where no clone was kept the buffer is used again.
 pub struct Request {
     pub(crate) decoder: Decoder,
-    /// Where the body comes from, if the handler reads it as it comes.
+    /// The source of the body, if the handler reads it as it comes.
     pub(crate) streamed: Option<Rc<RequestBody>>,
     peer: Peer,
     /// True if the time of its handler is over.
@@ -104,7 +104,7 @@ impl Request {
         }
     }
 
-    /// What follows the first `?` of the target, still percent-encoded.
+    /// Returns the part after the first `?` of the target, still percent-encoded.
     pub fn query(&self) -> Option<&str> {
         self.decoder
             .head()

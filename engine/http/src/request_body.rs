@@ -10,20 +10,20 @@ use crate::codec::Fault;
 /// Why a body cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadError {
-    /// What came is no body, is too large, or did not come.
+    /// A body that is malformed, too large, or did not arrive.
     Fault(Fault),
     /// The request has been answered.
     Over,
 }
 
-/// What comes after the last piece.
+/// The end of a body.
 #[derive(Clone, Copy)]
 enum BodyEnd {
     Whole,
     Failed(ReadError),
 }
 
-/// What the connection and the reader share.
+/// The state shared by the connection and the reader share.
 #[derive(Default)]
 pub(crate) struct RequestBody {
     /// A piece that the reader has not taken.

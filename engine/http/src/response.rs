@@ -13,7 +13,7 @@ pub struct Response {
     status: u16,
     fields: Vec<u8>,
     content_type: Option<&'static str>,
-    /// What `fields` has, so that sending needs no search.
+    /// The properties of `fields`, so that sending needs no search.
     has_content_type: bool,
     has_date: bool,
     close: bool,
@@ -21,7 +21,7 @@ pub struct Response {
     body: Body,
 }
 
-/// What follows the head.
+/// The body of a response.
 #[derive(Default)]
 pub enum Body {
     /// Nothing.
@@ -55,9 +55,9 @@ impl Body {
 pub struct FilePart {
     /// The file. Nobody needs its position.
     pub file: Arc<File>,
-    /// Where the part begins, in bytes.
+    /// The start of the part, in bytes.
     pub start: u64,
-    /// How many bytes it has. Where the file has become shorter, the connection ends in the middle of the body.
+    /// The length in bytes. Where the file has become shorter, the connection ends in the middle of the body.
     pub len: u64,
 }
 
@@ -347,7 +347,7 @@ impl Response {
         self.body = body;
     }
 
-    /// The same response once more; nothing if its body is a stream. Both share the body from then on.
+    /// Returns the same response once more; nothing if its body is a stream. Both share the body from then on.
     pub fn twin(&mut self) -> Option<Response> {
         let (body, twin) = match std::mem::take(&mut self.body) {
             Body::Empty => (Body::Empty, Some(Body::Empty)),
@@ -388,7 +388,7 @@ impl fmt::Debug for Response {
     }
 }
 
-/// The same bytes as two bodies.
+/// Returns two bodies with the same bytes.
 fn shared(bytes: Arc<[u8]>) -> (Body, Option<Body>) {
     (Body::Shared(Arc::clone(&bytes)), Some(Body::Shared(bytes)))
 }

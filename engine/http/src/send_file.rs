@@ -11,7 +11,7 @@ use socket2::Socket;
 /// The most that one call sends, so that no client's turn takes long.
 const SENT_BYTES_MAX: u64 = 1024 * 1024;
 
-/// What is read at once of a file that the system cannot send by itself.
+/// The number of bytes read at once of a file that the system cannot send by itself.
 const COPIED_BYTES_MAX: u64 = 64 * 1024;
 
 /// Sends up to `len` bytes of a file from `start` on, as many as the socket takes. `len` is not zero.
@@ -35,7 +35,7 @@ pub(crate) fn send_file(socket: &Socket, file: &File, start: u64, len: u64) -> i
     Ok(sent)
 }
 
-/// The same through memory of the process. What the socket does not take is read again.
+/// Copies the file through memory of the process. What the socket does not take is read again.
 fn copy(socket: &Socket, file: &File, start: u64, len: u64) -> io::Result<usize> {
     let mut bytes = vec![0; len.min(COPIED_BYTES_MAX) as usize];
     let read = file.read_at(&mut bytes, start)?;

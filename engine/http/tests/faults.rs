@@ -12,7 +12,7 @@ use common::*;
 use sampan_http::codec::{Decoder, DecoderEvent};
 use sampan_http::{Answer, Limits, Request};
 
-/// What follows a request line and Host.
+/// Returns a request with the given text after its request line and Host.
 fn post(rest: &str) -> Vec<u8> {
     format!("POST / HTTP/1.1\r\nHost: h\r\n{rest}").into_bytes()
 }

@@ -1,4 +1,5 @@
-//! What a client sees that is still sending when its answer is there: the answer, and then an orderly end.
+//! The end of a connection to a client that is still sending when its answer is there: the answer, and then an orderly
+//! end.
 
 mod common;
 

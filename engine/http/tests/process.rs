@@ -1,4 +1,4 @@
-//! What the whole process uses: idle connections cost little, an idle worker sleeps, and clients that go away
+//! The resource use of the process: idle connections cost little, an idle worker sleeps, and clients that go away
 //! leave nothing behind. A test binary of its own, and its tests one after the other, because of that view.
 
 mod common;
@@ -221,7 +221,7 @@ fn an_idle_worker_sleeps() {
     assert_ne!(date(&read_response(&mut socket).0), first);
 }
 
-/// How often the threads of this process went to sleep so far.
+/// Returns the number of times that the threads of this process went to sleep so far.
 fn context_switches() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let statuses =

@@ -1,4 +1,5 @@
-//! What a call of a handler costs without any HTTP or database around it: `cargo bench -p sampan-js --bench calls`. See
+//! The cost of a call of a handler without any HTTP or database around it: `cargo bench -p sampan-js --bench calls`.
+//! See
 //! [`sampan_rig::time_routes`].
 
 use sampan_host::{Module, ScriptLimits};

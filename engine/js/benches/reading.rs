@@ -1,4 +1,4 @@
-//! What a row costs that reads 50 records of 4 texts where they lie: `cargo bench -p sampan-js --bench reading`.
+//! The cost of a row that reads 50 records of 4 texts where they lie: `cargo bench -p sampan-js --bench reading`.
 
 use sampan_host::{Module, ScriptLimits};
 use sampan_js::Js;

@@ -1,4 +1,4 @@
-//! What handlers may return, what requests show, and middleware.
+//! Results of handlers, fields of requests, and middleware.
 
 mod common;
 

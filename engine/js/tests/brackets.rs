@@ -12,7 +12,7 @@ fn app(handler: &str) -> App {
     ))
 }
 
-/// What the only route of the app answers, or its error; and what the bracket noted.
+/// Returns the answer of the only route of the app answers, or its error; and what the bracket noted.
 fn outcome(app: &App) -> (String, Vec<String>) {
     let result = app.only(get("/")).map(|answer| answer.text());
     let result = result.map_err(|error| error.message().to_owned());

@@ -1,4 +1,4 @@
-//! What the builders refuse, thrown responses, responses in the hands of middleware, and what the log shows.
+//! Refusals of the builders, thrown responses, responses in the hands of middleware, and what the log shows.
 
 mod common;
 

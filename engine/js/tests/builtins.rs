@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The script's limit of 100 ms, 100 ms of grace, and what a busy machine adds.
 const LIMIT: Duration = Duration::from_millis(400);
 
-/// What the bounded calls may take.
+/// The time limit of the bounded calls may take.
 const BOUNDED_LIMIT: Duration = Duration::from_millis(1000);
 
 /// Calls with huge lengths, huge numbers and hostile patterns. Each must end, in any way, within the limit and its grace.
@@ -282,7 +282,7 @@ fn a_long_array_is_sorted_as_a_short_one() {
     assert_eq!(app.text(get("/?n=50100")), r#"[true,true,"x"]"#);
 }
 
-/// How a call ended and how long that took.
+/// Returns the end of a call and its duration.
 fn outcome(call: &str, script_millis_max: u64) -> (Duration, String) {
     let source = format!(
         "import {{ app }} from 'sampan'; const f = () => {call}; app.get('/', (req) => req.query.ok ? 'ok' : {{ done: typeof f() }});"

@@ -6,7 +6,7 @@ use common::{App, End, cpu_time, get, load, load_with};
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
 use std::time::{Duration, Instant};
 
-/// What a run may take: its limit of 100 ms, 100 ms of grace, and what a busy machine adds.
+/// The allowed time of a run: its limit of 100 ms, 100 ms of grace, and what a busy machine adds.
 const GRACE: Duration = Duration::from_millis(250);
 
 /// Gives `hiddenKeys()` to handlers.

@@ -12,7 +12,7 @@ fn app(handlers: &str) -> App {
     ))
 }
 
-/// What one handler answers, or its error.
+/// Returns the answer of one handler, or its error.
 fn outcome(handler: &str) -> String {
     let app = app(&format!("app.get('/', {handler});"));
     match app.only(get("/")) {

@@ -1,4 +1,5 @@
-//! What capabilities add to requests: fields, methods, a store of each request's own, and header fields of its answer.
+//! Additions of capabilities to requests: fields, methods, a store of each request's own, and header fields of its
+//! answer.
 
 mod common;
 

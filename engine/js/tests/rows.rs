@@ -11,7 +11,7 @@ fn app(handler: &str) -> App {
     ))
 }
 
-/// What the handler `body` answers, twice: the second time shapes are known.
+/// Returns two answers of the handler `body`: the second time shapes are known.
 fn run(body: &str) -> Result<String, String> {
     let app = app(body);
     let mut all = (0..3).map(|_| {

@@ -1,4 +1,4 @@
-//! What a module imports, without running it: for those who want all files of a project together.
+//! The imports of a module, without running it: for those who want all files of a project together.
 
 use crate::nesting::with_stack_for;
 use crate::{Kind, Script};
@@ -12,7 +12,7 @@ use sampan_host::{Error, ErrorKind};
 pub struct Import {
     /// The name as it is written.
     pub name: String,
-    /// Its line in the source, counted from 1.
+    /// The line in the source, counted from 1.
     pub line: u32,
     /// The way it is imported.
     pub way: ImportWay,
@@ -30,7 +30,7 @@ pub enum ImportWay {
 }
 
 impl Script {
-    /// What it imports by names that are written out, in their order.
+    /// Returns the imports whose names that are written out, in their order.
     ///
     /// # Errors
     /// It is nested too deeply.

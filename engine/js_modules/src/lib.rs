@@ -31,7 +31,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tsconfig::{TransformSettings, TsConfig};
 
-/// What a module is.
+/// The kind of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An ECMAScript module.
@@ -44,9 +44,9 @@ pub enum Kind {
 
 /// A module, ready to be compiled by an engine.
 pub struct Script {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Its text, as the engine takes it.
+    /// The code, as the engine takes it.
     pub code: Vec<u8>,
     path: String,
     origin: MapOrigin,
@@ -84,12 +84,12 @@ impl Script {
 pub struct Modules {
     sources: Arc<dyn Sources>,
     resolver: Resolver,
-    /// What was read of `tsconfig.json`, or why it could not be. Forgotten when an isolate begins to load.
+    /// The content of `tsconfig.json`, or why it could not be. Forgotten when an isolate begins to load.
     config: Mutex<Option<Arc<Result<TsConfig, String>>>>,
-    /// What only source maps have of the sources that errors named.
+    /// The sources that only source maps have, of those that errors named.
     mapped_texts: MappedTexts,
     node_env: String,
-    /// What was made of the files, with the hash of what it was made from.
+    /// The scripts made from files, with the hash of what it was made from.
     made: Mutex<HashMap<String, (u64, Arc<Script>)>>,
 }
 
@@ -106,14 +106,14 @@ impl Modules {
         }
     }
 
-    /// The same with another `process.env.NODE_ENV` than `production`.
+    /// Sets `process.env.NODE_ENV`; the default is `production`.
     #[must_use]
     pub fn with_node_env(mut self, node_env: impl Into<String>) -> Self {
         self.node_env = node_env.into();
         self
     }
 
-    /// What `process.env.NODE_ENV` is.
+    /// Returns `process.env.NODE_ENV`.
     pub fn node_env(&self) -> &str {
         &self.node_env
     }
@@ -228,7 +228,7 @@ impl Modules {
         })
     }
 
-    /// What was made of the same text before, or what is made of it now. Whoever asks meanwhile waits.
+    /// Returns the script made from the same text before, or what is made of it now. Whoever asks meanwhile waits.
     fn once(
         &self,
         path: &str,
@@ -248,7 +248,7 @@ impl Modules {
         Ok(script)
     }
 
-    /// What `tsconfig.json` of the project, or of the nearest folder above that may be read, says.
+    /// Returns the settings of `tsconfig.json` of the project, or of the nearest folder above that may be read, says.
     fn config(&self) -> Arc<Result<TsConfig, String>> {
         const FOLDERS_UP: [&str; 4] = ["", "..", "../..", "../../.."];
         if let Some(config) = &*lock(&self.config) {

@@ -6,9 +6,9 @@ use std::thread::Builder;
 
 /// The most stack that an open bracket takes, in bytes. Arrays take most.
 const BYTES_PER_BRACKET: usize = 2048;
-/// The same for all else that nests by its letters: operators, calls in a row, `else if`.
+/// The stack for all else that nests by its letters: operators, calls in a row, `else if`.
 const BYTES_PER_LETTER: usize = 512;
-/// What the work takes without any nesting.
+/// The stack of the work without any nesting.
 const BYTES_MIN: usize = 1024 * 1024;
 /// No text gets more. It is address space, and becomes memory only where it is used.
 const BYTES_MAX: usize = 1024 * 1024 * 1024;

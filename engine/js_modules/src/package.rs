@@ -6,11 +6,12 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// What holds of an import, for the `exports` and `imports` of a package. A package's own order decides among those that hold.
+/// The conditions of an import, for the `exports` and `imports` of a package. A package's own order decides among those
+/// that hold.
 pub(crate) const IMPORT: &[&str] = &[
     "sampan", "workerd", "worker", "browser", "import", "default",
 ];
-/// What holds of a `require`.
+/// The conditions of a `require`.
 pub(crate) const REQUIRE: &[&str] = &[
     "sampan", "workerd", "worker", "browser", "require", "default",
 ];
@@ -18,7 +19,7 @@ pub(crate) const REQUIRE: &[&str] = &[
 /// The greatest depth to which conditions and lists may nest.
 const DEPTH_MAX: usize = 32;
 
-/// What is read of a `package.json`. A field of another type than expected counts as absent.
+/// The fields read of a `package.json`. A field of another type than expected counts as absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Package {
@@ -26,9 +27,9 @@ pub(crate) struct Package {
     main: Target,
     #[serde(rename = "type")]
     kind: Target,
-    /// What can be imported from it, where it says.
+    /// The exports, where it says.
     pub(crate) exports: Target,
-    /// What its own files import by `#name`.
+    /// The imports of its own files import by `#name`.
     pub(crate) imports: Target,
     workspaces: Target,
     /// Files, or one in the place of `main`, that need nothing of Node.js.
@@ -82,7 +83,7 @@ impl Package {
         self.exports.entry(subpath, conditions)
     }
 
-    /// What `#name` means: a path below the package's folder, or the name of another package.
+    /// Returns the target of `#name`: a path below the package's folder, or the name of another package.
     pub(crate) fn imported(&self, name: &str, conditions: &[&str]) -> Option<String> {
         self.imports.entry(name, conditions)
     }
@@ -102,7 +103,7 @@ pub(crate) enum Target {
     Choices(Vec<(String, Target)>),
 }
 
-/// What one target leads to.
+/// The result of one target.
 enum Led {
     To(String),
     /// Explicitly nowhere: no other is tried.

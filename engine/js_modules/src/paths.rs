@@ -5,7 +5,7 @@ pub(crate) fn parent(path: &str) -> String {
     join(path, "..")
 }
 
-/// What `name` means in `folder`, without `.` and `..` but for those at the front.
+/// Resolves `name` in `folder`, without `.` and `..` but for those at the front.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(name.split('/')) {
@@ -30,7 +30,7 @@ pub(crate) fn is_of_package(path: &str) -> bool {
     is_outside(path) || path.split('/').any(|part| part == "node_modules")
 }
 
-/// What stands behind the last dot of a file's name.
+/// Returns the text after the last dot of a file's name.
 pub(crate) fn extension(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or("", |(_, extension)| extension)

@@ -1,4 +1,5 @@
-//! What a person types, made into the body of a function: `await` at the top level, declarations that outlive their line, and the value of
+//! Typed input, made into the body of a function: `await` at the top level, declarations that outlive their line, and
+//! the value of
 //! the last expression.
 //!
 //! The function has one parameter, `__scope`, whose members are names in the text. It gives a promise. What the text declares is assigned
@@ -10,7 +11,7 @@ use oxc_ast::ast::{Program, Statement, VariableDeclaration};
 use oxc_parser::Parser;
 use oxc_span::{GetSpan, SourceType};
 
-/// What is wrong with a text.
+/// The fault in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Why it cannot be run.

@@ -78,7 +78,7 @@ const NODE_ADVICE: &[(&str, &str)] = &[
     ),
 ];
 
-/// Who asks.
+/// The asking module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// An `import`.
@@ -204,7 +204,7 @@ impl Resolver {
             .ok_or_else(|| format!("there is no file {path}"))
     }
 
-    /// What `paths` and `baseUrl` of `tsconfig.json` make of a name.
+    /// Returns the path of a name by `paths` and `baseUrl` of `tsconfig.json` make of a name.
     fn short(&self, config: &TsConfig, name: &str) -> Option<String> {
         let mut places = config.places(name);
         places.extend(config.base_url.as_ref().map(|base| join(base, name)));
@@ -273,7 +273,7 @@ impl Resolver {
         }
     }
 
-    /// What is asked of the package in a folder; `None` if there is no such folder.
+    /// Returns the result from the package in a folder; `None` if there is no such folder.
     fn installed(
         &self,
         place: &str,

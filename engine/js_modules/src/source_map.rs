@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use sampan_host::Sources;
 use std::sync::Arc;
 
-/// What the comment says before the map.
+/// The text of the comment before the map.
 const COMMENT: &[u8] = b"sourceMappingURL=";
 
 /// A place in a source, counted from 1.
@@ -23,18 +23,18 @@ pub struct SourcePlace {
     pub column: u32,
 }
 
-/// Where the map of a script comes from.
+/// The origin of a script's map.
 pub(crate) enum MapOrigin {
     /// There is none.
     None,
-    /// It was made together with the code.
+    /// Made together with the code.
     Made,
-    /// What the comment says.
+    /// The URL in the comment.
     Url(String),
 }
 
 impl MapOrigin {
-    /// What the last line of a text that is not empty says.
+    /// Reads the last line of a text that is not empty says.
     pub(crate) fn of_text(code: &[u8]) -> Self {
         let code = code.trim_ascii_end();
         let start = code
@@ -159,7 +159,7 @@ impl SourceMap {
         })
     }
 
-    /// What the map itself holds of a source.
+    /// Returns the source that the map contains.
     pub(crate) fn text(&self, file: &str) -> Option<Arc<str>> {
         let index = self.files.iter().position(|known| known == file)?;
         self.texts.get(index)?.clone()

@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 /// The most files that may extend each other.
 const EXTENDS_MAX: usize = 16;
 
-/// What a project's `tsconfig.json`, and those that it extends, say about running it.
+/// The settings of a project's `tsconfig.json`, and those that it extends, say about running it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TsConfig {
-    /// Where `paths` are looked for, and names that are neither relative nor packages.
+    /// The folder that `paths` are relative to, and names that are neither relative nor packages.
     pub(crate) base_url: Option<String>,
     /// The patterns of `paths`, each with its places relative to the project's folder.
     pub(crate) paths: Vec<(String, Vec<String>)>,
     pub(crate) settings: TransformSettings,
 }
 
-/// What of it decides how a file is transformed.
+/// The settings by which a file is transformed.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub(crate) struct TransformSettings {
     /// `jsx`: `react` is the classic way, anything else imports the functions by itself.
@@ -110,7 +110,7 @@ impl TsConfig {
         Ok(())
     }
 
-    /// What stands in a file in `folder` replaces what it extends.
+    /// Replaces the inherited options by those of a file in `folder`.
     fn take(&mut self, folder: &str, options: Options) {
         if let Some(base) = options.base_url {
             self.base_url = Some(join(folder, &base));

@@ -1,4 +1,5 @@
-//! What a call of a handler costs without any HTTP or database around it: `cargo bench -p sampan-lua --bench calls`. See
+//! The cost of a call of a handler without any HTTP or database around it: `cargo bench -p sampan-lua --bench calls`.
+//! See
 //! [`sampan_rig::time_routes`].
 //!
 //! 20 rows of two integers and two short texts are the measure: made into tables only, and made into tables and written as JSON.

@@ -1,4 +1,4 @@
-//! What searches cost, ours beside LuaJIT's own in C: `cargo bench -p sampan-lua --bench patterns`.
+//! The cost of searches, ours beside LuaJIT's own in C: `cargo bench -p sampan-lua --bench patterns`.
 //!
 //! Prints nanoseconds per call as the best of several rounds that alternate, and the ratio. The loop around the calls is compiled by
 //! LuaJIT as far as it can.

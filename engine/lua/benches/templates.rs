@@ -1,4 +1,4 @@
-//! What it costs to render templates, without HTTP around it: `cargo bench -p sampan-lua --bench templates`.
+//! The cost of rendering templates, without HTTP around it: `cargo bench -p sampan-lua --bench templates`.
 
 use sampan_host::{Module, ScriptLimits};
 use sampan_lua::Lua;

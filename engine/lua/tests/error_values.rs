@@ -1,4 +1,4 @@
-//! What the log and `on_error` tell of error objects, and where a file was that is stopped while it loads.
+//! Error objects in the log and in `on_error`, and where a file was that is stopped while it loads.
 
 mod support;
 

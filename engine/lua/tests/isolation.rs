@@ -56,7 +56,7 @@ fn load(body: &str) -> Rig {
     load_files(&[("app.lua", &source)])
 }
 
-/// What the only route answers, several times over.
+/// Returns three answers of the only route.
 fn thrice(rig: &Rig) -> [String; 3] {
     [(); 3].map(|()| rig.text(get("/")))
 }
@@ -289,7 +289,7 @@ fn requests_that_wait_keep_their_own_world() {
     }
 }
 
-/// What requests for the only route are answered that all wait before any of them goes on.
+/// Returns the answers to requests for the only route are answered that all wait before any of them goes on.
 fn together(rig: &Rig, targets: &[String]) -> Vec<String> {
     let start = |target: &String| {
         let call = rig.call(get(target), Some(rig.handler("/")), &[]);

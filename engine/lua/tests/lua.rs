@@ -1,4 +1,4 @@
-//! What Lua scripts can do, and what becomes of them, through the contract of `sampan-host`.
+//! Lua scripts under the contract of `sampan-host`: abilities and limits.
 
 mod support;
 

@@ -11,7 +11,7 @@ fn app(handlers: &str) -> Rig {
     ))
 }
 
-/// What one handler answers, or its error.
+/// Returns the answer of one handler, or its error.
 fn outcome(body: &str) -> String {
     let rig = app(&format!("app.get('/', function(req) {body} end)"));
     match rig.only(get("/")) {

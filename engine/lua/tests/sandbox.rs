@@ -1,4 +1,4 @@
-//! What scripts can reach: what is refused says so, and nothing that is there leads out of the sandbox.
+//! The sandbox: what is refused says so, and nothing that is there leads out of the sandbox.
 
 mod support;
 

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub struct Sleeps(pub Cell<i64>);
 
-/// What the log and the brackets wrote.
+/// The notes of the log and the brackets.
 #[derive(Default)]
 pub struct Notes(pub RefCell<Vec<String>>);
 
@@ -53,11 +53,11 @@ impl Notes {
 pub struct App<I> {
     /// The project.
     pub isolate: I,
-    /// Its stopwatch.
+    /// The stopwatch.
     pub watch: Arc<Watch>,
     /// Errors that belong to no request.
     pub reports: Rc<RefCell<Vec<Error>>>,
-    /// What it spawned.
+    /// The spawned futures.
     pub background: Rc<RefCell<Vec<LocalFuture<()>>>>,
     /// The sleeps of `TIME`.
     pub sleeps: Rc<Sleeps>,
@@ -169,13 +169,13 @@ pub fn block_on<T>(mut poll: impl FnMut(&mut task::Context<'_>) -> Poll<T>) -> T
     }
 }
 
-/// How a request ended.
+/// The end of a request.
 pub enum End {
     /// Answered.
     Answer(TestAnswer),
     /// Failed.
     Error(Error),
-    /// It goes on later; the answer so far.
+    /// The request goes on later; the answer so far.
     Waits(Box<dyn Suspended>, TestAnswer),
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub struct LiveValues(pub Cell<usize>);
 
-/// What is behind an object: a number.
+/// The data of an object: a number.
 struct Counter {
     number: Cell<i64>,
     live: Rc<LiveValues>,
@@ -88,7 +88,7 @@ const VALUE: Param = Param {
     doc: "",
 };
 
-/// What is behind a box: what the script put there.
+/// The data of a box: what the script put there.
 type Kept = RefCell<Vec<(String, Value)>>;
 
 /// An object with keys of the script's own.

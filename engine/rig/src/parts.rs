@@ -29,7 +29,7 @@ pub struct TestRequest {
     pub headers: Vec<(String, Vec<u8>)>,
     /// Whole.
     pub body: Vec<u8>,
-    /// What capabilities keep for it; a clone of the request begins with nothing.
+    /// The store of capabilities; a clone of the request begins with nothing.
     pub kept: RequestStore,
 }
 
@@ -47,7 +47,7 @@ impl Clone for RequestStore {
 #[derive(Default)]
 struct AddedFields(RefCell<Vec<String>>);
 
-/// It is in the store of a request that is over.
+/// The object belongs to a request that is over.
 struct IsOver;
 
 /// The field lines that capabilities have added to the answer of a request, as `name: value`.
@@ -152,15 +152,15 @@ pub fn post(path: &str, content_type: &str, body: &str) -> TestRequest {
 /// An answer as the sink received it.
 #[derive(Default)]
 pub struct TestAnswer {
-    /// What was set.
+    /// The status that was set.
     pub status: Option<u16>,
     /// In their order.
     pub headers: Vec<(String, String)>,
     /// The content type where no field says it.
     pub default_type: Option<&'static str>,
-    /// What was written.
+    /// The written body.
     pub body: Vec<u8>,
-    /// What goes on after that.
+    /// The stream after that.
     pub stream: Option<Box<dyn StreamedBody>>,
 }
 

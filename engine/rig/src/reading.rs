@@ -47,7 +47,7 @@ fn lengths(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error>
     Ok(Value::Int(sum as i64))
 }
 
-/// What a reader sees, as text.
+/// Writes the value that a reader sees, as text.
 fn outline(reader: &dyn Reader, it: Handle, depth: usize, out: &mut String) -> Result<(), Error> {
     match reader.kind(it) {
         Kind::Nothing => out.push_str("nothing"),
@@ -108,7 +108,7 @@ fn given(args: &Args) -> Result<Callback, Error> {
         .ok_or_else(|| Error::script("reading: no function"))
 }
 
-/// What is seen of a value's members that are kept while a function runs, and of the value afterwards.
+/// Returns the members seen while a function runs, and of the value afterwards.
 fn twice(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
     let (value, function) = (args.handle(0), given(&args)?);
     let mut members = Vec::new();
@@ -135,7 +135,8 @@ fn twice(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
     Ok(Value::Text(out))
 }
 
-/// Whether the bytes of a value's `text` are the same after a function has run, which is called while they are shown.
+/// Reports whether the bytes of a value's `text` are the same after a function has run, which is called while they are
+/// shown.
 fn hold(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
     let (value, function) = (args.handle(0), given(&args)?);
     let mark = reader.mark();
@@ -167,7 +168,7 @@ fn rounds(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> 
     Ok(Value::Int(most as i64))
 }
 
-/// What handles mean that nobody was given.
+/// Returns the meaning of unknown handles.
 fn unknown(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
     let (value, unknown) = (args.handle(0), Handle::new(u32::MAX));
     reader.release(sampan_host::reader::Mark::new(0));

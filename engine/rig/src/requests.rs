@@ -5,7 +5,7 @@ use crate::modules::{ANY, TEXT, row, slow_query, slow_query_later};
 use sampan_host::{Args, Context, Error, FunctionKind, LocalFuture, Module, Type, Value};
 use std::cell::RefCell;
 
-/// What `remember` keeps for a request.
+/// The text that `remember` keeps for a request.
 struct Remembered(RefCell<String>);
 
 fn visitor(context: &Context, args: Args) -> Result<Value, Error> {

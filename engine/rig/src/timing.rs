@@ -1,4 +1,5 @@
-//! What the engines' benchmarks share: rows such as a database gives, and the timing of routes without HTTP around them.
+//! The common parts of the engines' benchmarks share: rows such as a database gives, and the timing of routes without
+//! HTTP around them.
 
 use crate::modules::row;
 use crate::{App, cpu_time, get};

@@ -36,18 +36,18 @@
 // The bytes that a message has room in.
 #define SAMPAN_MESSAGE_BYTES 2048
 
-// What a function returns: SAMPAN_OK, what is not done but no fault (positive), or a fault (negative).
+// The result of a function: SAMPAN_OK, what is not done but no fault (positive), or a fault (negative).
 typedef int32_t sampan_status;
 
 // A header or a parameter: texts or bytes, without NUL at their ends.
 typedef struct {
   // The name.
   const char *name;
-  // Its length in bytes.
+  // The length of name, in bytes.
   size_t name_len;
   // The value.
   const char *value;
-  // Its length in bytes.
+  // The length of value, in bytes.
   size_t value_len;
 } sampan_field;
 
@@ -57,11 +57,11 @@ typedef struct {
   uint32_t status;
   // The headers. Those about framing (Content-Length, Transfer-Encoding, Connection and the like) are the server's: they are left out.
   const sampan_field *headers;
-  // How many there are.
+  // The number of headers.
   size_t header_count;
   // The body.
   const char *body;
-  // Its length in bytes.
+  // The length of body, in bytes.
   size_t body_len;
 } sampan_response;
 
@@ -71,35 +71,35 @@ typedef struct {
   uint64_t id;
   // The method as sent.
   const char *method;
-  // Its length in bytes.
+  // The length of method, in bytes.
   size_t method_len;
   // Path and query as sent.
   const char *target;
-  // Its length in bytes.
+  // The length of target, in bytes.
   size_t target_len;
   // The path as sent, percent-encoded. Not read by sampan_scripts_handle.
   const char *path;
-  // Its length in bytes.
+  // The length of path, in bytes.
   size_t path_len;
-  // What follows the first '?' of target; NULL if there is none. Not read by sampan_scripts_handle.
+  // The part of target after the first '?' of target; NULL if there is none. Not read by sampan_scripts_handle.
   const char *query;
-  // Its length in bytes.
+  // The length of query, in bytes.
   size_t query_len;
   // The client's IP address; "X-Forwarded-For" of trusted proxies is believed. Empty for a client of a Unix socket.
   const char *remote;
-  // Its length in bytes.
+  // The length of remote, in bytes.
   size_t remote_len;
   // The parameters of the route's pattern, percent-decoded. Not read by sampan_scripts_handle.
   const sampan_field *params;
-  // How many there are.
+  // The number of params.
   size_t param_count;
   // The headers in their order, names as sent.
   const sampan_field *headers;
-  // How many there are.
+  // The number of headers.
   size_t header_count;
   // The body, whole.
   const char *body;
-  // Its length in bytes.
+  // The length of body, in bytes.
   size_t body_len;
 } sampan_request;
 
@@ -108,7 +108,7 @@ typedef struct {
 // wait for long, and must not call the library.
 typedef void (*sampan_log_fn)(void *user, int32_t level, const char *line, size_t len);
 
-// What scripts are made from. Set everything to 0 that is not used.
+// The options of scripts. Set everything to 0 that is not used.
 typedef struct {
   // sizeof(sampan_scripts_options). Later versions add fields at the end.
   size_t size;
@@ -116,25 +116,26 @@ typedef struct {
   const char *path;
   // The text of the script; NULL for a file.
   const char *text;
-  // Its length in bytes.
+  // The length of text, in bytes.
   size_t text_len;
-  // What the text is called in errors. Its end tells the language: "hello.lua", "hello.js".
+  // The name of the text in errors. Its end tells the language: "hello.lua", "hello.js".
   const char *name;
   // The path of a configuration file; NULL for the sampan.toml beside the script.
   const char *config;
   // Texts like "limits.script_millis_max=100". They win over the file.
   const char *const *settings;
-  // How many there are.
+  // The number of settings.
   size_t settings_count;
   // Takes the log; NULL for standard error.
   sampan_log_fn log;
-  // What log is called with.
+  // The first argument of log.
   void *log_user;
-  // How many isolates there are, with a thread each; 0 for one for each core.
+  // The number of isolates, with a thread each; 0 for one for each core.
   uint32_t workers;
-  // How many requests and calls may wait and run at the same time; 0 for 1024 for each isolate.
+  // The maximum number of requests and calls may wait and run at the same time; 0 for 1024 for each isolate.
   uint32_t queue_max;
-  // How often it is looked at most whether a file of the script has changed, in milliseconds, when work comes; 0 for each time, -1 for
+  // The shortest time between two checks, made when work comes, for changes of the script's file, in milliseconds; 0
+  // for each time, -1 for
   // never.
   int32_t reload_millis;
 } sampan_scripts_options;
@@ -142,7 +143,7 @@ typedef struct {
 // Scripts: a number. 0 is never one.
 typedef uint64_t sampan_scripts;
 
-// What went wrong, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
+// A fault, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
 typedef struct {
   // As the function returned; of sampan_scripts_handle also what failed behind an answer.
   sampan_status code;
@@ -162,15 +163,15 @@ typedef struct {
   uint32_t status;
   // The headers, in their order.
   const sampan_field *headers;
-  // How many there are.
+  // The number of headers.
   size_t header_count;
   // The body; the result of a call as JSON.
   const char *body;
-  // Its length in bytes.
+  // The length in bytes.
   size_t body_len;
 } sampan_reply;
 
-// What a server is made from. Set everything to 0 that is not used.
+// The options of a server. Set everything to 0 that is not used.
 typedef struct {
   // sizeof(sampan_server_options). Later versions add fields at the end.
   size_t size;
@@ -182,13 +183,13 @@ typedef struct {
   const char *config;
   // Texts like "limits.body_bytes_max=1MB", as `sampan run --set` takes them. They win over the file.
   const char *const *settings;
-  // How many there are.
+  // The number of settings.
   size_t settings_count;
   // Takes the log; NULL for standard error.
   sampan_log_fn log;
-  // What log is called with.
+  // The first argument of log.
   void *log_user;
-  // How many threads serve; 0 as configured, which is one for each core unless said otherwise.
+  // The number of serving threads; 0 as configured, which is one for each core unless said otherwise.
   uint32_t workers;
 } sampan_server_options;
 
@@ -206,7 +207,7 @@ typedef uint64_t sampan_stream;
 // The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the name and the value of each
 // header, file, message, body.
 typedef struct {
-  // That of the request.
+  // The id of the request.
   uint64_t id;
   // Of the whole entry in bytes, a multiple of 8.
   uint32_t size;
@@ -219,7 +220,7 @@ typedef struct {
   uint32_t line;
   // Of the file's name, in bytes.
   uint32_t file_len;
-  // How many headers there are.
+  // The number of headers.
   uint32_t header_count;
   // Of the body.
   uint32_t body_len;
@@ -250,9 +251,9 @@ typedef struct {
   uint32_t target_len;
   // Of the client's address: an IP address; for scripts with or without a port, or empty.
   uint32_t remote_len;
-  // How many headers there are.
+  // The number of headers.
   uint32_t header_count;
-  // How many parameters the pattern of the route has; 0 for scripts.
+  // The number of parameters of the route's pattern; 0 for scripts.
   uint32_t param_count;
   // Of the body. For SAMPAN_CALL it is a JSON array of the arguments, or empty.
   uint32_t body_len;
@@ -325,7 +326,7 @@ sampan_status sampan_reply_free(uint64_t handle);
 sampan_status sampan_answer(uint64_t request,
                             const sampan_response *response);
 
-// The same for a body of one content type, which may be NULL: then there is no such header.
+// Answers with a body of one content type, which may be NULL: then there is no such header.
 //
 // # Safety
 // The texts must live as long as the call.

@@ -32,9 +32,9 @@ pub struct sampan_request_entry {
     pub target_len: u32,
     /// Of the client's address: an IP address; for scripts with or without a port, or empty.
     pub remote_len: u32,
-    /// How many headers there are.
+    /// The number of headers.
     pub header_count: u32,
-    /// How many parameters the pattern of the route has; 0 for scripts.
+    /// The number of parameters of the route's pattern; 0 for scripts.
     pub param_count: u32,
     /// Of the body. For SAMPAN_CALL it is a JSON array of the arguments, or empty.
     pub body_len: u32,
@@ -45,7 +45,7 @@ pub struct sampan_request_entry {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sampan_answer_entry {
-    /// That of the request.
+    /// The id of the request.
     pub id: u64,
     /// Of the whole entry in bytes, a multiple of 8.
     pub size: u32,
@@ -58,7 +58,7 @@ pub struct sampan_answer_entry {
     pub line: u32,
     /// Of the file's name, in bytes.
     pub file_len: u32,
-    /// How many headers there are.
+    /// The number of headers.
     pub header_count: u32,
     /// Of the body.
     pub body_len: u32,
@@ -227,7 +227,7 @@ impl Writer {
     }
 }
 
-/// What the entry of a request is written from.
+/// The parts of a request's entry.
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a str,
     pub(crate) target: &'a str,
@@ -290,7 +290,7 @@ pub(crate) fn write_gone(id: u64, limit: &str) -> Vec<u8> {
     writer.end()
 }
 
-/// What the entry of an answer is written from.
+/// The parts of an answer's entry.
 pub(crate) struct AnswerParts<'a> {
     pub(crate) status: u32,
     pub(crate) code: sampan_status,

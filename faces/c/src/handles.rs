@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a number stands for.
+/// The kind of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Server = 1,
@@ -35,12 +35,12 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// What a number does not stand for.
+/// The reason why a number is not a valid handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoHandle {
-    /// It never did, or that is long ago.
+    /// The number was never valid, or long ago.
     Unknown,
-    /// It did, and ended so.
+    /// The handle ended with this status.
     Ended(i32),
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct GivenAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<OwnHeader>,
     pub(crate) body: Vec<u8>,
-    /// What the body is in place of that, if it is still being written.
+    /// The stream in place of the body, if it is still being written.
     pub(crate) stream: Option<PipeReader>,
 }
 
@@ -40,7 +40,7 @@ impl GivenAnswer {
 /// A name and a value.
 pub(crate) type OwnHeader = (Box<[u8]>, Box<[u8]>);
 
-/// What other threads know of a worker whose clients wait.
+/// The state of a worker, for threads other than its own, while its clients wait.
 #[derive(Default)]
 pub(crate) struct Inbox(Mutex<InboxState>);
 

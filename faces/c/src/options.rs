@@ -1,4 +1,4 @@
-//! What servers and scripts are told alike.
+//! The options common to servers and scripts.
 
 use crate::status::Fault;
 use crate::text;
@@ -6,7 +6,7 @@ use sampan::Level;
 use sampan_app::OptionNames;
 use std::ffi::{c_char, c_void};
 
-/// What faults call the fields of the options.
+/// The option names used in error messages.
 pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
     listen: "listen",
     workers: "workers",
@@ -34,7 +34,7 @@ impl User {
     }
 }
 
-/// What takes the lines of the log.
+/// Returns the function that receives the lines of the log.
 pub(crate) fn taker(
     log: sampan_log_fn,
     user: *mut c_void,

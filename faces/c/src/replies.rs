@@ -15,15 +15,15 @@ pub struct sampan_reply {
     pub status: u32,
     /// The headers, in their order.
     pub headers: *const sampan_field,
-    /// How many there are.
+    /// The number of headers.
     pub header_count: usize,
     /// The body; the result of a call as JSON.
     pub body: *const c_char,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub body_len: usize,
 }
 
-/// What a reply shows.
+/// The content of a reply.
 struct ReplyData {
     /// Read by C through `fields`.
     _headers: Vec<(String, Vec<u8>)>,

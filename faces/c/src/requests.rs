@@ -23,11 +23,11 @@ use std::task::Waker;
 pub struct sampan_field {
     /// The name.
     pub name: *const c_char,
-    /// Its length in bytes.
+    /// The length of name, in bytes.
     pub name_len: usize,
     /// The value.
     pub value: *const c_char,
-    /// Its length in bytes.
+    /// The length of value, in bytes.
     pub value_len: usize,
 }
 
@@ -38,35 +38,35 @@ pub struct sampan_request {
     pub id: u64,
     /// The method as sent.
     pub method: *const c_char,
-    /// Its length in bytes.
+    /// The length of method, in bytes.
     pub method_len: usize,
     /// Path and query as sent.
     pub target: *const c_char,
-    /// Its length in bytes.
+    /// The length of target, in bytes.
     pub target_len: usize,
     /// The path as sent, percent-encoded. Not read by sampan_scripts_handle.
     pub path: *const c_char,
-    /// Its length in bytes.
+    /// The length of path, in bytes.
     pub path_len: usize,
-    /// What follows the first '?' of target; NULL if there is none. Not read by sampan_scripts_handle.
+    /// The part of target after the first '?' of target; NULL if there is none. Not read by sampan_scripts_handle.
     pub query: *const c_char,
-    /// Its length in bytes.
+    /// The length of query, in bytes.
     pub query_len: usize,
     /// The client's IP address; "X-Forwarded-For" of trusted proxies is believed. Empty for a client of a Unix socket.
     pub remote: *const c_char,
-    /// Its length in bytes.
+    /// The length of remote, in bytes.
     pub remote_len: usize,
     /// The parameters of the route's pattern, percent-decoded. Not read by sampan_scripts_handle.
     pub params: *const sampan_field,
-    /// How many there are.
+    /// The number of params.
     pub param_count: usize,
     /// The headers in their order, names as sent.
     pub headers: *const sampan_field,
-    /// How many there are.
+    /// The number of headers.
     pub header_count: usize,
     /// The body, whole.
     pub body: *const c_char,
-    /// Its length in bytes.
+    /// The length of body, in bytes.
     pub body_len: usize,
 }
 
@@ -83,11 +83,11 @@ pub struct sampan_response {
     pub status: u32,
     /// The headers. Those about framing (Content-Length, Transfer-Encoding, Connection and the like) are the server's: they are left out.
     pub headers: *const sampan_field,
-    /// How many there are.
+    /// The number of headers.
     pub header_count: usize,
     /// The body.
     pub body: *const c_char,
-    /// Its length in bytes.
+    /// The length of body, in bytes.
     pub body_len: usize,
 }
 
@@ -104,9 +104,9 @@ struct OpenRequest {
 }
 
 enum RequestState {
-    /// Its callback has not returned.
+    /// The callback has not returned.
     Called(Option<GivenAnswer>),
-    /// Its client waits.
+    /// The client waits.
     Waiting(Arc<Inbox>),
     /// Nobody waits any more.
     Gone,
@@ -121,7 +121,7 @@ thread_local! {
     static IS_IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread runs a callback of the program.
+/// Reports whether this thread runs a callback of the program.
 pub(crate) fn is_in_callback() -> bool {
     IS_IN_CALLBACK.get()
 }
@@ -175,7 +175,7 @@ fn out_of_room() -> NativeAnswer {
     NativeAnswer::Now(Response::new(503))
 }
 
-/// What answers a route by a callback.
+/// Creates the handler of a route that is answered by a callback.
 pub(crate) fn by_callback(
     server: u64,
     handler: unsafe extern "C" fn(*mut c_void, *const sampan_request),
@@ -254,7 +254,7 @@ fn call(
     IS_IN_CALLBACK.set(before);
 }
 
-/// What puts the requests of a route into a queue.
+/// Creates the handler that puts the requests of a route into a queue.
 pub(crate) fn by_queue(
     server: u64,
     tag: u32,
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn sampan_answer(
     })
 }
 
-/// The same for a body of one content type, which may be NULL: then there is no such header.
+/// Answers with a body of one content type, which may be NULL: then there is no such header.
 ///
 /// # Safety
 /// The texts must live as long as the call.

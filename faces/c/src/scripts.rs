@@ -27,7 +27,7 @@ use std::time::Duration;
 /// Scripts: a number. 0 is never one.
 pub type sampan_scripts = u64;
 
-/// What scripts are made from. Set everything to 0 that is not used.
+/// The options of scripts. Set everything to 0 that is not used.
 #[repr(C)]
 pub struct sampan_scripts_options {
     /// sizeof(sampan_scripts_options). Later versions add fields at the end.
@@ -36,32 +36,33 @@ pub struct sampan_scripts_options {
     pub path: *const c_char,
     /// The text of the script; NULL for a file.
     pub text: *const c_char,
-    /// Its length in bytes.
+    /// The length of text, in bytes.
     pub text_len: usize,
-    /// What the text is called in errors. Its end tells the language: "hello.lua", "hello.js".
+    /// The name of the text in errors. Its end tells the language: "hello.lua", "hello.js".
     pub name: *const c_char,
     /// The path of a configuration file; NULL for the sampan.toml beside the script.
     pub config: *const c_char,
     /// Texts like "limits.script_millis_max=100". They win over the file.
     pub settings: *const *const c_char,
-    /// How many there are.
+    /// The number of settings.
     pub settings_count: usize,
     /// Takes the log; NULL for standard error.
     pub log: sampan_log_fn,
-    /// What log is called with.
+    /// The first argument of log.
     pub log_user: *mut c_void,
-    /// How many isolates there are, with a thread each; 0 for one for each core.
+    /// The number of isolates, with a thread each; 0 for one for each core.
     pub workers: u32,
-    /// How many requests and calls may wait and run at the same time; 0 for 1024 for each isolate.
+    /// The maximum number of requests and calls may wait and run at the same time; 0 for 1024 for each isolate.
     pub queue_max: u32,
-    /// How often it is looked at most whether a file of the script has changed, in milliseconds, when work comes; 0 for each time, -1 for
+    /// The shortest time between two checks, made when work comes, for changes of the script's file, in milliseconds; 0
+    /// for each time, -1 for
     /// never.
     pub reload_millis: i32,
 }
 
 static SCRIPTS: Handles<Arc<ScriptsEntry>> = Handles::new(HandleKind::Scripts);
 
-/// What a number stands for.
+/// The entry of a handle.
 struct ScriptsEntry {
     scripts: Scripts,
     answers: Arc<EntryQueue>,
@@ -198,12 +199,12 @@ fn call_work(function: &str, arguments: &[u8]) -> Result<Work, Fault> {
     })
 }
 
-/// What came of a work.
+/// The parts of a result.
 struct Parts {
     status: u32,
     headers: Vec<(String, Vec<u8>)>,
     body: Vec<u8>,
-    /// What failed, where the answer says no more than that something did.
+    /// The failure, where the answer says no more than that something did.
     fault: Option<Fault>,
 }
 

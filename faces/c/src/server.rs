@@ -24,7 +24,7 @@ use std::task::Waker;
 /// A server: a number. 0 is never one.
 pub type sampan_server = u64;
 
-/// What a server is made from. Set everything to 0 that is not used.
+/// The options of a server. Set everything to 0 that is not used.
 #[repr(C)]
 pub struct sampan_server_options {
     /// sizeof(sampan_server_options). Later versions add fields at the end.
@@ -37,19 +37,19 @@ pub struct sampan_server_options {
     pub config: *const c_char,
     /// Texts like "limits.body_bytes_max=1MB", as `sampan run --set` takes them. They win over the file.
     pub settings: *const *const c_char,
-    /// How many there are.
+    /// The number of settings.
     pub settings_count: usize,
     /// Takes the log; NULL for standard error.
     pub log: sampan_log_fn,
-    /// What log is called with.
+    /// The first argument of log.
     pub log_user: *mut c_void,
-    /// How many threads serve; 0 as configured, which is one for each core unless said otherwise.
+    /// The number of serving threads; 0 as configured, which is one for each core unless said otherwise.
     pub workers: u32,
 }
 
 static SERVERS: Handles<Arc<ServerEntry>> = Handles::new(HandleKind::Server);
 
-/// What a number stands for.
+/// The entry of a handle.
 struct ServerEntry {
     state: Mutex<ServerState>,
     queue: Arc<EntryQueue>,

@@ -1,10 +1,10 @@
-//! What functions return, and what they say about faults.
+//! The results of functions, and the texts of faults.
 
 use sampan::{Error, ErrorKind};
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a function returns: SAMPAN_OK, what is not done but no fault (positive), or a fault (negative).
+/// The result of a function: SAMPAN_OK, what is not done but no fault (positive), or a fault (negative).
 pub type sampan_status = i32;
 
 /// Done.
@@ -47,7 +47,7 @@ pub const SAMPAN_FILE_BYTES: usize = 256;
 /// The bytes that a message has room in.
 pub const SAMPAN_MESSAGE_BYTES: usize = 2048;
 
-/// What went wrong, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
+/// A fault, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
 #[repr(C)]
 pub struct sampan_error {
     /// As the function returned; of sampan_scripts_handle also what failed behind an answer.
@@ -129,12 +129,12 @@ pub(crate) fn protect(
     })
 }
 
-/// The same for functions without a place for the fault's words.
+/// Runs the body of a function without a place for the fault's words.
 pub(crate) fn protect_plain(body: impl FnOnce() -> Result<sampan_status, Fault>) -> sampan_status {
     protect(body).unwrap_or_else(|fault| fault.code)
 }
 
-/// The same with one, which may be NULL.
+/// Runs the body of a function with a place for the fault, which may be NULL.
 ///
 /// # Safety
 /// `error` is NULL, or points to a `sampan_error` that is the caller's for this call.

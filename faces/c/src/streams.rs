@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX: usize = 256 * 1024;
 
 static STREAMS: Handles<Arc<Pipe>> = Handles::new(HandleKind::Stream);
 
-/// What the program and the worker of the client share.
+/// The state shared by the program and the worker of the client share.
 #[derive(Default)]
 pub(crate) struct Pipe {
     state: Mutex<PipeState>,

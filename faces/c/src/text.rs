@@ -1,4 +1,4 @@
-//! What C passes: texts, bytes, lists.
+//! The arguments from C: texts, bytes, lists.
 
 use crate::status::Fault;
 use std::ffi::{CStr, c_char};

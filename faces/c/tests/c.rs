@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// What a program must link beside the library.
+/// The libraries that a program must link beside the library.
 const LIBRARIES: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
 
 fn crate_folder() -> &'static Path {
@@ -23,7 +23,7 @@ fn library() -> PathBuf {
     library
 }
 
-/// Whether a program is installed. Told once if it is not.
+/// Reports whether a program is installed. Told once if it is not.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -32,7 +32,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Where the programs are compiled to.
+/// Returns the folder for compiled programs.
 fn scratch() -> &'static Path {
     static SCRATCH: OnceLock<tempfile::TempDir> = OnceLock::new();
     SCRATCH
@@ -78,7 +78,7 @@ fn run(command: &mut Command) -> String {
     text
 }
 
-/// The same under valgrind, where there is one: no invalid memory, nothing lost.
+/// Runs a program under valgrind, where there is one: no invalid memory, nothing lost.
 fn run_checked(program: &Path, arguments: &[&str]) {
     if !has("valgrind") {
         return;

@@ -6,7 +6,7 @@ use sampan_app::db::backup::{self, BackupProgress};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// What comes after `sampan backup`.
+/// The arguments of `sampan backup`.
 #[derive(clap::Args)]
 pub(crate) struct BackupArgs {
     /// The file to copy the database to.

@@ -27,10 +27,10 @@ use target::{Target, TargetArgs};
 /// Connections that may be asked for.
 const CONNECTIONS_MAX: usize = 50_000;
 
-/// What comes after `sampan bench`.
+/// The arguments of `sampan bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// What to ask for: http://HOST:PORT/PATH, or /PATH of the project, which is started for it.
+    /// The target: http://HOST:PORT/PATH, or /PATH of the project, which is started for it.
     #[arg(value_name = "URL|ROUTE")]
     target: String,
     /// The number of connections that ask at the same time.
@@ -39,7 +39,7 @@ pub(crate) struct BenchArgs {
     /// The number of threads that drive them.
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = threads)]
     threads: usize,
-    /// How long, as in 500ms, 10s or 2min.
+    /// The duration, as in 500ms, 10s or 2min.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
     duration: Duration,
     /// Requests per second, sent at that rate whatever the server does [default: as many as are answered].
@@ -57,7 +57,7 @@ pub(crate) struct BenchArgs {
     json: bool,
 }
 
-/// What each request is.
+/// The parts of each request.
 #[derive(Args)]
 pub(crate) struct RequestArgs {
     /// The method [default: GET, or POST with a body].

@@ -6,7 +6,7 @@ use crate::say;
 use sampan_app::BuildFlags;
 use std::path::PathBuf;
 
-/// What comes after `sampan build`.
+/// The arguments of `sampan build`.
 #[derive(clap::Args)]
 pub(crate) struct BuildArgs {
     /// The project's folder, or the file to run.

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What a shell says of a program that Ctrl-C has ended.
+/// The exit status of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
-/// What comes after `sampan db`.
+/// The arguments of `sampan db`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct DbArgs {
@@ -35,14 +35,14 @@ pub(crate) struct DbArgs {
     /// The way rows are printed.
     #[arg(long, value_enum, default_value = "table")]
     mode: Mode,
-    /// The same as --mode json.
+    /// Print JSON, as --mode json does.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-/// Where the database is, if not where the project's folder says.
+/// The place of the database, if not where the project's folder says.
 #[derive(clap::Args)]
 struct PlaceArgs {
     /// The database file [default: what sampan.toml says, or data.db in the project's folder].

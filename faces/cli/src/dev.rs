@@ -5,7 +5,7 @@ use crate::terminal::paint;
 use sampan_app::DevFlags;
 use std::io::IsTerminal;
 
-/// What comes after `sampan dev`.
+/// The arguments of `sampan dev`.
 #[derive(clap::Args)]
 pub(crate) struct DevArgs {
     #[command(flatten)]

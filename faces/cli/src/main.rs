@@ -72,7 +72,7 @@ enum Command {
     Man(shell_help::ManArgs),
 }
 
-/// What to serve, and how.
+/// The project to serve, and the options.
 #[derive(clap::Args)]
 struct ServerArgs {
     /// The project's folder (with app.lua or app.js in it), or the file to run.
@@ -82,16 +82,16 @@ struct ServerArgs {
     options: ServerOptions,
 }
 
-/// How to serve it.
+/// The options of serving.
 #[derive(clap::Args)]
 struct ServerOptions {
-    /// Where to listen; several with commas between [default: 127.0.0.1:8080].
+    /// Listen on these addresses, separated by commas between [default: 127.0.0.1:8080].
     #[arg(long, value_name = "HOST:PORT|unix:PATH", value_parser = an_address, value_delimiter = ',')]
     listen: Vec<String>,
-    /// What many other servers have in its place: only its refusal is of use.
+    /// An option that many other servers have in its place: only its refusal is of use.
     #[arg(long, hide = true, value_name = "PORT", value_parser = no_port)]
     port: Option<String>,
-    /// Whom to become, once it listens, if root starts it.
+    /// Become this user, once it listens, if root starts it.
     #[arg(long, value_name = "NAME[:GROUP]")]
     user: Option<String>,
     /// The number of threads that run scripts [default: one per core].
@@ -139,7 +139,7 @@ impl ServerOptions {
     }
 }
 
-/// Where a database is, for the commands that only need that.
+/// The place of a database, for the commands that only need that.
 #[derive(clap::Args)]
 struct StorageArgs {
     /// The project's folder, or a file in it.

@@ -6,7 +6,7 @@ use sampan_app::Storage;
 use sampan_app::db::migrate::{self, MigrationProgress, MigrationState};
 use std::path::PathBuf;
 
-/// What comes after `sampan migrate`.
+/// The arguments of `sampan migrate`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct MigrateArgs {
@@ -22,7 +22,7 @@ enum MigrateCommand {
     Status(StorageArgs),
     /// Make a file for a new migration.
     New {
-        /// What it does, as in add_email.
+        /// The purpose of the migration, as in add_email.
         name: String,
         /// The project's folder, or a file in it.
         #[arg(value_name = "DIR|FILE", default_value = ".")]

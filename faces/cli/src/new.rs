@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use std::path::{Path, PathBuf, absolute};
 use std::{fs, io};
 
-/// What comes after `sampan new`.
+/// The arguments of `sampan new`.
 #[derive(clap::Args)]
 pub(crate) struct NewArgs {
     /// The folder to make. Its last part is the name of the project.
@@ -14,7 +14,7 @@ pub(crate) struct NewArgs {
     /// The language of the project [default: lua; ts with --template hono].
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     lang: Option<ProjectLanguage>,
-    /// What to begin with.
+    /// The kind of project
     #[arg(long, value_name = "KIND", value_enum, default_value = "web")]
     template: ProjectKind,
 }
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), String> {
     say("  sampan test\n  sampan dev")
 }
 
-/// What stands for the words in braces of the templates.
+/// Returns the values for the words in braces of the templates.
 fn words(
     name: &str,
     entry: &str,

@@ -22,10 +22,10 @@ const SHOWN_MAX: usize = 5;
 /// The number of times that each stack was seen: the route, then the calls, outermost first.
 type Stacks = BTreeMap<Vec<String>, u64>;
 
-/// What comes after `sampan profile`.
+/// The arguments of `sampan profile`.
 #[derive(Args)]
 pub(crate) struct ProfileArgs {
-    /// What to ask for: /PATH of the project. Without one the server waits for your requests.
+    /// The target: /PATH of the project. Without one the server waits for your requests.
     #[arg(value_name = "ROUTE", value_parser = route)]
     route: Option<String>,
     /// The project's folder.
@@ -34,7 +34,7 @@ pub(crate) struct ProfileArgs {
     /// The number of connections that ask at the same time.
     #[arg(short, long, value_name = "N", default_value = "16", value_parser = bench::connections)]
     connections: usize,
-    /// How long, as in 500ms, 10s or 2min. Ctrl-C ends it earlier.
+    /// The duration, as in 500ms, 10s or 2min. Ctrl-C ends it earlier.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = bench::time)]
     duration: Duration,
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use crate::say;
 use std::path::PathBuf;
 
-/// What comes after `sampan reload`.
+/// The arguments of `sampan reload`.
 #[derive(clap::Args)]
 pub(crate) struct ReloadArgs {
     /// The project's folder, or a file in it.

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What a shell says of a program that Ctrl-C has ended.
+/// The exit status of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
-/// What comes after `sampan repl`.
+/// The arguments of `sampan repl`.
 #[derive(Args)]
 pub(crate) struct ReplArgs {
     /// The project's folder, or the file to run.

@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use std::io::{self, Write};
 
-/// What comes after `sampan completions`.
+/// The arguments of `sampan completions`.
 #[derive(clap::Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell that is to complete commands.
@@ -13,7 +13,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// What comes after `sampan man`.
+/// The arguments of `sampan man`.
 #[derive(clap::Args)]
 pub(crate) struct ManArgs {
     /// The command that the page is about [default: all of sampan].

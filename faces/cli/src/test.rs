@@ -13,7 +13,7 @@ const TEST_TIME_MAX: &str = "10s";
 /// From this time on it is shown how long a test took.
 const SLOW: Duration = Duration::from_millis(100);
 
-/// What comes after `sampan test`.
+/// The arguments of `sampan test`.
 #[derive(clap::Args)]
 pub(crate) struct TestArgs {
     /// The project's folder, the file in it that is run, or one file of its tests.

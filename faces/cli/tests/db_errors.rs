@@ -204,7 +204,7 @@ fn aborted_after_an_error_that_undid_what_the_request_wrote() {
     }
 }
 
-/// What is stopped has no code, because nobody is left who could see it.
+/// A stopped request has no code, because its client has left.
 #[test]
 fn a_stopped_script_sees_no_code() {
     for app in APPS {

@@ -69,7 +69,7 @@ fn wait_until_writing_resumes(server: &Server, cycle: u64) {
     }
 }
 
-/// What the first group is told, what later ones are told, and the words in the log.
+/// The expected answers of the first group is told, what later ones are told, and the words in the log.
 struct Expected {
     fault: Fault,
     later: &'static [u16],

@@ -61,7 +61,7 @@ app.post("/misuse/:how/:id", async (req) => {
 app.get("/ids", () => db.query("SELECT id FROM writes ORDER BY id").map((row) => row.id));
 "#;
 
-/// What another request does while one waits for so many milliseconds more, and how both are answered.
+/// The action of another request while one waits for the given milliseconds longer, and both answers.
 const CASES: [(&str, u64, u16, u16); 9] = [
     ("opens", 0, 500, 200),
     ("closes", 0, 500, 200),

@@ -107,7 +107,7 @@ app.post("/kick", () => { for (let at = 0; at < slots.length; at++) if (slots[at
 app.get("/rows/:after", (req) => db.query("SELECT rowid AS at, id, n, batch FROM rows WHERE rowid > ? ORDER BY rowid LIMIT 5000", [Number(req.params.after)]));
 "#;
 
-/// How many ways there are to misuse a batch.
+/// The number of ways to misuse a batch.
 const MISUSES: u64 = 7;
 
 /// A step that does not wait.
@@ -209,7 +209,7 @@ fn rows(server: &Server) -> HashMap<u64, HashMap<u64, Vec<u64>>> {
     }
 }
 
-/// What is wrong with the rows of a request, by their batch.
+/// Returns the fault in the rows of a request, by their batch.
 fn fault(answer: &Value, rows: &HashMap<u64, Vec<u64>>) -> Option<String> {
     let number = |value: &Value| value.as_u64().expect("a number");
     if answer["wrong"] != json!([]) {

@@ -100,7 +100,7 @@ impl Served {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// What a fresh connection is answered; connections go to the workers in turn.
+    /// Returns the answer on a fresh connection; connections go to the workers in turn.
     fn get(&self, path: &str) -> String {
         let mut client = Client::connect(self.address).expect("connected");
         let answer = client.ask("GET", path, &[], "").expect("answered");

@@ -129,7 +129,7 @@ impl App {
         self
     }
 
-    /// What faults call these options: for other faces.
+    /// Sets the option names used in error messages, for other faces.
     #[doc(hidden)]
     #[must_use]
     pub fn option_names(mut self, names: OptionNames) -> Self {

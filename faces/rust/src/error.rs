@@ -3,7 +3,7 @@
 use sampan_app::host;
 use std::fmt;
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -25,13 +25,13 @@ pub enum ErrorKind {
     Stopped,
     /// The body of a request cannot be read to its end: it is too large or malformed, or the client has left.
     Body,
-    /// What a client asks for cannot be: see [`Error::with_status`].
+    /// A client's request cannot be fulfilled: see [`Error::with_status`].
     Request,
     /// A fault of Sampan itself, or of the program.
     Internal,
 }
 
-/// What went wrong, where, and the words for people.
+/// An error: its kind, where, and the words for people.
 #[derive(Clone, Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -69,12 +69,12 @@ impl Error {
         }
     }
 
-    /// What went wrong.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What went wrong, in words. One of the file that does not load has further lines: the line of the source and the stack.
+    /// Returns the message. One of the file that does not load has further lines: the line of the source and the stack.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -113,7 +113,7 @@ impl Error {
         }
     }
 
-    /// What is wrong with a route of the program.
+    /// Returns the error about a route of the program.
     pub(crate) fn of_route(error: host::Error) -> Self {
         Self {
             kind: ErrorKind::Config,

@@ -1,4 +1,4 @@
-//! What can answer a native route.
+//! The handlers of native routes.
 
 use crate::request::Request;
 use crate::response::IntoResponse;
@@ -40,7 +40,7 @@ pub trait IntoHandler<Kind>: Send + Sync + 'static {
     #[doc(hidden)]
     fn into_handler(self) -> NativeHandler;
 
-    /// How it wants to have the bodies of its requests.
+    /// Returns the rule for reading the bodies of its requests.
     #[doc(hidden)]
     fn body_rule(&self) -> BodyRule {
         BodyRule::default()
@@ -107,7 +107,8 @@ pub struct BodyLimit<H> {
     bytes_max: usize,
 }
 
-/// The same handler with another limit for the bodies of its requests than `limits.body_bytes_max`, in bytes. A larger body is answered 413; where
+/// Returns the handler with another limit for the bodies of its requests than `limits.body_bytes_max`, in bytes. A
+/// larger body is answered 413; where
 /// the handler reads it as it arrives, its reader gets an error that answers so.
 ///
 /// ```

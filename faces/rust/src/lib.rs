@@ -91,7 +91,7 @@ pub use sampan_app::{Level, VERSION};
 pub use scripts::{Answer, Scripts, ScriptsBuilder, Ticket};
 pub use stream::RequestBody;
 
-/// What capabilities of your own are made from: tables of functions, values, errors.
+/// The parts of your own capabilities: tables of functions, values, errors.
 pub mod host {
     pub use sampan_app::host::*;
 }

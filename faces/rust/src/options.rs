@@ -1,4 +1,4 @@
-//! What servers and scripts are told alike.
+//! The options common to servers and scripts.
 
 use crate::error::{Error, ErrorKind};
 use sampan_app::host::{Context, Module};

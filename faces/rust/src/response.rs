@@ -141,7 +141,7 @@ impl Response {
         Self::new(303).header("Location", location)
     }
 
-    /// The same answer with another status, under the rule of [`Response::new`].
+    /// Sets the status, under the rule of [`Response::new`].
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.inner.set_status(status);
@@ -153,7 +153,7 @@ impl Response {
         self.inner.status()
     }
 
-    /// The same answer with one header more; others of the same name stay.
+    /// Adds a header; others of the same name stay.
     ///
     /// # Errors
     /// The name is none, the value has control characters, or all headers together are larger than 64 KiB.
@@ -190,7 +190,7 @@ impl Response {
     }
 }
 
-/// What a handler may return, itself or by a future.
+/// The results of a handler, itself or by a future.
 ///
 /// | type | the client gets |
 /// |---|---|

@@ -16,7 +16,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// What a script answers to a request, whole.
+/// The whole answer of a script to a request, whole.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status.
@@ -27,7 +27,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// True if the body is a stream that failed before its end.
     pub is_cut: bool,
-    /// What went wrong, with file and line, where the answer says no more than that something did: its status is 500 or above then. What the
+    /// The error, with file and line, where the answer says no more than that something did: its status is 500 or above
+    /// then. What the
     /// script's `on_error` has answered is none, and no fault of the client either.
     pub error: Option<Error>,
 }
@@ -105,7 +106,7 @@ impl Scripts {
         }
     }
 
-    /// The same for callers that wait in place, for at most `time_max`.
+    /// Calls the function for callers that wait in place, for at most `time_max`.
     ///
     /// # Errors
     /// As [`Scripts::call`]; [`ErrorKind::Cancelled`] if the time is up.
@@ -156,7 +157,7 @@ impl Scripts {
         answered(self.started(work)?.await?)
     }
 
-    /// The same for callers that wait in place, for at most `time_max`.
+    /// Handles the request for callers that wait in place, for at most `time_max`.
     ///
     /// # Errors
     /// As [`Scripts::handle`]; [`ErrorKind::Cancelled`] if the time is up.
@@ -318,7 +319,8 @@ impl ScriptsBuilder {
         self
     }
 
-    /// How many works may wait and run at the same time; 1,024 for each isolate unless told otherwise. One more is an error at once.
+    /// Sets the maximum number of works that may wait and run at the same time; 1,024 for each isolate unless told
+    /// otherwise. One more is an error at once.
     #[must_use]
     pub fn queue_max(mut self, works: usize) -> Self {
         self.queue_max = Some(works);
@@ -368,7 +370,7 @@ impl ScriptsBuilder {
         self
     }
 
-    /// What faults call these options: for other faces.
+    /// Sets the option names used in error messages, for other faces.
     #[doc(hidden)]
     #[must_use]
     pub fn option_names(mut self, names: OptionNames) -> Self {

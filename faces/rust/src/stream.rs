@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// How much is read at once of what becomes the body of an answer.
+/// The number of bytes read at once of what becomes the body of an answer.
 const READ_BYTES: usize = 64 * 1024;
 
 /// The body of an answer from a stream.
@@ -72,7 +72,7 @@ impl<R: AsyncRead> BodyStream for Reader<R> {
 pub struct RequestBody {
     request: NativeRequest,
     state: ReadState,
-    /// What is left of a piece for [`AsyncRead`], and where it begins.
+    /// The rest of a piece for [`AsyncRead`], and where it begins.
     piece: Vec<u8>,
     at: usize,
 }

@@ -33,7 +33,7 @@ pub struct SeenRequest {
     pub body: Vec<u8>,
 }
 
-/// What the decoder made of the bytes.
+/// The decoder's result.
 #[derive(Debug)]
 pub(crate) struct Ours {
     pub(crate) seen: Vec<SeenRequest>,
@@ -53,10 +53,10 @@ trait ComparedServer {
     fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<SeenRequest>>;
 }
 
-/// How the comparison with one peer went.
+/// The result of the comparison with one peer went.
 #[derive(Debug)]
 pub enum Agreement {
-    /// It cannot run here, and why.
+    /// The comparison cannot run here, and why.
     Skipped(String),
     /// No finding in so many inputs.
     Agreed(u64),
@@ -142,7 +142,7 @@ fn compare(
     Ok(Agreement::Agreed(inputs))
 }
 
-/// What a connection of ours would hand to its handler.
+/// Returns the requests that a connection of ours would hand to its handler.
 fn ours(bytes: &[u8]) -> Ours {
     let limits = Limits::default();
     let mut decoder = Decoder::new();

@@ -22,7 +22,7 @@ pub(crate) fn run(bytes: &[u8]) {
     assert_eq!(obvious(bytes), whole.ok().flatten());
 }
 
-/// What the decoder finds; `None` where bytes are missing, a status where they are wrong.
+/// Returns the decoder's result; `None` where bytes are missing, a status where they are wrong.
 fn decode(bytes: &[u8], step: usize, limits: &Limits) -> Result<Option<Decoded>, u16> {
     let mut buf = bytes.to_vec();
     let (mut read, mut write, mut filled) = (0, 0, 0);

@@ -4,7 +4,7 @@
 use sampan_http::Limits;
 use sampan_http::codec::{AwaitedPart, Decoder, DecoderEvent, is_field_value, is_token};
 
-/// What the decoder made of some bytes.
+/// The decoder's result for some bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum DecodedRequest {
     Request {
@@ -112,7 +112,7 @@ fn request(decoder: &Decoder) -> DecodedRequest {
     }
 }
 
-/// What holds for every request that gets through.
+/// Checks the rules for every request that gets through.
 fn check(all: &[DecodedRequest]) {
     for seen in all {
         let DecodedRequest::Request {

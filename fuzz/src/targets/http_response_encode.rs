@@ -1,4 +1,4 @@
-//! What the encoder writes is what another parser reads: one response, with the fields that were accepted and
+//! Comparison of the encoder with another parser: one response, with the fields that were accepted and
 //! nothing that a value smuggled in, and a body that ends where its framing says.
 
 use std::task::{Context, Poll};

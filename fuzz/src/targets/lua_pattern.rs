@@ -28,7 +28,7 @@ pub(crate) fn run(bytes: &[u8]) {
     );
 }
 
-/// Where the decisions come from.
+/// The source of the decisions.
 struct Choices<'a> {
     bytes: std::slice::Iter<'a, u8>,
     state: u64,
@@ -56,7 +56,7 @@ impl Choices<'_> {
     }
 }
 
-/// What an argument is, before it is lent to a call.
+/// An argument, before it is lent to a call.
 #[derive(Debug)]
 enum Owned {
     Number(f64),
@@ -70,7 +70,7 @@ struct PatternCall {
     function: &'static str,
     /// The way the function is called: the place and the name in its errors depend on it.
     style: f64,
-    /// What the replacement of `gsub` is; the argument is what a function returns or a table holds.
+    /// The kind of the replacement of `gsub` is; the argument is what a function returns or a table holds.
     replacement: &'static str,
     arguments: Vec<Owned>,
 }

@@ -13,7 +13,8 @@ const DATA: &str = r#"{"name": "A<b>\"'/&", "n": 42, "f": 1.5, "t": true, "no": 
     ["b", "a", "<c>"], "user": {"name": "Ada", "age": 36, "tags": ["x"]}, "users": [{"name": "Ada", "on": true}, {"name": "B<", "on": false}],
     "map": {"z": 1, "a": 2}, "tree": [{"n": "r", "kids": [{"n": "x", "kids": []}]}], "html": "<i>&amp;</i>"}"#;
 
-/// What differs, or what would take long: `is sameas` of values that are read where they lie, what shows the machine itself.
+/// The features that differ or would take long: `is sameas` of values that are read where they lie, what shows the
+/// machine itself.
 const LEFT_OUT: [&str; 5] = ["sameas", "debug", "lipsum", "**", "pprint"];
 /// Jumps out of these leave minijinja with frames that are not its own.
 const JUMPED_OUT_OF: [&str; 6] = [

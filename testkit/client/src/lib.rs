@@ -26,7 +26,7 @@ pub struct Client {
     server: SocketAddr,
 }
 
-/// What came back.
+/// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status.

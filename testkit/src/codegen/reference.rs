@@ -5,7 +5,7 @@ use sampan_app::host::{Function, FunctionKind, Module, Param, RowOwner, Type, na
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Where the chapters lie.
+/// The folder of the chapters.
 const FOLDER: &str = "docs/reference";
 /// So long a line of prose may be.
 const COLUMNS: usize = 140;
@@ -52,7 +52,7 @@ pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
     chapters
 }
 
-/// The same text with no line of prose above [`COLUMNS`]. Code stays as it is, also within a line.
+/// Returns the text wrapped at [`COLUMNS`]. Code stays as it is, also within a line.
 fn wrapped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_code = false;

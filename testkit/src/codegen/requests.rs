@@ -1,4 +1,4 @@
-//! What modules add to requests, for the reference page and the declarations.
+//! The additions of modules to requests, for the reference page and the declarations.
 
 use super::lua::{lua_of, lua_type};
 use super::reference::{reference_of, title, type_word};

@@ -230,7 +230,7 @@ const MESSAGE: Param = Param {
     doc: "What is said if it fails.",
 };
 
-/// What a request gives.
+/// The type of the answer to a request.
 const ANSWER: Type = Type::Record(&[
     ("status", Type::Int),
     ("headers", Type::Map),
@@ -245,7 +245,7 @@ pub(super) struct DeclaredTest {
     pub(super) function: Callback,
 }
 
-/// What a file of tests declares, and what the test that runs has so far.
+/// The declarations of a file of tests, and the state of the running test.
 pub(super) struct TestState {
     app: Rc<LocalApp>,
     root: PathBuf,

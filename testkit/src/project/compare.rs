@@ -1,11 +1,12 @@
-//! Whether two values are the same, and how they differ, for people to read.
+//! The comparison of values, and the description of differences.
 
 use super::limits::{DIFFERENCE_CONTEXT_LINES, DIFFERENCE_LINES_MAX};
 use sampan_app::host::Value;
 use sampan_app::host::json::write_string;
 use similar::{ChangeTag, TextDiff};
 
-/// Whether two values are the same, all that is in them included. Whole numbers and others compare as numbers, the order of keys does not
+/// Reports whether two values are the same, all that is in them included. Whole numbers and others compare as numbers,
+/// the order of keys does not
 /// count, and an empty list is the same as an empty map: Lua cannot tell them apart.
 pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
@@ -117,7 +118,8 @@ fn write_members<'a>(
     out.push(close as u8);
 }
 
-/// How `actual` differs from `expected`: their lines, with `-` where only `expected` has them and `+` where only `actual` does.
+/// Returns the difference between `actual` and `expected`: their lines, with `-` where only `expected` has them and `+`
+/// where only `actual` does.
 pub(super) fn difference(expected: &str, actual: &str) -> String {
     let diff = TextDiff::from_lines(expected, actual);
     let ends_apart = expected.ends_with('\n') != actual.ends_with('\n');

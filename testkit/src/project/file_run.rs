@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-/// What a file tells while it runs.
+/// A message from a running file of tests.
 pub(super) enum Message {
     /// A test of this name begins.
     Began(String),

@@ -30,7 +30,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// What the scripts of tests get: all that projects get, and `t`.
+/// The modules for scripts of tests get: all that projects get, and `t`.
 static MODULES: LazyLock<Vec<&'static Module>> = LazyLock::new(|| {
     let own = [&MODULE];
     sampan_app::MODULES.iter().copied().chain(own).collect()
@@ -39,7 +39,7 @@ static MODULES: LazyLock<Vec<&'static Module>> = LazyLock::new(|| {
 /// The keys of a project that names none: its tests need no secret.
 const TEST_KEY: &str = "the key of tests, which no server uses";
 
-/// What to run.
+/// The options of a test run.
 #[derive(Clone, Debug)]
 pub struct TestOptions {
     /// The project's folder, or the file in it that is run.
@@ -58,7 +58,7 @@ pub struct TestOptions {
     pub scratch: PathBuf,
 }
 
-/// What became of one test, or of a file that did not load.
+/// The outcome of one test, or of a file that did not load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestOutcome {
     /// The file, relative to the project's folder.
@@ -76,13 +76,13 @@ pub struct TestOutcome {
 /// Why a test failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestFailure {
-    /// What happened and where, in several lines.
+    /// The description, in several lines.
     pub text: String,
-    /// What the project wrote to its log meanwhile.
+    /// The lines that the project wrote to its log meanwhile.
     pub log: String,
 }
 
-/// What became of all tests.
+/// The outcome of all tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestSummary {
     /// The number of tests that passed.

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// The options of a request.
 const OPTIONS: [&str; 6] = ["headers", "query", "json", "form", "body", "browser"];
 
-/// What stands in a path or query as it is, though it would have to be encoded.
+/// The characters that stay unencoded in a path or query as it is, though it would have to be encoded.
 const ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -31,7 +31,7 @@ pub(super) struct TestRequest {
     host: Option<String>,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
-    /// Whose cookies it has.
+    /// The browser whose cookies it has.
     pub(super) browser: String,
 }
 
@@ -277,7 +277,7 @@ fn quoted(text: &str) -> String {
         .replace('"', "%22")
 }
 
-/// What a test gets of an answer.
+/// Returns a test's view of an answer.
 ///
 /// # Errors
 /// Its body ended early, or it is called JSON and is none.

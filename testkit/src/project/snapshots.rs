@@ -8,12 +8,12 @@ use std::{env, fs, io};
 /// The folder of all snapshots, below `tests`.
 const FOLDER: &str = "tests/snapshots";
 
-/// What became of a snapshot that fits, or was made to.
+/// The outcome of a snapshot that fits, or was made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Snapshot {
-    /// It is what it was.
+    /// Unchanged.
     Same,
-    /// It was written, as it is new or has changed.
+    /// Written, as it is new or has changed.
     Written,
 }
 

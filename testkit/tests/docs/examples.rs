@@ -17,7 +17,7 @@ const PREAMBLE: &str = "guide/project.md";
 /// Asked where an example names no requests: the project must load, and an answer must come.
 const DEFAULT_REQUEST: &str = "[[request]]\npath = \"/\"\n[request.expect]\nstatus_in = [200, 204, 302, 303, 401, 403, 404]\n";
 
-/// What the comment before an example says.
+/// The content of the comment before an example says.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 struct Note {
@@ -183,7 +183,7 @@ fn preamble(all: &[Chapter]) -> BTreeMap<String, String> {
 /// Blocks that other programs read, and whether they are those of other frameworks.
 type OtherBlocks<'a> = Vec<(&'a Block, bool)>;
 
-/// What an example is made of, and the other blocks of it.
+/// Reads the parts of an example, and the other blocks of it.
 fn read<'a>(
     blocks: &[&'a Block],
     preamble: &BTreeMap<String, String>,

@@ -12,7 +12,7 @@ const PACKAGE: &str = "SAMPAN_NPM_PACKAGE";
 /// The runtimes, and the variables that name their programs where the search path does not have them.
 const RUNTIMES: [(&str, &str); 2] = [("node", "SAMPAN_NODE"), ("bun", "SAMPAN_BUN")];
 
-/// What a foreign runtime cannot pass.
+/// A case that a foreign runtime cannot pass.
 struct Exception {
     /// Cases whose names begin so.
     case: &'static str,

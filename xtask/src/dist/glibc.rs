@@ -4,7 +4,7 @@ use crate::Error;
 use object::Endianness;
 use object::read::elf::ElfFile64;
 
-/// What the names of glibc's versions begin with.
+/// The prefix of the names of glibc's versions begin with.
 const PREFIX: &str = "GLIBC_";
 
 /// The version; `None` for an executable that asks for none.

@@ -16,7 +16,7 @@ use std::process::Command;
 /// The file with the checksums, as `sha256sum --check` reads it.
 const CHECKSUMS: &str = "SHA256SUMS";
 
-/// What the executable prints for a folder of its package: the arguments, and the name of the file.
+/// The files that the executable prints for a folder of its package: the arguments, and the name of the file.
 const PRINTED: [(&[&str], &str); 4] = [
     (&["man"], "sampan.1"),
     (&["completions", "bash"], "sampan.bash"),
@@ -24,7 +24,7 @@ const PRINTED: [(&[&str], &str); 4] = [
     (&["completions", "fish"], "sampan.fish"),
 ];
 
-/// What `cargo xtask dist` can be told.
+/// The options of `cargo xtask dist`.
 #[derive(clap::Args)]
 pub(crate) struct DistOptions {
     /// Build for another machine, for which cargo has a target and a linker
@@ -107,14 +107,14 @@ fn host_triple() -> Result<String, Error> {
     Ok(host.ok_or("rustc does not tell its host")?.to_owned())
 }
 
-/// What rustc prints.
+/// Returns the output of rustc.
 fn printed_by_rustc(args: &[&str]) -> Result<String, Error> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(args).output()?;
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// What the executable prints; `None` if it has no such command.
+/// Returns the output of the executable; `None` if it has no such command.
 fn printed(executable: &Path, args: &[&str]) -> Result<Option<Vec<u8>>, Error> {
     const USAGE: i32 = 2;
     let output = Command::new(executable).args(args).output()?;

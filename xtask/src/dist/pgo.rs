@@ -15,7 +15,7 @@ const LOAD_TIME: &str = "2s";
 /// A server that counts starts more slowly than others.
 const START_TIME_MAX: Duration = Duration::from_secs(20);
 const JSON: &str = r#"{"id":123,"name":"Ada Lovelace","tags":["math","engine"],"active":true}"#;
-/// What a browser sends beside the rest.
+/// The header fields that a browser sends beside the rest.
 const BROWSER: [&str; 3] = [
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "Accept-Language: en-US,en;q=0.9",

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The command.
 const COMMAND: &str = "sampan";
-/// Its package.
+/// The package of the command.
 const PACKAGE: &str = "sampan-cli";
 
 /// A bill of materials.
@@ -26,7 +26,7 @@ pub(super) struct Bom {
 /// A crate, by name and version.
 type Crate = (String, String);
 
-/// That of the command in a workspace, for a target.
+/// Creates the list for the command in a workspace, for a target.
 ///
 /// # Errors
 /// Cargo does not know the crates.
@@ -98,7 +98,7 @@ fn component(package: &Package, checksum: Option<&String>) -> Value {
     component
 }
 
-/// What each of the packages depends on, among them.
+/// Returns the dependencies of each of the packages depends on, among them.
 fn dependencies(metadata: &Metadata, packages: &[&Package]) -> Vec<Value> {
     let refs: BTreeMap<_, String> = packages
         .iter()

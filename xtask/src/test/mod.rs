@@ -21,13 +21,13 @@ use step::{CountFormat, TestStep};
 /// The time that the seeded generator runs after the corpus, unless told otherwise.
 const FUZZ_SECONDS: u32 = 10;
 
-/// What `cargo xtask test` takes.
+/// The options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct TestOptions {
     /// Leave out rustdoc and the fuzz targets
     #[arg(long)]
     quick: bool,
-    /// How long the fuzz program feeds its targets mutated input, in seconds
+    /// The time for which the fuzz program feeds its targets mutated input, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = FUZZ_SECONDS)]
     fuzz_seconds: u32,
 }

@@ -11,10 +11,10 @@ use crate::tally::Tally;
 /// A step that takes longer hangs: it is ended and counts as failed.
 const STEP_SECONDS_MAX: u64 = 25 * 60;
 
-/// How long output may still arrive after the program has ended, from a child of its own that holds the pipe.
+/// The time for which output may still arrive after the program has ended, from a child of its own that holds the pipe.
 const DRAIN_MILLIS_MAX: u64 = 500;
 
-/// What the program's output says about how many checks it made.
+/// The format in which the program's output says about how many checks it made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CountFormat {
     /// Nothing: the program is one check, and its exit status says how it went.
@@ -25,7 +25,8 @@ pub(super) enum CountFormat {
     Closing,
 }
 
-/// What a test writes that could not run, past the test harness, which hides what a passing test prints.
+/// The prefix of the line of a test writes that could not run, past the test harness, which hides what a passing test
+/// prints.
 const SKIPPED: &str = "SKIPPED: ";
 
 /// A named program and how to read it.

@@ -8,6 +8,7 @@ mod names;
 mod sources;
 mod specs;
 mod tree;
+mod words;
 
 use std::path::Path;
 
@@ -28,6 +29,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("no engine knows a capability by name", names::capabilities),
     ("every spec has its Lua and JavaScript twin and an outcome", specs::twins),
     ("every module opens with what it is for", sources::module_docs),
+    ("doc comments begin with a verb or a noun phrase", words::openings),
     ("no file is longer than 800 lines", sources::lengths),
     ("unsafe code stays where ARCHITECTURE.md allows it", sources::unsafe_code),
     ("no unfinished business in the source", sources::markers),

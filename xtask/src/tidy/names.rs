@@ -1,4 +1,4 @@
-//! Who must not know whom by name: capabilities the languages of the scripts, engines the capabilities.
+//! The forbidden names: capabilities the languages of the scripts, engines the capabilities.
 //!
 //! The rules read lines, not syntax. Comments do not count, nor what follows `mod tests {` in Rust.
 
@@ -13,7 +13,7 @@ const ENGINES: &[&str] = &["engine/lua/src/", "engine/js/src/"];
 /// Words that name a language or its engine wherever they stand in a longer word.
 const LANGUAGES: &[&str] = &["luajit", "javascript", "quickjs", "typescript"];
 
-/// What scripts, and so the preludes, find capabilities in.
+/// The objects in which scripts, and so the preludes, find capabilities in.
 const HOLDERS: &[&str] = &["app", "modules", "sampan"];
 
 /// The file, the name in it, and why it is not a look-up of a capability.
@@ -157,7 +157,7 @@ fn tables(tree: &Tree) -> Result<BTreeMap<String, Option<String>>, Error> {
     Ok(tables)
 }
 
-/// What in a line names a capability: a whole text, or a name behind what holds capabilities.
+/// Returns the names of capabilities in a line: a whole text, or a name behind what holds capabilities.
 fn look_ups(line: &str, names: &BTreeSet<String>) -> Vec<String> {
     let is_text = |name: &&String| {
         let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));

@@ -26,7 +26,7 @@ const MARKERS: &[&str] = &[
     concat!("HA", "CK"),
 ];
 
-/// What must be at the root.
+/// The documents at the root.
 const DOCUMENTS: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",
@@ -63,7 +63,7 @@ pub(super) fn module_docs(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
-/// What `cargo xtask codegen` writes is as long as the tables are.
+/// The folder of files that `cargo xtask codegen` writes is as long as the tables are.
 const GENERATED_FOLDER: &str = "types/";
 
 /// No source file that is written by hand has more than [`FILE_LINES_MAX`] lines.

@@ -60,7 +60,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Where the checkout is.
+    /// Returns the place of the checkout.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }

@@ -9,7 +9,7 @@ use toml::Value;
 pub(crate) struct Environment(pub(super) BTreeMap<String, String>);
 
 impl Environment {
-    /// That of this process. Variables that are no text are as if they were not there.
+    /// The environment of this process. Variables that are no text are as if they were not there.
     pub(crate) fn of_process() -> Self {
         let texts = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -17,7 +17,7 @@ impl Environment {
         Self(std::env::vars_os().filter_map(texts).collect())
     }
 
-    /// The same with further variables. Its own win.
+    /// Adds further variables; existing ones win.
     pub(crate) fn with(mut self, others: &Variables) -> Self {
         for (name, value) in &others.0 {
             self.0.entry(name.clone()).or_insert_with(|| value.clone());

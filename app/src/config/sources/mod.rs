@@ -1,4 +1,5 @@
-//! Where the values of the configuration come from. Each source wins over those before it: defaults, `sampan.toml`, `PORT`, the environment's
+//! The sources of the configuration's values. Each source wins over those before it: defaults, `sampan.toml`, `PORT`,
+//! the environment's
 //! `SAMPAN_SECTION_KEY` and `SAMPAN_SECTION_KEY_FILE`, the command line.
 
 pub(crate) mod dotenv;
@@ -17,9 +18,9 @@ use values::{checked, lines_of, value_of};
 
 pub(crate) use environment::Environment;
 
-/// What the names of our variables begin with.
+/// The prefix of our variables.
 const PREFIX: &str = "SAMPAN_";
-/// What the name of a variable ends with, in small letters, whose value is in a file.
+/// The ending, in small letters, of names of variables whose value is in a file.
 const FILE_SUFFIX: &str = "_file";
 /// The host of a server whose port is all that is said: platforms that say so connect from outside.
 const PORT_HOST: &str = "0.0.0.0";
@@ -29,11 +30,11 @@ const PORT_HOST: &str = "0.0.0.0";
 pub(crate) struct Sources {
     table: Table,
     pub(crate) origins: Origins,
-    /// What faults call the options of whoever starts the server.
+    /// The option names used in error messages: flags for the CLI, fields for a library.
     pub(crate) names: OptionNames,
 }
 
-/// Where each value was written.
+/// The place where each value was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Origins {
     by_key: BTreeMap<String, String>,
@@ -51,7 +52,7 @@ impl Default for Origins {
 }
 
 impl Origins {
-    /// Where the value of a key such as `server.listen` was written; nothing for a default.
+    /// Returns the place where the value of a key such as `server.listen` was written; `None` for a default.
     pub(crate) fn of(&self, key: &str) -> Option<&str> {
         self.by_key.get(key).map(String::as_str)
     }
@@ -88,7 +89,7 @@ impl Sources {
         Self::of_text(&text, &name, flags, environment)
     }
 
-    /// The same with the text of a configuration file, which errors call `name`.
+    /// Creates the sources with the text of a configuration file, which errors call `name`.
     pub(crate) fn of_text(
         text: &str,
         name: &str,
@@ -104,7 +105,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// What all say together.
+    /// Combines all sources.
     ///
     /// # Errors
     /// None that a source had not had alone.

@@ -19,7 +19,7 @@ pub(crate) fn refusal(status: u16, limit: Option<Exceeded>, request: Option<&Req
     with_message(status, message.as_deref(), request, None)
 }
 
-/// What is said of a request that is above a limit. The name of the setting is for the log.
+/// Builds the answer to a request that exceeds a limit. The name of the setting is for the log.
 pub(crate) fn above(status: u16, Exceeded { name, max }: Exceeded) -> String {
     let unit = match name {
         _ if name.ends_with("_bytes_max") => " bytes",
@@ -100,7 +100,8 @@ pub(crate) fn is_logged(kind: ErrorKind) -> bool {
     !kind.is_public()
 }
 
-/// How loud the log says it. A script that was stopped because nobody waits for it any more has done nothing wrong.
+/// Returns the log level of an error. A script that was stopped because nobody waits for it any more has done nothing
+/// wrong.
 pub(crate) fn level(error: &Error) -> Level {
     match (error.kind(), error.code()) {
         (ErrorKind::Stopped, Some(CANCELLED | CLOSED)) => Level::Info,

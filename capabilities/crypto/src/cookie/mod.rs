@@ -5,7 +5,7 @@ mod options;
 
 use sampan_host::{Function, FunctionKind, Param, Type};
 
-/// What requests get for cookies.
+/// The methods of requests for cookies.
 pub(crate) static METHODS: &[Function] = &[
     Function {
         name: "set_cookie",

@@ -3,7 +3,7 @@
 use sampan_host::set_cookie::{SameSite, SetCookie};
 use sampan_host::{Error, Value};
 
-/// What keeps others from reading or changing a cookie.
+/// The protection of a cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Protection {
     /// Nothing.

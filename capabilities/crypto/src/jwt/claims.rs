@@ -7,7 +7,7 @@ use sampan_host::{Error, Value, clock};
 /// The most that clocks may differ, in seconds.
 const LEEWAY_SECONDS_MAX: f64 = 3_600.0;
 
-/// What is asked of a token beside its signature.
+/// The conditions for a token beside its signature.
 #[derive(Default)]
 pub(super) struct Checks {
     audience: Option<Vec<String>>,

@@ -94,7 +94,7 @@ impl Algorithm {
 /// A key.
 pub(super) struct Key {
     pub(super) algorithm: Algorithm,
-    /// What tokens call it.
+    /// The key id in tokens.
     pub(super) kid: Option<String>,
     /// The secret, or the text of PEM.
     bytes: Vec<u8>,

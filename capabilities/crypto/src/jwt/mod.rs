@@ -118,7 +118,7 @@ fn malformed() -> Error {
     refused("jwt_malformed", "this is no JSON Web Token")
 }
 
-/// What a client hears that sends a token which does not count.
+/// The error for a client that sends a token which does not count.
 #[cold]
 fn refused(code: &'static str, message: &str) -> Error {
     Error::new(ErrorKind::Status(401), message).with_code(code)

@@ -9,7 +9,7 @@ use sampan_host::{
 };
 use std::rc::Rc;
 
-/// What the function of `db.transaction` is given.
+/// The object given to the function of `db.transaction` is given.
 pub(crate) static TRANSACTION: Class = Class {
     name: "Transaction",
     variable: "tx",
@@ -63,7 +63,7 @@ fn with<T>(
     db(context)?.timed(|_| run(&transaction))
 }
 
-/// The same for a statement.
+/// Runs `work` with a statement of the transaction.
 fn with_statement<T>(
     context: &Context,
     args: &Args,
@@ -135,7 +135,7 @@ pub(super) fn begin(context: &Context, _: Args) -> LocalFuture<Result<Value, Err
     })
 }
 
-/// Its end, when its function has ended.
+/// Ends the transaction, when its function has ended.
 pub(super) fn end(
     context: &Context,
     token: Value,

@@ -94,7 +94,8 @@ fn a_stopped_database_is_copied_too_and_its_log_with_it() {
     assert!(report.rows > 1024, "{report:?}");
 }
 
-/// How many rows are written while `work` runs, the longest time that one of them took, and what came of `work`.
+/// Returns the number of rows written while `work` runs, the longest time that one of them took, and what came of
+/// `work`.
 fn while_writing<T>(
     writer: crate::sqlite::connection::SqliteConnection,
     work: impl FnOnce() -> T,
@@ -129,7 +130,7 @@ fn while_writing<T>(
 fn it_ends_under_load_and_no_write_waits_long() {
     /// The longest that a write may take meanwhile.
     const STALL_MAX: Duration = Duration::from_millis(50);
-    /// How many times longer than without a copy, where the machine is so busy that this alone takes long.
+    /// The allowed ratio to the time without a copy, where the machine is so busy that this alone takes long.
     const TIMES_MAX: u32 = 3;
     /// Large enough that a copy which is synced only at its end makes some write wait longer.
     const MIB: usize = 128;

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 pub enum DumpError {
     /// The database cannot be read, or has what SQL cannot make.
     Database(Error),
-    /// It cannot be written.
+    /// The output failed.
     Output(io::Error),
 }
 
@@ -137,7 +137,8 @@ impl Console {
     }
 }
 
-/// What the database is made of, in the order in which it was made. Tables that virtual ones keep for themselves are left out.
+/// Returns the objects of the database, in the order in which it was made. Tables that virtual ones keep for themselves
+/// are left out.
 fn made(sqlite: &Connection) -> rusqlite::Result<Vec<Made>> {
     let mut statement = sqlite.prepare(
         "SELECT s.type, s.name, s.sql, ifnull(l.type, '') FROM sqlite_schema AS s

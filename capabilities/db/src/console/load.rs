@@ -3,7 +3,7 @@
 use super::statements::{Statement, statements};
 use super::{Console, RunError, SqlFault, place};
 
-/// What becomes of foreign keys while a file is run.
+/// The treatment of foreign keys while a file is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// They are checked as ever.
@@ -12,7 +12,7 @@ pub enum Keys {
     CheckedAtEnd,
 }
 
-/// What was run.
+/// The result of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// Statements.

@@ -29,7 +29,7 @@ const PRAGMAS_ACTING: [&str; 4] = [
 /// The authorizer of one connection.
 #[derive(Default)]
 pub(super) struct ReadOnly {
-    /// What is prepared will be explained and not run.
+    /// True while statements are prepared only to be explained.
     is_lifted: AtomicBool,
     has_refused: AtomicBool,
 }
@@ -67,7 +67,8 @@ impl ReadOnly {
     }
 }
 
-/// Whether an action may be prepared: it changes nothing, neither in the database nor on the connection, or `query_only` stops it.
+/// Reports whether an action may be prepared: it changes nothing, neither in the database nor on the connection, or
+/// `query_only` stops it.
 fn reads(action: &AuthAction<'_>) -> bool {
     match action {
         AuthAction::Read { .. }

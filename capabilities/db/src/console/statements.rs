@@ -3,7 +3,7 @@
 /// A statement in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statement<'a> {
-    /// Its text, with the `;` if there is one.
+    /// The text, with the `;` if there is one.
     pub sql: &'a str,
     /// The byte at which it begins.
     pub at: usize,
@@ -26,7 +26,7 @@ pub fn is_complete(text: &str) -> bool {
     statements(text).all(|statement| statement.is_complete)
 }
 
-/// What may stand in a text.
+/// A token of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     Blank,
@@ -76,7 +76,7 @@ fn next(text: &str, from: usize) -> Option<Statement<'_>> {
     })
 }
 
-/// Whether the statement makes a trigger, in which `;` ends nothing.
+/// The kind of object that a statement creates: the body of a trigger may contain `;`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Creates {
     Start,

@@ -29,7 +29,7 @@ pub(crate) struct Wanted {
     failure: Option<Error>,
 }
 
-/// How far the worker has come with fetching the connection. Kept where a first write finds it, which goes on from there in
+/// The worker's progress in fetching the connection. Kept where a first write finds it, which goes on from there in
 /// place: a future that waits cannot move while its thread is blocked.
 #[derive(Default)]
 pub(crate) enum Fetch {
@@ -58,7 +58,8 @@ impl Db {
         true
     }
 
-    /// Whether a handler of this route must wait before it goes on after a wait, see [`Db::writable`]: it writes, and while transactions are
+    /// Reports whether a handler of this route must wait before it goes on after a wait, see [`Db::writable`]: it
+    /// writes, and while transactions are
     /// open or wait for their turn nobody waits in place. The request of such a transaction goes on.
     pub fn must_queue(&self, route: &RouteUse) -> bool {
         let inner = &*self.0;
@@ -333,7 +334,7 @@ pub(crate) fn busy(why: &str) -> Error {
     unavailable(ErrorCode::Busy, why)
 }
 
-/// What is said where a write would have to wait for a transaction.
+/// The error of a write that would have to wait for a transaction.
 fn in_transaction(may_wait: bool) -> Error {
     let error = busy("a transaction is open (db.transaction)");
     if may_wait {

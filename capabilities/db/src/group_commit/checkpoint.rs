@@ -27,7 +27,7 @@ const CLOSE_WAIT: Duration = Duration::from_secs(1);
 const REPORT_PAUSE: Duration = Duration::from_secs(60);
 /// A frame of the log is a page and this header; see section 4 of SQLite's file format.
 const FRAME_HEADER_BYTES: u64 = 24;
-/// What the log begins with.
+/// The length of the log's header.
 const LOG_HEADER_BYTES: u64 = 32;
 
 /// Receives what went wrong, one line at a time, not more often than once a minute.
@@ -43,11 +43,12 @@ struct CheckpointShared {
     config: DatabaseConfig,
     /// Pages in the log after the last commit.
     pages: AtomicU32,
-    /// How many of them have been copied.
+    /// The number of frames that have been copied.
     copied: AtomicU32,
     /// Known from when the thread has opened the database.
     page_bytes: AtomicU64,
-    /// Whether writers are asked to wait: SQLite's locks are not fair, and a busy writer would never let a checkpoint in.
+    /// True while writers are asked to wait: SQLite's locks are not fair, and a busy writer would never let a
+    /// checkpoint in.
     keeps_out: AtomicBool,
     /// True if the thread has been woken and has not looked yet, so that a commit seldom takes the lock.
     is_asked: AtomicBool,
@@ -55,7 +56,7 @@ struct CheckpointShared {
     changed: Condvar,
 }
 
-/// What the thread is to do.
+/// A request to the thread.
 #[derive(Default)]
 struct Ask {
     work: bool,
@@ -119,7 +120,8 @@ impl Checkpointer {
         }
     }
 
-    /// How long the log is; 0 when it can start over, and the most there is while writers are asked to wait for a moment.
+    /// Returns the length of the log; 0 when it can start over, and the most there is while writers are asked to wait
+    /// for a moment.
     pub(crate) fn wal_bytes(&self) -> u64 {
         if self.shared.keeps_out.load(Relaxed) {
             return u64::MAX;
@@ -183,7 +185,7 @@ impl CheckpointShared {
     }
 }
 
-/// How much a checkpoint insists.
+/// The mode of a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Passive,
@@ -191,7 +193,7 @@ enum Mode {
     Truncate,
 }
 
-/// What a checkpoint has achieved.
+/// The outcome of a checkpoint.
 struct CheckpointOutcome {
     /// Another connection was in its way.
     is_busy: bool,

@@ -1,4 +1,4 @@
-//! How long commits take, so that slow ones leave the worker's thread.
+//! The observed duration of commits, so that slow ones leave the worker's thread.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// A group that is this old commits although more handlers could join it.
 const GROUP_AGE_MAX: Duration = Duration::from_millis(1);
-/// The same while another worker waits for the write connection.
+/// The longest age of a group while another worker waits for the write connection.
 const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
 
 /// The interval at which a load looks whether the transactions of its worker have ended.
@@ -127,7 +127,7 @@ impl Db {
         done
     }
 
-    /// The same for a statement.
+    /// Runs `work` with the time limit of a statement.
     pub(crate) fn timed_statement<T>(
         &self,
         sql: &str,
@@ -197,7 +197,8 @@ impl Db {
         inner.tell();
     }
 
-    /// How many groups of this worker were lost so far. A run in which the number changes must not be answered as if its writes
+    /// Returns the number of groups of this worker were lost so far. A run in which the number changes must not be
+    /// answered as if its writes
     /// were there.
     pub fn losses(&self) -> u64 {
         self.0.losses.get()

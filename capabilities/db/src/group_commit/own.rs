@@ -1,4 +1,5 @@
-//! What the server itself keeps in the database beside the tables of its scripts: statements of capabilities, past the authorizer.
+//! The server's own statements in the database beside the tables of its scripts: statements of capabilities, past the
+//! authorizer.
 //!
 //! They take part in groups as a script's do, but no route counts as one that writes because of them: a page that shows a message once
 //! does not take the write connection each time.

@@ -45,19 +45,19 @@ enum TransactionState {
     Over(TransactionEnd),
 }
 
-/// How a transaction ended.
+/// The end of a transaction.
 #[derive(Clone, Copy)]
 enum TransactionEnd {
     /// As its function wanted.
     Done,
-    /// It took too long.
+    /// The transaction took too long.
     TimedOut,
     /// A statement undid it.
     Undone,
 }
 
 impl TransactionEnd {
-    /// What is said to whoever uses it still.
+    /// Returns the error for a later use of the transaction.
     fn error(self, config: &DatabaseConfig) -> Error {
         match self {
             Self::Done => TRANSACTION.is_over(),

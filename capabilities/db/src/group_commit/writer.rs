@@ -31,7 +31,7 @@ pub(crate) enum Refused {
     Transaction,
 }
 
-/// Where the connection waits and who waits for it.
+/// The place where the connection waits, and the workers that wait for it.
 #[derive(Default)]
 pub(crate) struct WriterHandover {
     state: Mutex<WriterQueue>,
@@ -70,7 +70,7 @@ impl WriterHandover {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// How many wait for the connection.
+    /// Returns the number of workers that wait for the connection.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
@@ -193,7 +193,7 @@ impl WriterHandover {
         ticket
     }
 
-    /// What has been handed to the holder of `ticket`, or why there will be nothing.
+    /// Takes the connection handed to the holder of `ticket`, or why there will be nothing.
     fn collect(
         &self,
         state: &mut WriterQueue,

@@ -19,9 +19,9 @@ const NAME_BYTES_MAX: usize = 100;
 /// A migration as it stands in the folder.
 #[derive(Debug)]
 pub(super) struct File {
-    /// Its number.
+    /// The number.
     pub(super) id: i64,
-    /// Its file's name without the ending, as in `0001_visits`.
+    /// The file's name without the ending, as in `0001_visits`.
     pub(super) name: String,
     pub(super) path: PathBuf,
     /// Line ends are `\n`, and there is no byte order mark.
@@ -267,7 +267,7 @@ fn checksum(text: &str) -> String {
     digits
 }
 
-/// What keeps a server from starting.
+/// Returns the error that keeps a server from starting.
 pub(super) fn fault(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Load, message)
 }

@@ -6,7 +6,8 @@
 use crate::sqlite::error::words;
 use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};
 
-/// How much is shown to the parser at first. It copies what it is shown, so that showing it the whole rest for each statement
+/// The part of the text that is shown to the parser at first. It copies what it is shown, so that showing it the whole
+/// rest for each statement
 /// would cost the square of the text's length.
 const WINDOW_BYTES: usize = 16 * 1024;
 
@@ -30,18 +31,18 @@ pub(super) struct Statements<'c, 't> {
     at: usize,
 }
 
-/// What is wrong with a text, and at which byte.
+/// A fault in a text, with its byte position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SplitError {
-    /// Where the statement begins.
+    /// The start of the statement.
     pub(super) start: usize,
-    /// Where in it the error is, if SQLite knows.
+    /// The position of the error in the statement, if SQLite knows.
     pub(super) place: Option<usize>,
     pub(super) message: String,
 }
 
 impl SplitError {
-    /// What SQLite said about the statement that begins at `start`.
+    /// Converts SQLite's error on the statement at `start`.
     pub(super) fn of(error: &Error, start: usize) -> Self {
         let place = match error {
             Error::SqlInputError { offset, .. } => usize::try_from(*offset).ok(),

@@ -1,4 +1,5 @@
-//! What a script's SQL may not do, because something else does it or because it would reach past the database: SQLite asks
+//! The operations refused to scripts, because something else does it or because it would reach past the database:
+//! SQLite asks
 //! here while it prepares a statement.
 //!
 //! Transactions belong to group commit, other files to the operator, and settings to the configuration. Our own statements
@@ -120,7 +121,7 @@ pub(crate) fn is_plain(word: &str) -> bool {
     PLAIN.iter().any(|plain| word.eq_ignore_ascii_case(plain))
 }
 
-/// What the names of the server's own tables begin with.
+/// The prefix of the server's own tables.
 const OWN_TABLES: &str = "_sampan_";
 
 /// Why an action is refused, if it is.

@@ -12,7 +12,7 @@ pub(crate) enum Chars {
     Few(Vec<u32>),
     Many {
         bits: Vec<u64>,
-        /// What ill-formed text may decode to.
+        /// The characters that ill-formed text may decode to.
         beyond: HashSet<u32>,
     },
 }

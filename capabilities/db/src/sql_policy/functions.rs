@@ -23,7 +23,7 @@ const PATCH_PRODUCT_MAX: usize = 256 * 1024 * 1024;
 const PRETTY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most comparisons of one `trim` whose characters are not UTF-8.
 const TRIM_COMPARISONS_MAX: usize = 16 * 1024 * 1024;
-/// What SQLite marks JSON with, so that the function around it takes it for JSON instead of a string.
+/// The mark of SQLite for JSON, so that the function around it takes it for JSON instead of a string.
 const IS_JSON: u32 = b'J' as u32;
 
 /// Puts the functions in the place of SQLite's.
@@ -87,7 +87,7 @@ impl FunctionCall<'_> {
     }
 }
 
-/// What a function returns.
+/// The type of a function's result.
 enum FunctionResult {
     Value(Value),
     /// Text that need not be UTF-8.

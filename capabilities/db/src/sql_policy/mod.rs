@@ -1,4 +1,4 @@
-//! What the SQL of a script may do, and for how long.
+//! The limits on scripts' SQL, in actions and time.
 
 pub(crate) mod authorizer;
 pub(crate) mod chars;

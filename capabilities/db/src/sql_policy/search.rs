@@ -41,7 +41,7 @@ pub(crate) fn parameters(sql: &str, index_of: impl Fn(&str) -> Option<usize>) ->
     found.into()
 }
 
-/// What ends the operand of MATCH, if it is not within parentheses.
+/// The tokens that end the operand of MATCH, if it is not within parentheses.
 const ENDS: [&str; 13] = [
     ",",
     ";",

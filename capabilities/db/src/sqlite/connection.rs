@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// The longest statement.
 pub(crate) const SQL_BYTES_MAX: usize = 1024 * 1024;
 
-/// What a connection is for.
+/// The role of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Reads for scripts; cannot write.
@@ -318,7 +318,7 @@ fn trimmed(sql: &str) -> &str {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! What the tests of this crate's statements begin with.
+    //! The common setup of the statements' tests.
 
     use super::*;
     use crate::test_folder::TestFolder;
@@ -354,7 +354,7 @@ pub(crate) mod testing {
             self.exec(sql, &Value::Null, &all()).expect(sql)
         }
 
-        /// What is said when it is run.
+        /// Returns the error for running it.
         pub(crate) fn refusal(&self, sql: &str) -> String {
             let fault = self.query(sql, &Value::Null, &all()).expect_err(sql);
             fault.error.message().to_owned()

@@ -1,4 +1,4 @@
-//! What went wrong with a statement: the error that the script sees, and the code by which group commit decides what is
+//! The error of a statement: the error that the script sees, and the code by which group commit decides what is
 //! left of the transaction.
 //!
 //! A message begins with SQLite's own words, tells the place in the statement where SQLite knows it, and ends with the
@@ -14,7 +14,8 @@ use std::time::Duration;
 /// The most characters of a statement that an error message shows.
 const SHOWN_CHARS_MAX: usize = 200;
 
-/// What went wrong: group commit acts on it, and scripts see its name as `code`. The names are documented in `docs/data/database.md`, stay the
+/// The kind of a statement's error: group commit acts on it, and scripts see its name as `code`. The names are
+/// documented in `docs/data/database.md`, stay the
 /// same, and fit other databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorCode {
@@ -50,7 +51,7 @@ pub(crate) enum ErrorCode {
     Full,
     /// Reading, writing or opening a file failed.
     Io {
-        /// It was the sync: what the operating system had accepted may be lost.
+        /// True if the sync failed: what the operating system had accepted may be lost.
         fsync: bool,
     },
     /// The file or the connection cannot be written.
@@ -104,9 +105,9 @@ impl ErrorCode {
 /// A statement or a connection that failed.
 #[derive(Clone, Debug)]
 pub(crate) struct StatementError {
-    /// What the script or the log is told.
+    /// The error for the script or the log.
     pub error: Error,
-    /// What group commit is told.
+    /// The code for group commit.
     pub code: ErrorCode,
 }
 
@@ -124,13 +125,14 @@ impl StatementError {
         }
     }
 
-    /// What SQLite said about the statement `sql`, which is the text as the script gave it.
+    /// Converts SQLite's error on the statement `sql`, which is the text as the script gave it.
     pub(crate) fn of(error: &rusqlite::Error, sql: &str) -> Self {
         let (kind, code) = classify(error);
         Self::classified(error, kind, code, sql)
     }
 
-    /// What SQLite said when it prepared the statement `sql`: what it does not understand there is the statement, not a value.
+    /// Converts SQLite's error while preparing the statement `sql`: what it does not understand there is the statement,
+    /// not a value.
     pub(crate) fn of_preparing(error: &rusqlite::Error, sql: &str) -> Self {
         match classify(error) {
             (kind, ErrorCode::Data) => Self::classified(error, kind, ErrorCode::Syntax, sql),

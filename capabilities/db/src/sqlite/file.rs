@@ -20,7 +20,7 @@ pub struct KnownFile(Arc<OnceLock<OpenedFile>>);
 
 #[derive(Debug)]
 struct OpenedFile {
-    /// Its device and its inode.
+    /// The device and the inode.
     identity: (u64, u64),
     /// Has events when the file was moved, removed or changed its links. `None` where the system has no watch left.
     events: Option<OwnedFd>,

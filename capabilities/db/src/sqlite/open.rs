@@ -1,4 +1,4 @@
-//! How a connection is opened: flags, PRAGMAs, limits, and what is said where that fails.
+//! Opening connections: flags, PRAGMAs, limits, and what is said where that fails.
 
 use crate::config::{DatabaseConfig, Durability};
 use crate::sql_policy::functions;
@@ -21,7 +21,7 @@ pub(crate) const VALUE_BYTES_MAX: i32 = 16 * 1024 * 1024;
 /// The longest pattern of LIKE and GLOB. One comparison is not interrupted and takes time in proportion to the pattern and to
 /// the text: with 1 MiB of text made for it, some 250 ms. A function of our own would not be slow, nor would it use an index.
 pub(crate) const PATTERN_BYTES_MAX: usize = 128;
-/// What a script's statement may be.
+/// The limits on a script's statement.
 const LIMITS: [(Limit, i32); 7] = [
     (Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX),
     (Limit::SQLITE_LIMIT_SQL_LENGTH, SQL_BYTES_MAX as i32),
@@ -122,7 +122,7 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
     }
 }
 
-/// What SQLite said about the file, and what to do about it.
+/// Explains SQLite's error on the file, with advice.
 pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> StatementError {
     let (kind, code) = classify(error);
     let file = path.display();
@@ -169,7 +169,7 @@ mod tests {
 
     const ROLES: [Role; 3] = [Role::Writer, Role::Reader, Role::Maintenance];
 
-    /// What is said about a file, on one line.
+    /// Returns the error for a file that cannot be opened, on one line.
     fn refusal(path: &Path, role: Role) -> StatementError {
         let fault = open(&DatabaseConfig::new(path), role).expect_err("it cannot be opened");
         assert!(!fault.error.message().contains('\n'), "{:?}", fault.error);

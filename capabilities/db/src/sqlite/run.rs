@@ -26,11 +26,11 @@ pub(crate) struct RunLimits<'a> {
     pub(crate) first_only: bool,
     /// The most that the rows may take in memory.
     pub(crate) result_bytes_max: usize,
-    /// What `limit` is called in the configuration.
+    /// The name of `limit` in the configuration.
     pub(crate) limit_name: &'static str,
 }
 
-/// What a statement did.
+/// The effect of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     /// Rows that it inserted, changed or deleted itself, without those of triggers and foreign key actions.
@@ -39,7 +39,7 @@ pub(crate) struct Done {
     pub(crate) last_id: i64,
 }
 
-/// What went wrong, before the statement's text is known.
+/// An error, before the statement's text is known.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// SQLite said so.

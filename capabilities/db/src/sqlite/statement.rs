@@ -17,11 +17,11 @@ use std::sync::Arc;
 /// A statement at rest: nothing is bound, and it is not running.
 pub(crate) struct Statement {
     handle: Handle,
-    /// It writes nothing.
+    /// True if it writes nothing.
     pub(crate) readonly: bool,
-    /// It inserts, updates or deletes, so that SQLite counts what it changed.
+    /// True if it inserts, updates or deletes, so that SQLite counts what it changed.
     pub(crate) counts: bool,
-    /// It writes and has rows nevertheless (RETURNING).
+    /// True if it writes and returns rows (RETURNING).
     pub(crate) returns: bool,
     /// The parameters that are queries of a full-text search, see [`crate::sql_policy::search`].
     pub(crate) searches: Box<[usize]>,
@@ -29,7 +29,7 @@ pub(crate) struct Statement {
     pub(crate) room: (usize, usize),
     /// The names of its columns; the same `Arc` for as long as they are the same.
     columns: Arc<[String]>,
-    /// How often SQLite had prepared the statement again when `columns` was looked up; none has the count -1.
+    /// The number of times SQLite had prepared the statement again when `columns` was looked up; none has the count -1.
     reprepares: c_int,
 }
 
@@ -295,7 +295,7 @@ unsafe fn compile<'t>(
     }
 }
 
-/// What SQLite says about the last call on a connection, which returned `code`.
+/// Returns SQLite's error for the last call on a connection, which returned `code`.
 ///
 /// # Safety
 /// The connection must be open.

@@ -1,4 +1,4 @@
-//! What SQLite offers and rusqlite does not. The other unsafe code of this crate is in
+//! Functions of SQLite that rusqlite lacks. The other unsafe code of this crate is in
 //! [`crate::sqlite::statement`] and [`crate::sqlite::prepared`].
 
 #![allow(unsafe_code)]
@@ -30,7 +30,8 @@ pub(crate) fn forget_last_id(sqlite: &Connection) {
     unsafe { ffi::sqlite3_set_last_insert_rowid(sqlite.handle(), 0) }
 }
 
-/// Where the progress handler, which SQLite keeps for the life of a connection, finds the watch of the statement that
+/// The slot in which the progress handler, which SQLite keeps for the life of a connection, finds the watch of the
+/// statement that
 /// runs now, which lives for that statement only.
 #[derive(Default)]
 pub(crate) struct WatchSlot(Mutex<Option<&'static Watch>>);

@@ -79,7 +79,7 @@ struct FormReader {
     files: usize,
     /// The bytes of the fields.
     fields_bytes: usize,
-    /// What the files that have come whole take in memory.
+    /// The memory used by complete files, in bytes.
     memory_bytes: usize,
 }
 

@@ -13,10 +13,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 /// Counts the files on the disk.
 static SPOOLED: Semaphore = Semaphore::const_new(SPOOLED_FILES_MAX);
 
-/// What is there of a file.
+/// The received part of a file.
 #[derive(Default)]
 pub(crate) struct Spool {
-    /// What has not been written to the disk.
+    /// The bytes not yet written to the disk.
     bytes: Vec<u8>,
     /// The rest, in front of that.
     file: Option<SpooledFile>,
@@ -58,7 +58,7 @@ impl Spool {
         self.length
     }
 
-    /// How much of it is in memory.
+    /// Returns the number of bytes in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes.len()
     }

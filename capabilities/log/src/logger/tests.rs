@@ -1,4 +1,4 @@
-//! What lines look like, and what becomes of floods.
+//! The form of lines, and the treatment of floods.
 
 use super::*;
 use serde_json::Value as Json;

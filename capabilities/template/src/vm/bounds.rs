@@ -1,4 +1,5 @@
-//! What a template may ask for in one step. minijinja does each of its filters and operators to the end: nothing can stop it between, so what it
+//! The limits of one step of a template. minijinja does each of its filters and operators to the end: nothing can stop
+//! it between, so what it
 //! would need is counted before.
 
 use super::Machine;

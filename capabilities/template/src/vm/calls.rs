@@ -17,7 +17,7 @@ use sampan_host::reader::{Kind, Name};
 const METHODS_OF_MAPS: [&str; 4] = ["get", "items", "keys", "values"];
 
 impl<'m, 'e> Machine<'m, 'e> {
-    /// What minijinja is told about the rendering.
+    /// Returns minijinja's state for the rendering.
     pub(super) fn state(&mut self, mode: Escape) -> Outcome<&mut State<'m, 'e>> {
         let slot = &mut self.states[mode as usize];
         if slot.is_none() {

@@ -1,4 +1,4 @@
-//! How values compare.
+//! Comparisons of values.
 
 use super::Machine;
 use crate::fault::Outcome;

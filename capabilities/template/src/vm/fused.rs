@@ -27,7 +27,7 @@ impl Machine<'_, '_> {
         self.emit_handle(it)
     }
 
-    /// The same for a member of a variable.
+    /// Prints a member of a variable.
     #[inline]
     pub(super) fn emit_member(&mut self, name: Name, member: Name) -> Outcome<bool> {
         let Some(map) = self.map_of(name)? else {
@@ -43,7 +43,7 @@ impl Machine<'_, '_> {
         self.emit_handle(member)
     }
 
-    /// The same in capitals or small letters.
+    /// Prints a member in capitals or small letters.
     #[inline]
     pub(super) fn emit_cased_member(
         &mut self,
@@ -100,7 +100,7 @@ impl Machine<'_, '_> {
         self.truth(it)
     }
 
-    /// The same for a member of a variable.
+    /// Tests a member of a variable.
     #[inline]
     pub(super) fn truth_of_member(&mut self, name: Name, member: Name) -> Outcome<Option<bool>> {
         let Some(map) = self.map_of(name)? else {
@@ -129,7 +129,7 @@ impl Machine<'_, '_> {
         self.handle_found(name)
     }
 
-    /// The same for a map.
+    /// Returns the map in a variable.
     #[inline]
     fn map_of(&mut self, name: Name) -> Outcome<Option<Handle>> {
         let Some(map) = self.handle_of(name)? else {
@@ -183,7 +183,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Where the variable with this name is.
+    /// Returns the position of the variable with this name is.
     fn find_local(&self, name: Name) -> Found {
         let mut end = self.locals.len();
         for frame in self.frames[self.base..].iter().rev() {
@@ -204,7 +204,7 @@ impl Machine<'_, '_> {
     }
 }
 
-/// Where a variable is.
+/// The position of a variable.
 enum Found {
     /// At this place among the variables of the frames.
     Local(usize),

@@ -24,21 +24,21 @@ pub(super) struct LoopState {
     rounds: usize,
     length: Option<usize>,
     depth: usize,
-    /// Where it begins, if it can be called, and whether a loop that filters its items stands there.
+    /// The start of the loop, if it can be called, and whether a loop that filters its items stands there.
     recursion_target: Option<(Arc<Program>, u32, bool)>,
-    /// Where the run continues after it, if it was called, and whether its output was captured.
+    /// The position where the run continues after it, if it was called, and whether its output was captured.
     recursion_jump: Option<(u32, bool)>,
-    /// The same for the loop that begins when this one, which filters its items, has ended.
+    /// The value for the loop that begins when this one, which filters its items, has ended.
     passed_on: Option<(u32, bool)>,
     changed: Option<Vec<Value>>,
-    /// What was read of the script when it began.
+    /// The script values that were read when it began.
     mark: Mark,
-    /// How many captures and modes of escaping there were then.
+    /// The numbers of captures and modes of escaping there were then.
     captures: usize,
     escapes: usize,
 }
 
-/// What a loop goes through.
+/// The items of a loop.
 enum Items {
     List(Handle),
     Keys(Keys),
@@ -170,7 +170,7 @@ impl Machine<'_, '_> {
         Ok(is_round)
     }
 
-    /// The same with a variable instead of the stack.
+    /// Begins the next round with a variable instead of the stack.
     #[inline]
     pub(super) fn next_round_into(&mut self, name: Name) -> Outcome<bool> {
         if self.is_settled()

@@ -57,7 +57,7 @@ pub(crate) struct Machine<'m, 'e> {
     functions: &'m ScriptFunctions,
     /// The request that it is rendered for.
     request: Option<Rc<dyn RequestView>>,
-    /// What of it the templates have asked for: that stays the same while they are rendered.
+    /// The values of the request that the templates have asked for: that stays the same while they are rendered.
     of_request: Vec<(Name, Value)>,
     /// Tells the macros of this rendering from those of others.
     number: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Machine<'m, 'e> {
     frames: Vec<Frame>,
     /// The first frame that can be seen: a macro does not see those of its caller.
     base: usize,
-    /// How deep it is beyond its frames.
+    /// The depth beyond the frames.
     outer_depth: usize,
     locals: Vec<(Name, TemplateValue)>,
     loops: Vec<LoopState>,
@@ -100,13 +100,13 @@ pub(crate) struct Machine<'m, 'e> {
     kwargs_name: Name,
 }
 
-/// Where a run is.
+/// The position of a run.
 struct Cursor {
     program: Arc<Program>,
     at: usize,
-    /// What goes on at the end: the template that this one extends.
+    /// The continuation at the end: the template that this one extends.
     parent: Option<Arc<Program>>,
-    /// Where the next loop continues when it ends, and whether its output is captured.
+    /// The position where the next loop continues when it ends, and whether its output is captured.
     recursion: Option<(u32, bool)>,
     /// The modes of escaping when it began.
     initial_escape: Escape,

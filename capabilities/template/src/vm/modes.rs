@@ -1,4 +1,4 @@
-//! What minijinja is told about the rendering when it applies a filter: how values are escaped, and what is not there.
+//! The state that minijinja needs for a filter: how values are escaped, and what is not there.
 
 use crate::program::Escape;
 use crate::templates::mode_name;

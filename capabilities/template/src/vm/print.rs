@@ -1,4 +1,4 @@
-//! What a template prints.
+//! Printing of values.
 
 use super::Cursor;
 use super::Machine;
@@ -33,7 +33,7 @@ impl Machine<'_, '_> {
         });
     }
 
-    /// What was captured. Where printed values are escaped, it is text that was.
+    /// Returns the captured output. Where printed values are escaped, it is text that was.
     pub(super) fn end_capture(&mut self) -> Value {
         let Some(capture) = self.captures.pop() else {
             return Value::UNDEFINED;
@@ -174,7 +174,7 @@ pub(crate) fn escape_html(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// The same for text whose first special character is at `first`.
+/// Escapes text whose first special character is at `first`.
 fn escape_from(out: &mut Vec<u8>, text: &[u8], first: usize) {
     let (mut start, mut at) = (0, first);
     while let Some(byte) = text.get(at) {
@@ -194,7 +194,7 @@ fn escape_from(out: &mut Vec<u8>, text: &[u8], first: usize) {
     out.extend_from_slice(&text[start..]);
 }
 
-/// Where the first character is that HTML does not show as it is.
+/// Returns the position of the first character that HTML does not show as it is.
 #[inline]
 pub(super) fn first_special(text: &[u8]) -> Option<usize> {
     match has_special(text) {

@@ -6,7 +6,7 @@ use crate::script::from_host;
 use crate::value::TemplateValue;
 use sampan_host::reader::{Kind, Name};
 
-/// What a macro call and an include cost of the depth that a template may have.
+/// The share of the depth that a template may have.
 pub(super) const MACRO_COST: usize = 4;
 pub(super) const INCLUDE_COST: usize = 10;
 /// The greatest depth to which frames, macros and includes may nest: minijinja's limit.
@@ -14,13 +14,13 @@ const DEPTH_MAX: usize = 500;
 
 /// Variables that come and go together.
 pub(super) struct Frame {
-    /// Where its variables begin. They reach to those of the next frame.
+    /// The start of its variables. They reach to those of the next frame.
     pub(super) locals: usize,
-    /// Its loop, by its place among the loops.
+    /// The loop, by its place among the loops.
     pub(super) loop_at: Option<usize>,
-    /// What takes a copy of each variable that is set in it: macros that were declared in it see that.
+    /// The closure that receives a copy of each variable that is set in it: macros that were declared in it see that.
     pub(super) closure: Option<usize>,
-    /// What the macro encloses whose body runs in it.
+    /// The closure of the macro whose body runs in it.
     pub(super) closure_context: Option<usize>,
     /// True if the data of the script is seen through it.
     pub(super) has_data: bool,
@@ -89,7 +89,7 @@ impl Machine<'_, '_> {
         Ok(global.value.clone().map(TemplateValue::Own))
     }
 
-    /// What the script has given under a name.
+    /// Returns the value that the script has given under a name.
     fn given(&self, name: Name) -> Outcome<Option<TemplateValue>> {
         match &self.data {
             TemplateValue::Script(data) => {

@@ -1,4 +1,4 @@
-//! What templates ask of values: their members, their truth, how they compare.
+//! Operations on values: their members, their truth, how they compare.
 
 use super::loops::checked;
 use super::{Cursor, Machine};
@@ -173,7 +173,7 @@ impl Machine<'_, '_> {
         Err(no_member(&parent, name))
     }
 
-    /// What is said where an undefined value is used that the operation before has given.
+    /// Returns the error for an undefined value that the operation before has given.
     #[cold]
     pub(super) fn undefined_fault(&self, cursor: &Cursor) -> Box<Fault> {
         match cursor

@@ -131,7 +131,7 @@ pub(crate) fn data(expression: &str) -> Value {
     expression.eval(()).expect("a value")
 }
 
-/// What minijinja prints, or its error.
+/// Returns minijinja's output, or its error.
 pub(crate) fn by_minijinja(
     files: &[(String, String)],
     main: &str,
@@ -157,7 +157,7 @@ pub(crate) fn by_minijinja(
     })
 }
 
-/// What we print, or our error.
+/// Returns our output, or our error.
 pub(crate) fn by_us(
     files: &[(String, String)],
     main: &str,

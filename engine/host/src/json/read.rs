@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A text that is not JSON, or nests too deeply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// What is wrong, in a few words.
+    /// The fault, in a few words.
     pub message: &'static str,
     /// The line, from 1.
     pub line: usize,

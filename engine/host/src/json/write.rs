@@ -2,7 +2,7 @@
 
 use crate::{Cell, Error, Rows, Value};
 
-/// What stands for each byte of a string: up to six bytes, and in the last one how many.
+/// The escape of each byte of a string: up to six bytes, and in the last one how many.
 static ESCAPED: [[u8; 8]; 256] = {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut table = [[0; 8]; 256];
@@ -24,7 +24,7 @@ static ESCAPED: [[u8; 8]; 256] = {
     table
 };
 
-/// How much of a string is escaped at a time.
+/// The part of a string that is escaped at a time.
 const PIECE: usize = 32;
 /// Room for an escaped piece; a power of two, so that a masked position is always within.
 const ROOM: usize = (PIECE * 6).next_power_of_two();
@@ -46,7 +46,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &[u8]) -> bool {
     true
 }
 
-/// How many bytes there are before the first that is not ASCII or needs an escape.
+/// Returns the number of bytes before the first that is not ASCII or needs an escape.
 #[inline]
 pub(super) fn plain_bytes(text: &[u8]) -> usize {
     /// The byte in all eight places.
@@ -119,22 +119,22 @@ pub fn write_f64(out: &mut Vec<u8>, value: f64) -> bool {
     true
 }
 
-/// What is said of a value that JSON does not have; `what` is what it is, with its article.
+/// Returns the error for a value that JSON does not have; `what` is what it is, with its article.
 #[cold]
 pub fn no_json(what: &str) -> Error {
     Error::script(format!("{what} has no place in JSON"))
 }
 
-/// The same with advice on what to write instead.
+/// Returns the error with advice on what to write instead.
 #[cold]
 pub fn no_json_but(what: &str, advice: &str) -> Error {
     Error::script(format!("{what} has no place in JSON; {advice}"))
 }
 
-/// What a request is called that stands where JSON is wanted, and what to write instead.
+/// The name of a request that stands where JSON is wanted, and what to write instead.
 pub const REQUEST: [&str; 2] = ["a Request", "write the fields that are meant"];
 
-/// The same for a native object.
+/// The name of a native object.
 pub const OBJECT: [&str; 2] = ["a native object", "write the values that are meant"];
 
 /// Writes a [`Value`]; rows become an array of objects. Bytes, NaN and infinity are errors.

@@ -1,4 +1,5 @@
-//! What a client accepts: content codings (`Accept-Encoding`, RFC 9110 section 12.5.3), and the weights in all such fields.
+//! The preferences of a client: content codings (`Accept-Encoding`, RFC 9110 section 12.5.3), and the weights in all
+//! such fields.
 
 /// A content coding that a server may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ impl Coding {
     /// All of them, the ones that make text smaller first.
     pub const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
-    /// Its name in `Content-Encoding`.
+    /// Returns the name in `Content-Encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -31,7 +32,7 @@ pub type Quality = u16;
 /// The highest quality, which everything has unless the client says less.
 pub const FULL_QUALITY: Quality = 1000;
 
-/// What a client says about content codings.
+/// The content codings that a client accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedCodings {
     named: [Option<Quality>; Coding::ALL.len()],
@@ -43,7 +44,8 @@ impl AcceptedCodings {
     /// The field that says it, in small letters.
     pub const FIELD: &str = "accept-encoding";
 
-    /// What the header fields of a request say. Where a coding is named twice the last one counts; what is malformed counts for nothing.
+    /// Parses the header fields of a request say. Where a coding is named twice the last one counts; what is malformed
+    /// counts for nothing.
     pub fn of<'a>(fields: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
         let mut accepted = Self::default();
         for (name, line) in fields {
@@ -104,7 +106,7 @@ impl AcceptedCodings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAcceptable;
 
-/// What `q=0.5` says, with up to three digits (RFC 9110 section 12.4.2). `None` where it is no weight.
+/// Parses a weight such as `q=0.5`, with up to three digits (RFC 9110 section 12.4.2). `None` where it is no weight.
 pub fn quality(parameter: &[u8]) -> Option<Quality> {
     let text = std::str::from_utf8(parameter).ok()?;
     let (name, value) = text.split_once('=')?;
@@ -123,7 +125,8 @@ pub fn quality(parameter: &[u8]) -> Option<Quality> {
     }
 }
 
-/// Whether an `Accept` (RFC 9110 section 12.5.1) prefers HTML to JSON, as that of a browser does when it loads a page. Ranges such as `*/*`
+/// Reports whether an `Accept` (RFC 9110 section 12.5.1) prefers HTML to JSON, as that of a browser does when it loads
+/// a page. Ranges such as `*/*`
 /// count for nothing: programs send them.
 pub fn prefers_html(accept: &[u8]) -> bool {
     let [mut html, mut json] = [0, 0];

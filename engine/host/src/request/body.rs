@@ -61,7 +61,7 @@ impl BodySource {
         }))
     }
 
-    /// The same for native code: the next piece, and nothing at the end.
+    /// Polls for the next piece, for native code; `None` at the end.
     pub fn poll_piece(
         &self,
         cx: &mut std::task::Context<'_>,
@@ -127,13 +127,13 @@ impl Drop for Reader {
     }
 }
 
-/// What is said to the second who reads a body.
+/// Returns the error for reading a body a second time.
 #[cold]
 pub fn already_read() -> Error {
     Error::script("the body has already been read")
 }
 
-/// What is said to whoever asks for the bytes of a body that comes in pieces.
+/// Returns the error for reading all bytes of a body that comes in pieces.
 #[cold]
 pub fn not_here(advice: &str) -> Error {
     let text = format!("the body of this route is read as it comes: {advice}");

@@ -1,4 +1,4 @@
-//! What capabilities do at the end of a handler, before its answer leaves.
+//! Hooks of capabilities at the end of a handler, before its answer leaves.
 
 use crate::{Error, RequestView};
 use std::cell::RefCell;

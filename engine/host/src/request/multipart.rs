@@ -12,7 +12,7 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 /// Blanks that may follow a boundary on its line.
 const PADDING_BYTES_MAX: usize = 256;
 
-/// What the header lines of a part say.
+/// The header lines of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartHead {
     /// The name of the field.
@@ -23,7 +23,7 @@ pub struct PartHead {
     pub content_type: Option<String>,
 }
 
-/// What comes next in a body.
+/// The next event in a body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum MultipartEvent<'a> {
     /// A part begins.
@@ -40,7 +40,7 @@ pub enum MultipartEvent<'a> {
 pub struct Multipart {
     /// `\r\n--boundary`
     delimiter: Finder<'static>,
-    /// What has come and is not read yet, from `start` on.
+    /// The unread bytes, from `start` on.
     buffer: Vec<u8>,
     start: usize,
     state: State,
@@ -94,7 +94,7 @@ impl Multipart {
         }
     }
 
-    /// What comes next; `None` if that takes another piece.
+    /// Returns the next event; `None` if that takes another piece.
     ///
     /// # Errors
     /// What is out of form.

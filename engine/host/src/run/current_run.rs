@@ -1,4 +1,4 @@
-//! Whose script runs now on a worker, and what that costs, for those who write it down.
+//! The running script of a worker, and its costs, for those who write it down.
 //!
 //! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one request may run
 //! in the turn of another, so nothing that decides anything may depend on it.
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What runs on one worker. Clones are the same one.
+/// The current run of a worker. Clones are the same one.
 #[derive(Clone, Default)]
 pub struct CurrentRun(Rc<CurrentRunState>);
 
@@ -31,7 +31,7 @@ const STATEMENTS_MAX: usize = 10_000;
 pub struct RanStatement {
     /// As it was written, with `?` where parameters are.
     pub sql: String,
-    /// Its parameters, as people read them; empty if it has none.
+    /// The parameters, as people read them; empty if it has none.
     pub params: String,
     /// The time that it took.
     pub elapsed: Duration,
@@ -152,7 +152,7 @@ impl CurrentRun {
         self.0.is_measured.get().then(Instant::now)
     }
 
-    /// What began then has ended, inside of a run of the script.
+    /// Ends the period that began then, inside of a run of the script.
     #[inline]
     pub fn end(&self, begun: Option<Instant>) {
         if let Some(begun) = begun {
@@ -160,7 +160,7 @@ impl CurrentRun {
         }
     }
 
-    /// What began then has ended, and the script did not run meanwhile.
+    /// Ends the period that began then; the script did not run meanwhile.
     pub fn end_waiting(&self, begun: Option<Instant>) {
         if let Some(begun) = begun {
             self.0.waited.set(self.0.waited.get() + begun.elapsed());

@@ -1,9 +1,9 @@
-//! What a request may see of the requests before it.
+//! The isolation between requests.
 
 use crate::Context;
 use std::cell::Cell;
 
-/// What the requests of one isolate share.
+/// The state that the requests of one isolate share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// The project's file runs once, and all requests see its globals and modules.
@@ -13,7 +13,8 @@ pub enum Isolation {
     Request,
 }
 
-/// Whether the project's file runs once more, for one request. It declares again what was declared when it was loaded; rows that take such
+/// True while the project's file runs once more, for one request. It declares again what was declared when it was
+/// loaded; rows that take such
 /// declarations do nothing then. Engines put it into the [`Context`] of an isolate with [`Isolation::Request`].
 #[derive(Debug, Default)]
 pub struct Rerun(Cell<bool>);

@@ -4,14 +4,14 @@ use crate::engine::{CANCELLED, CLOSED};
 use crate::watch::StopCause;
 use crate::{Error, ErrorKind};
 
-/// What a script may use. Time is per request, memory per isolate.
+/// The limits of a script. Time is per request, memory per isolate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLimits {
     /// One uninterrupted run of a script, the draining of its jobs included, in milliseconds. Per request.
     pub script_millis_max: u64,
-    /// How long the script of a request that was given up may go on to end in order, in milliseconds. Per request.
+    /// The time that the script of a request that was given up may go on to end in order, in milliseconds. Per request.
     pub cleanup_millis_max: u64,
-    /// What one isolate may allocate, in bytes. Per isolate, shared by all requests that it serves.
+    /// The memory that one isolate may allocate, in bytes. Per isolate, shared by all requests that it serves.
     pub memory_bytes_max: usize,
     /// The greatest depth to which JSON may nest, in either direction.
     pub json_depth_max: usize,

@@ -1,4 +1,4 @@
-//! What must not leave the process yet.
+//! The outbox: effects that must not leave the process yet.
 //!
 //! While a worker has writes that are not committed, everything that its isolate produces may depend on them: answers,
 //! chunks, and later outbound requests, messages and jobs. Whoever writes [opens](Outbox::open) the worker's outbox and
@@ -14,10 +14,10 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// How a group of writes ended.
+/// The end of a group of writes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is committed.
+    /// Committed.
     Committed,
     /// None of it is there.
     Failed,
@@ -77,7 +77,7 @@ impl Outbox {
         }
     }
 
-    /// How much is held.
+    /// Returns the number of held effects.
     pub fn held(&self) -> usize {
         self.0.held.borrow().len()
     }

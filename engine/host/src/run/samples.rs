@@ -15,15 +15,15 @@ const STACKS_MAX: usize = 50_000;
 /// The most calls that a sample has; the outermost of a deeper stack are left out.
 pub const CALLS_MAX: usize = 64;
 
-/// What stands in a stack for the calls that were left out.
+/// The placeholder in a stack for the calls that were left out.
 const LEFT_OUT: &str = "[more calls]";
 
 /// A function on the stack of a script.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// What it is called, if it has a name.
+    /// The name, if it has a name.
     pub name: Option<String>,
-    /// Where it begins, with its column, and nothing for a native one.
+    /// The start, with its column, and nothing for a native one.
     pub place: Option<(Place, u32)>,
 }
 
@@ -70,12 +70,13 @@ struct Taken {
 /// A function that was seen.
 struct Known {
     name: Option<String>,
-    /// Its file and line.
+    /// The file and line.
     place: Option<Place>,
 }
 
 impl Samples {
-    /// How the engine is woken from another thread when a sample is due. It is called only while a script runs.
+    /// Sets the function that wakes the engine from another thread when a sample is due. It is called only while a
+    /// script runs.
     pub fn on_due(&self, kick: Kick) {
         // A worker's second isolate is woken as its first.
         let _ = self.kick.set(kick);
@@ -124,7 +125,7 @@ impl Samples {
         }
     }
 
-    /// What was seen so far.
+    /// Returns the stacks seen so far.
     pub fn stacks(&self) -> Vec<Stack> {
         let mut taken = self.lock();
         taken.settle();
@@ -209,7 +210,7 @@ mod tests {
         }
     }
 
-    /// What was seen, in the form `handler calls count`.
+    /// Returns the samples, in the form `handler calls count`.
     fn seen(samples: &Samples) -> Vec<String> {
         let mut all: Vec<_> = samples
             .stacks()

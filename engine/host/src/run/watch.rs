@@ -15,11 +15,11 @@ pub type Kick = Box<dyn Fn() + Send + Sync>;
 /// Why a run must stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
-    /// It takes longer than `script_millis_max`.
+    /// The run takes longer than `script_millis_max`.
     TooLong,
     /// Nobody waits for what it gives any more.
     GivenUp,
-    /// Its isolate is about to end.
+    /// The isolate is about to end.
     Closing,
 }
 

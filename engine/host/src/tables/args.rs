@@ -12,9 +12,9 @@ pub struct Args {
     /// The functions among the arguments, by their index; `true` stands in their place.
     functions: Vec<(usize, Callback)>,
     may_wait: bool,
-    /// Whose method is called.
+    /// The object whose method is called.
     this: Option<Object>,
-    /// Whose field is read or whose method is called.
+    /// The request whose field is read or whose method is called.
     request: Option<Rc<dyn RequestView>>,
 }
 
@@ -38,7 +38,8 @@ impl Args {
         Self::check_in(&Words::default(), owner, function, values, |_| "nothing")
     }
 
-    /// The same in the words of a language. `nothing` says what the argument of that index is where it is [`Value::Null`]:
+    /// Checks the arguments in the words of a language. `nothing` says what the argument of that index is where it is
+    /// [`Value::Null`]:
     /// `nil`, `undefined` or `null`.
     ///
     /// # Errors
@@ -67,7 +68,7 @@ impl Args {
         })
     }
 
-    /// What is said of an argument of a wrong type: `found` is what it is, with its article.
+    /// Returns the error for an argument of an argument of a wrong type: `found` is what it is, with its article.
     #[cold]
     pub fn wrong(
         words: &Words,
@@ -85,14 +86,14 @@ impl Args {
         ))
     }
 
-    /// The same arguments with the functions among them, by their index.
+    /// Adds the functions among them, by their index.
     #[must_use]
     pub fn with_functions(mut self, functions: Vec<(usize, Callback)>) -> Self {
         self.functions = functions;
         self
     }
 
-    /// The same arguments for a field or a method of this request.
+    /// Adds the request of a field or a method.
     #[must_use]
     pub fn of_request(mut self, request: Rc<dyn RequestView>) -> Self {
         self.request = Some(request);
@@ -109,7 +110,7 @@ impl Args {
             .expect("only fields and methods of requests have one")
     }
 
-    /// The same arguments for a method of `this`.
+    /// Adds the object of a method.
     #[must_use]
     pub fn on(mut self, this: Option<Object>) -> Self {
         self.this = this;
@@ -133,7 +134,7 @@ impl Args {
         Ok((this, value.ok_or_else(|| this.class().is_over())?))
     }
 
-    /// The same arguments for a caller that can wait for the row's `later`, see [`FunctionKind::Prompt`](crate::FunctionKind::Prompt).
+    /// Sets that the caller can wait for the row's `later`, see [`FunctionKind::Prompt`](crate::FunctionKind::Prompt).
     #[must_use]
     pub fn waiting(mut self, may_wait: bool) -> Self {
         self.may_wait = may_wait;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 /// A function of the script. It is given up with its last clone. It may outlive its isolate: each call is an error then.
 pub type Callback = Rc<dyn ScriptFunction>;
 
-/// What can be done with a function of the script.
+/// A function of the script.
 pub trait ScriptFunction {
     /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. Called by the future of an
     /// asynchronous row, that is a run of the row's request. It cannot wait.
@@ -20,7 +20,8 @@ pub trait ScriptFunction {
     /// future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox, as for any run.
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
 
-    /// The same in globals and modules of its own, where each request has such: a function that the project's file gave is that of another run
+    /// Starts a call in globals and modules of its own, where each request has such: a function that the project's file
+    /// gave is that of another run
     /// of the file.
     fn start_apart(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
         self.start(args)
@@ -30,7 +31,7 @@ pub trait ScriptFunction {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// What a call says once the isolate of the function is gone.
+/// Returns the error of a call whose isolate is gone.
 #[cold]
 pub fn isolate_is_gone() -> Error {
     Error::script("the script that this function belongs to has ended")

@@ -1,9 +1,9 @@
-//! What both JavaScript engines say alike: the words of the language, and why a call is refused.
+//! The words of JavaScript, common to both engines: the words of the language, and why a call is refused.
 
 use super::names::camel_case;
 use crate::{Class, Error, ErrorKind, Words};
 
-/// What JavaScript calls things.
+/// The names in JavaScript.
 pub const WORDS: Words = Words {
     map: "an object",
     list: "an array",

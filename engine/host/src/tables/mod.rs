@@ -1,4 +1,4 @@
-//! What scripts are offered: tables of functions and classes, and the words in which they are told.
+//! The tables offered to scripts: tables of functions and classes, and the words in which they are told.
 
 mod args;
 pub mod callback;

@@ -11,18 +11,20 @@ use std::rc::Rc;
 pub struct Module {
     /// The name under which scripts find it: `app.<name>` in Lua, `import { <name> } from "sampan"` in JavaScript.
     pub name: &'static str,
-    /// What it is for, in one sentence.
+    /// The purpose, in one sentence.
     pub doc: &'static str,
-    /// Its functions.
+    /// The functions.
     pub functions: &'static [Function],
     /// The classes of the objects that its functions give.
     pub classes: &'static [&'static Class],
-    /// What it adds to every request as a field: rows of kind `Sync` without parameters. A row is called when a script asks for its
+    /// The fields that it adds to every request as a field: rows of kind `Sync` without parameters. A row is called
+    /// when a script asks for its
     /// field, once for each request.
     pub request_fields: &'static [Function],
-    /// What it adds to every request as a method. Brackets and tags are not for requests.
+    /// The methods that it adds to every request as a method. Brackets and tags are not for requests.
     pub request_methods: &'static [Function],
-    /// What reads a form of `multipart/form-data` when a script asks a request for its form. It gives a map of the fields: texts, native objects, and
+    /// The function that reads a form of `multipart/form-data` when a script asks a request for its form. It gives a
+    /// map of the fields: texts, native objects, and
     /// lists of both.
     pub read_multipart: Option<AsyncBody>,
 }
@@ -39,7 +41,7 @@ impl Module {
         read_multipart: None,
     };
 
-    /// What its functions belong to.
+    /// Returns the owner of its functions.
     pub fn owner(&self) -> RowOwner<'_> {
         RowOwner {
             name: self.name,
@@ -48,7 +50,7 @@ impl Module {
     }
 }
 
-/// What a function belongs to: what stands in front of its name.
+/// The owner of a function: what stands in front of its name.
 #[derive(Clone, Copy, Debug)]
 pub struct RowOwner<'a> {
     /// The module's name, or what an object of the class is called.
@@ -58,7 +60,7 @@ pub struct RowOwner<'a> {
 }
 
 impl RowOwner<'_> {
-    /// What the fields and methods that modules add to requests belong to.
+    /// The owner of the fields and methods that modules add to requests belong to.
     pub const REQUEST: RowOwner<'static> = RowOwner {
         name: "req",
         is_class: true,
@@ -72,11 +74,11 @@ pub struct Function {
     pub name: &'static str,
     /// The parameters, in order.
     pub params: &'static [Param],
-    /// What it returns.
+    /// The type of the result.
     pub returns: Type,
-    /// What it does, its units and its errors.
+    /// The effect, the units and its errors.
     pub doc: &'static str,
-    /// How it runs.
+    /// The kind of call.
     pub kind: FunctionKind,
 }
 
@@ -92,15 +94,15 @@ impl Function {
 pub struct Param {
     /// The name.
     pub name: &'static str,
-    /// What is accepted.
+    /// The accepted type.
     pub ty: Type,
     /// True if it may be left out.
     pub optional: bool,
-    /// What it means.
+    /// The meaning.
     pub doc: &'static str,
 }
 
-/// What a parameter accepts or a function returns.
+/// The type that a parameter accepts or a function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Nothing: only as a result.
@@ -160,7 +162,7 @@ pub type ReadingBody = fn(&Context, Args, &dyn Reader) -> Result<Value, Error>;
 pub type AsyncBody = fn(&Context, Args) -> LocalFuture<Result<Value, Error>>;
 /// The end of a bracket: receives what `enter` returned and whether the function inside succeeded.
 pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
-/// The same for a bracket that waits.
+/// The `leave` function of a bracket that waits.
 pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Error>>;
 
 /// Ends a bracket that waits: `left` is what its `leave` gave. What a function threw is more telling than what `leave` says on top of it,
@@ -179,12 +181,12 @@ pub fn end_bracket(
     })
 }
 
-/// How a function runs.
+/// The kind of a function's call.
 #[derive(Clone, Copy, Debug)]
 pub enum FunctionKind {
     /// Returns at once.
     Sync(SyncBody),
-    /// The same with a reader for its parameters of [`Type::InPlace`].
+    /// A function with a reader for its parameters of [`Type::InPlace`].
     Reading(ReadingBody),
     /// Waits without blocking the worker.
     Async(AsyncBody),
@@ -207,15 +209,16 @@ pub enum FunctionKind {
     Bracket {
         /// Runs first; what it returns is passed to the function and to `leave`.
         enter: SyncBody,
-        /// What is waited for instead where `enter` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) and the script can
+        /// The function that is waited for instead where `enter` fails with
+        /// [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) and the script can
         /// wait in the middle of a call.
         later: Option<AsyncBody>,
         /// Runs last, whatever happened.
         leave: LeaveBody,
     },
-    /// The same for a function that may wait. In JavaScript the result is a promise.
+    /// A bracket around a function that may wait. In JavaScript the result is a promise.
     AsyncBracket {
-        /// What is passed to the function.
+        /// The argument of the function.
         gives: Type,
         /// Runs first; what it gives is passed to the function and to `leave`.
         enter: AsyncBody,
@@ -274,7 +277,7 @@ impl Type {
     }
 }
 
-/// What the capabilities of one isolate keep between calls: one value per type, put there by `app`.
+/// The state that the capabilities of one isolate keep between calls: one value per type, put there by `app`.
 #[derive(Default)]
 pub struct Context {
     store: Store,

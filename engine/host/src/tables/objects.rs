@@ -13,15 +13,16 @@ use std::rc::Rc;
 pub struct Class {
     /// The name of its type, in `PascalCase`: `Transaction`.
     pub name: &'static str,
-    /// What documentation and errors call an object of it: `tx`.
+    /// The name of an object in documentation and errors call an object of it: `tx`.
     pub variable: &'static str,
-    /// What it is for, in one sentence.
+    /// The purpose, in one sentence.
     pub doc: &'static str,
-    /// Its methods. [`Args::object`](crate::Args::object) gives them the value that they are called on.
+    /// The methods. [`Args::object`](crate::Args::object) gives them the value that they are called on.
     pub methods: &'static [Function],
     /// When its objects go, unless a method removes them before.
     pub lifetime: Lifetime,
-    /// Whether its objects have keys of the script's own, as `session.user_id`. A key that is no method is read by the method `get`, written
+    /// True if its objects have keys of the script's own, as `session.user_id`. A key that is no method is read by the
+    /// method `get`, written
     /// by `set` (with [`Value::Null`](crate::Value::Null) to remove it) and listed by `keys`; they are rows of kind `Sync`.
     pub is_keyed: bool,
 }
@@ -36,7 +37,7 @@ pub enum Lifetime {
 }
 
 impl Class {
-    /// What its methods belong to.
+    /// Returns the owner of its methods.
     pub fn owner(&self) -> RowOwner<'_> {
         RowOwner {
             name: self.variable,
@@ -44,7 +45,7 @@ impl Class {
         }
     }
 
-    /// Its method of this name.
+    /// Returns the method of this name.
     pub fn method(&self, name: &str) -> Option<&'static Function> {
         self.methods.iter().find(|method| method.name == name)
     }
@@ -63,26 +64,26 @@ impl Class {
         )))
     }
 
-    /// Its name with an article: "a Transaction".
+    /// Returns the name with an article: "a Transaction".
     pub fn with_article(&self) -> String {
         let is_vowel = self.name.starts_with(['A', 'E', 'I', 'O', 'U']);
         format!("{} {}", if is_vowel { "an" } else { "a" }, self.name)
     }
 
-    /// What is said of an object that is gone.
+    /// Returns the error for an object that is gone.
     #[cold]
     pub fn is_over(&self) -> Error {
         Error::script(format!("this {} is over", self.name))
     }
 
-    /// What is said of an object of another request.
+    /// Returns the error for an object of another request.
     #[cold]
     pub fn is_of_another_request(&self) -> Error {
         Error::script(format!("this {} belongs to another request", self.name))
     }
 }
 
-/// Its methods may give objects of the class itself, so it is only named.
+/// Prints the name only: its methods may give objects of the class itself, so it is only named.
 impl fmt::Debug for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -107,7 +108,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Its class.
+    /// Returns the class.
     pub fn class(self) -> &'static Class {
         self.class
     }
@@ -127,7 +128,7 @@ pub struct Objects(Rc<ObjectSlots>);
 struct ObjectSlots {
     slots: RefCell<Vec<ObjectSlot>>,
     free: RefCell<Vec<u32>>,
-    /// What the collector has found, in any place; it is removed later, by [`Objects::sweep`].
+    /// The objects that the collector has found, in any place; it is removed later, by [`Objects::sweep`].
     forgotten: RefCell<Vec<Object>>,
 }
 
@@ -136,7 +137,7 @@ struct ObjectSlot {
     /// Counts those who had this slot.
     generation: u32,
     value: Option<Rc<dyn Any>>,
-    /// How often a script holds it.
+    /// The number of handles in scripts.
     handles: u32,
     has_owner: bool,
 }
@@ -147,7 +148,7 @@ impl Objects {
         self.add_shared(class, Rc::new(value))
     }
 
-    /// The same for a value that others hold too.
+    /// Adds a value that others hold too.
     pub fn add_shared<T: 'static>(&self, class: &'static Class, value: Rc<T>) -> Object {
         self.sweep();
         let free = self.0.free.borrow_mut().pop();

@@ -19,18 +19,18 @@ impl Handle {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the number.
     pub const fn number(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// What is not there: `nil` or `undefined`, or a handle that means nothing.
+    /// A missing value: `nil` or `undefined`, or a handle that means nothing.
     Nothing,
-    /// What says that there is no value: `app.null`, `null`, and the NULL of a row.
+    /// An explicit null: `app.null`, `null`, and the NULL of a row.
     Null,
     /// A boolean.
     Bool(bool),
@@ -70,7 +70,7 @@ impl Keys {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     pub fn len(self) -> usize {
         self.count as usize
     }
@@ -97,7 +97,7 @@ pub enum Plain<'a> {
     Text(&'a [u8]),
 }
 
-/// How many handles there were at some time.
+/// The number of handles at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(u32);
 
@@ -107,7 +107,7 @@ impl Mark {
         Self(count)
     }
 
-    /// How many.
+    /// Returns the count.
     pub const fn count(self) -> usize {
         self.0 as usize
     }
@@ -117,7 +117,7 @@ impl Mark {
 ///
 /// Every error is the script's: a getter or a metamethod threw or would have to wait, or the run has had its time.
 pub trait Reader {
-    /// What a value is. Runs no script.
+    /// Returns the kind of a value. Runs no script.
     fn kind(&self, it: Handle) -> Kind;
 
     /// Shows the bytes of a [`Kind::Text`] or [`Kind::Bytes`]; is not called for anything else. Text of JavaScript is UTF-8, text of Lua
@@ -129,7 +129,7 @@ pub trait Reader {
         false
     }
 
-    /// The same for the member of a map, in one step. Use it only where [`Kind::Map`] was given for the map in this round.
+    /// Shows the member of a map, in one step. Use it only where [`Kind::Map`] was given for the map in this round.
     fn show_member(&self, _map: Handle, _name: Name, _see: &mut dyn FnMut(Plain<'_>)) -> bool {
         false
     }
@@ -160,7 +160,7 @@ pub trait Reader {
     /// As for all of these.
     fn keys(&self, map: Handle) -> Result<Keys, Error>;
 
-    /// What a map has under a key now.
+    /// Returns the value under a key of a map.
     ///
     /// # Errors
     /// As for all of these.
@@ -189,7 +189,7 @@ pub trait Reader {
 }
 
 impl dyn Reader + '_ {
-    /// What `see` makes of the bytes of a text.
+    /// Calls `see` with the bytes of a text.
     pub fn with_bytes<R>(&self, it: Handle, see: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let (mut see, mut seen) = (Some(see), None);
         self.bytes(it, &mut |bytes| {
@@ -248,12 +248,12 @@ impl Name {
         Self { number, text }
     }
 
-    /// What it says.
+    /// Returns the text.
     pub fn text(self) -> &'static str {
         self.text
     }
 
-    /// Its number: names are counted from 0.
+    /// Returns the number: names are counted from 0.
     pub fn number(self) -> usize {
         self.number as usize
     }

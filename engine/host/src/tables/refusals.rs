@@ -1,8 +1,9 @@
-//! What builders and declarations refuse, in one wording for both languages.
+//! The refusals of builders and declarations, in one wording for both languages.
 
 use crate::{Error, Words};
 
-/// What is said where another type belongs: `wanted` is `string`, `function`, `boolean`, `map` or `options`, `found` what was given, with
+/// Returns the error for a wrong type: `wanted` is `string`, `function`, `boolean`, `map` or `options`, `found` what
+/// was given, with
 /// its article.
 #[cold]
 pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error {
@@ -14,7 +15,7 @@ pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error
     Error::script(format!("the {what} must be {wanted}, not {found}"))
 }
 
-/// What is said of an option that does not exist.
+/// Returns the error for an option that does not exist.
 #[cold]
 pub fn unknown_option(name: &str, known: &[&str]) -> Error {
     let all = match known {
@@ -38,7 +39,7 @@ pub fn check_pattern(pattern: &str) -> Result<(), Error> {
     )))
 }
 
-/// What is said of a declaration in a handler: `what` is declared too late.
+/// Returns the error for a declaration in a handler: `what` is declared too late.
 #[cold]
 pub fn too_late(what: &str) -> Error {
     Error::script(format!(
@@ -46,7 +47,7 @@ pub fn too_late(what: &str) -> Error {
     ))
 }
 
-/// What is said of a name of a header field that is no token (RFC 9110 section 5.6.2).
+/// Returns the error for a header name that is no token (RFC 9110 section 5.6.2).
 #[cold]
 pub fn header_name(name: &str) -> Error {
     Error::script(format!(
@@ -54,7 +55,7 @@ pub fn header_name(name: &str) -> Error {
     ))
 }
 
-/// What is said of a value of a header field that cannot be sent (RFC 9110 section 5.5).
+/// Returns the error for a header value that cannot be sent (RFC 9110 section 5.5).
 #[cold]
 pub fn header_value(name: &str) -> Error {
     Error::script(format!(

@@ -1,4 +1,4 @@
-//! What a script's language calls things, so that one template serves both: the engine gives the words.
+//! The names of things in a script's language, so that one template serves both: the engine gives the words.
 
 use crate::{Function, RowOwner, Type, Value};
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ pub struct Words {
     pub map: &'static str,
     /// A list: "a list", "an array".
     pub list: &'static str,
-    /// What stands between an object and the name of its method.
+    /// The separator between an object and the name of its method.
     pub method: &'static str,
     /// The way a name in snake_case is spelled.
     pub spell: fn(&str) -> String,
@@ -35,7 +35,7 @@ impl Words {
         format!("{}{mark}{}", owner.name, (self.spell)(function.name))
     }
 
-    /// What an error about an argument begins with. `index` counts from 0.
+    /// Returns the beginning of an error about an argument begins with. `index` counts from 0.
     pub fn argument(&self, owner: RowOwner<'_>, function: &Function, index: usize) -> String {
         let name = self.function(owner, function);
         match function.params.get(index) {
@@ -47,7 +47,7 @@ impl Words {
         }
     }
 
-    /// What a parameter accepts.
+    /// Returns the description of the values that a parameter accepts.
     pub fn expected(&self, ty: Type) -> Cow<'static, str> {
         let text = match ty {
             Type::Object(class) => return class.with_article().into(),
@@ -72,7 +72,7 @@ impl Words {
         text.into()
     }
 
-    /// What a value is; `nothing` is what the language calls the nothing that was given.
+    /// Returns the description of a value; `nothing` is what the language calls the nothing that was given.
     pub fn found(&self, value: &Value, nothing: &'static str) -> Cow<'static, str> {
         let text = match value {
             Value::Object(object) => return object.class().with_article().into(),
@@ -88,7 +88,7 @@ impl Words {
     }
 }
 
-/// What is said of a value that is none for a capability: `found` is what it is, with its article.
+/// Returns the error for a value that a capability cannot take: `found` is what it is, with its article.
 pub fn cannot_pass(found: &str) -> String {
     format!("{found} cannot be passed here")
 }

@@ -14,7 +14,7 @@ enum Coding {
     Chunked(ChunkDecoder),
 }
 
-/// What one piece of input held.
+/// The content of one piece of input held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodedPiece {
     /// So many bytes at its start are data now.
@@ -34,7 +34,8 @@ impl BodyDecoder {
         BodyDecoder(Coding::Chunked(chunks))
     }
 
-    /// How many bytes the next read may ask for, at most `most`: never those of the next request where the length is known.
+    /// Returns the number of bytes that the next read may ask for, at most `most`: never those of the next request
+    /// where the length is known.
     pub fn wanted(&self, most: usize) -> usize {
         match self.0 {
             Coding::Sized { left } => usize::try_from(left).unwrap_or(most).min(most),

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 /// No size that fits in 64 bits needs more.
 const SIZE_DIGITS_MAX: u32 = 16;
 
-/// Whether the body has ended.
+/// The progress of a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkProgress {
     /// All bytes given are used up and more must come.
@@ -49,7 +49,7 @@ enum ChunkStep {
     EndLf,
 }
 
-/// Where in `;name=value` of an extension the next byte is.
+/// The state within `;name=value` of an extension the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extension {
     /// At the first byte of the name or inside it.

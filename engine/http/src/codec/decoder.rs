@@ -21,7 +21,7 @@ const BUFFER_KEPT_BYTES_MAX: usize = 64 * 1024;
 /// A head longer than this is not kept for comparison.
 const KNOWN_BYTES_MAX: usize = 4 * 1024;
 
-/// What the bytes received so far mean.
+/// The meaning of the bytes received so far mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecoderEvent {
     /// More bytes must come first.
@@ -35,7 +35,7 @@ pub enum DecoderEvent {
     Fault(Fault),
 }
 
-/// What an incomplete request lacks.
+/// The missing part of an incomplete request lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedPart {
     /// No byte of a request has come.
@@ -68,13 +68,13 @@ pub struct Decoder {
     filled: usize,
     /// The first byte of the request in hand.
     start: usize,
-    /// Where the search for line ends continues, and where the current line began.
+    /// The position where the search for line ends continues, and where the current line began.
     scanned: usize,
     line: usize,
     lines: usize,
     blank_lines: usize,
     state: DecoderState,
-    /// What the bytes of `known` mean, or of the last head if it was refused.
+    /// The head of the bytes in `known` mean, or of the last head if it was refused.
     head: Head,
     /// The last head that was accepted, as received; empty if there is none to compare with. See [`Decoder::repeats`].
     known: Vec<u8>,
@@ -131,7 +131,7 @@ impl Decoder {
         self.has_head = false;
     }
 
-    /// Where the next bytes go; never empty.
+    /// Returns the space for the next bytes; never empty.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start > 0 && matches!(self.state, DecoderState::Head) {
             self.move_down();
@@ -177,7 +177,7 @@ impl Decoder {
         self.start = 0;
     }
 
-    /// What the bytes received so far mean. Asking again without new bytes gives the same answer.
+    /// Decodes the bytes received so far mean. Asking again without new bytes gives the same answer.
     #[inline]
     pub fn next(&mut self, limits: &Limits) -> DecoderEvent {
         let result = match self.state {

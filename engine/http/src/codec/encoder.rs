@@ -17,7 +17,7 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// Bodies above this are sent from where they are instead of being copied behind their head.
 pub(crate) const COPIED_BYTES_MAX: usize = 16 * 1024;
 
-/// What of a request decides how its response is framed.
+/// The part of a request that decides how its response is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// The request was HEAD: fields as for GET, no body.
@@ -28,7 +28,7 @@ pub struct Exchange {
     pub keep_alive: bool,
 }
 
-/// What the head says about the body.
+/// The length of a body according to the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// Nothing: the status has no body (204, 304), or it is unknown and the answer is to HEAD.
@@ -50,7 +50,7 @@ pub struct ResponseHead<'a> {
     pub fields: &'a [u8],
     /// The Content-Type line, where `fields` has none.
     pub content_type: Option<&'a str>,
-    /// What to say about the body.
+    /// The length of the body.
     pub length: Length,
 }
 
@@ -144,7 +144,7 @@ pub fn encode_last_chunk(out: &mut Vec<u8>) {
     out.extend_from_slice(b"0\r\n\r\n");
 }
 
-/// What of a response is still to be sent behind what [`encode_response`] appended.
+/// The rest of a response behind what [`encode_response`] appended.
 pub enum BodyRest {
     /// Nothing.
     Nothing,
@@ -156,11 +156,11 @@ pub enum BodyRest {
     Lent(Box<dyn AsRef<[u8]>>),
     /// This part of a file.
     File(FilePart),
-    /// What the stream gives: as chunks, or as it is where `chunked` is false.
+    /// The chunks of a stream: as chunks, or as it is where `chunked` is false.
     Stream {
         /// The source.
         stream: Box<dyn BodyStream>,
-        /// How to frame it.
+        /// The framing.
         chunked: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! What the fields of a head say about the message around it: where its body ends (RFC 9112 section 6),
+//! The framing of a message according to its head: where its body ends (RFC 9112 section 6),
 //! whether the connection goes on (section 9.3), whether the client waits for 100 (RFC 9110 section 10.1.1).
 //!
 //! Everything that two recipients could read differently is a fault; that is what request smuggling lives on.
@@ -12,7 +12,7 @@ pub enum BodyFraming {
     /// No body: neither Content-Length nor Transfer-Encoding, or a length of 0.
     #[default]
     None,
-    /// That many bytes follow the head.
+    /// The given number of bytes follow the head.
     Sized(u64),
     /// The chunked coding (RFC 9112 section 7.1).
     Chunked,

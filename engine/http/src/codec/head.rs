@@ -24,7 +24,7 @@ impl Span {
         }
     }
 
-    /// The same piece, counted from a place `bytes` earlier.
+    /// Returns the span, counted from a place `bytes` earlier.
     fn shifted(self, bytes: usize) -> Span {
         Span {
             start: self.start + bytes as u32,
@@ -47,13 +47,13 @@ impl Span {
 /// One field line; the value is without the whitespace around it.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldSpan {
-    /// Its name, as sent.
+    /// The name, as sent.
     pub name: Span,
-    /// Its value.
+    /// The value.
     pub value: Span,
 }
 
-/// What a head says. It is filled from valid heads only, by the decoder.
+/// The content of a head. It is filled from valid heads only, by the decoder.
 #[derive(Debug, Default)]
 pub struct Head {
     /// The method; its text is `method_text`.
@@ -64,7 +64,7 @@ pub struct Head {
     pub target: Span,
     /// The path, still percent-encoded; empty where an absolute-form target has none, which means `/`.
     pub path: Span,
-    /// What follows the `?`.
+    /// The part after the `?`.
     pub query: Option<Span>,
     /// The authority of an absolute-form target, else the value of Host.
     pub authority: Option<Span>,
@@ -78,7 +78,7 @@ pub struct Head {
     pub keep_alive: bool,
     /// True if the client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
-    /// Where the body ends.
+    /// The end of the body.
     pub body: BodyFraming,
 }
 

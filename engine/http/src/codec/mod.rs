@@ -41,7 +41,7 @@ use crate::Method;
 pub struct Fault {
     /// 400, 413, 414, 417, 431, 501 or 505.
     pub status: u16,
-    /// What is wrong, in a few words.
+    /// The fault, in a few words.
     pub reason: &'static str,
     /// The limit that the request is above, if that is the fault.
     pub limit: Option<Exceeded>,

@@ -3,7 +3,7 @@
 use super::head::Span;
 use super::{Fault, Method};
 
-/// Where the parts of a target are, as spans of the text given to [`split`].
+/// The parts of a target, as spans of the text given to [`split`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Parts {
     /// Empty where an absolute-form target has no path; the path is then `/`.
@@ -122,7 +122,8 @@ fn is_ip_literal(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| text.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
-/// Whether a URL can have this host: `256.256.256.256` and `a%20b` follow the grammar of a registered name and are in no URL
+/// Reports whether a URL can have this host: `256.256.256.256` and `a%20b` follow the grammar of a registered name and
+/// are in no URL
 /// (WHATWG URL section 3.5), so a handler that parses its URL would fail.
 fn is_host(name: &[u8]) -> bool {
     let last = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();

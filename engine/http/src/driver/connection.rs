@@ -40,13 +40,13 @@ pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 /// The interval at which one poll fills the output, for a client that takes it as fast as it is made.
 const TURN_OUTPUTS_MAX: u32 = 16;
 
-/// What one poll sends at most; then other connections get their turn.
+/// The number of bytes that one poll sends at most; then other connections get their turn.
 const TURN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The interval at which one poll reads for the reader of a body, for a client that sends as fast as that reads.
 const TURN_PIECES_MAX: u32 = 16;
 
-/// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.
+/// The state of reading requests. Each but `Busy` has its deadline in `read_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Accepted, no byte yet.
@@ -59,7 +59,7 @@ pub(super) enum Phase {
     Busy,
 }
 
-/// What a round of work ended with.
+/// The end of a round of work ended with.
 pub(super) enum PollStep {
     /// The next bytes are needed.
     Input,
@@ -110,7 +110,7 @@ pub(super) struct Connection<S: Socket> {
     /// Counts what the client has not read, from a write that left something over.
     unsent: Option<UnsentPart>,
 
-    /// Who takes the connection over when the output is sent, and has done so.
+    /// The new owner of the connection, once the output has been sent.
     pub(super) takeover: Option<Takeover>,
     pub(super) taken: Option<LocalFuture<()>>,
 

@@ -99,7 +99,7 @@ impl Deadlines {
     }
 }
 
-/// What a deadline did.
+/// The effect of a deadline.
 pub(super) enum Expired {
     Nothing,
     /// There is something to send now.

@@ -73,7 +73,7 @@ pub(super) struct RunningHandler {
     observed: Observed,
 }
 
-/// How far the output side has come.
+/// The progress of the output side.
 enum Pumped {
     /// Every answer so far is in the output.
     All,

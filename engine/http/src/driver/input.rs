@@ -214,7 +214,7 @@ impl<S: Socket> Connection<S> {
         }
     }
 
-    /// The same where the head is there.
+    /// Refuses a body when the head is there.
     fn refuse_body(&mut self, mut request: Rc<Request>, status: u16, limit: Option<Exceeded>) {
         let exchange = Exchange {
             keep_alive: false,

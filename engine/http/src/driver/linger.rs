@@ -26,7 +26,8 @@ impl<S: Socket> Connection<S> {
         }
     }
 
-    /// How long a lingering connection waits for the next bytes. Shorter where a place or the worker's end waits for it.
+    /// Returns the time that a lingering connection waits for the next bytes. Shorter where a place or the worker's end
+    /// waits for it.
     fn linger_idle_millis(&self) -> u64 {
         let idle = self.local.limits.linger_idle_millis_max;
         if self.refused || self.local.draining.get() {

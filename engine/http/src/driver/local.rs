@@ -1,4 +1,4 @@
-//! What the connections of one worker share on its thread: limits, handler, clock, deadlines, buffers.
+//! The shared state of the connections of one worker share on its thread: limits, handler, clock, deadlines, buffers.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -33,7 +33,7 @@ pub(super) struct Local {
     pub(super) clock: Clock,
     pub(super) deadlines: Deadlines,
     pub(super) pool: BufferPool,
-    /// Where bytes go that nobody reads any more.
+    /// The buffer for bytes that nobody reads any more.
     pub(super) waste: RefCell<Vec<u8>>,
     /// The worker is about to end: no connection is kept alive after its answer.
     pub(super) draining: Cell<bool>,

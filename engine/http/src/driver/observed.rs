@@ -1,4 +1,4 @@
-//! What becomes of each request, for a handler that wants to know: see [`Observer`].
+//! Observation of requests, for a handler that wants to know: see [`Observer`].
 //!
 //! Where the handler does not ask, all of this is `None`, and costs neither a reading of the clock nor memory.
 
@@ -56,7 +56,7 @@ struct Sending {
     pending: Box<PendingOutcome>,
     status: u16,
     body_from: u64,
-    /// Where it ends; `None` while it is streamed.
+    /// The end of its bytes; `None` while it is streamed.
     until: Option<u64>,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Output {
     buffer: Vec<u8>,
     sent: usize,
     tail: Option<Tail>,
-    /// What ends it on the wire: the line end behind a chunk.
+    /// The bytes that end it on the wire: the line end behind a chunk.
     tail_end: &'static [u8],
     tail_sent: usize,
     /// All bytes that the connection has sent.
@@ -32,7 +32,7 @@ pub(super) enum Tail {
 }
 
 impl Tail {
-    /// Its bytes; none of a file.
+    /// Returns the bytes; none of a file.
     fn bytes(&self) -> &[u8] {
         match self {
             Tail::Bytes(bytes) => bytes,
@@ -50,7 +50,7 @@ impl Tail {
     }
 }
 
-/// What one write came to.
+/// The result of one write.
 pub(super) struct Written {
     pub(super) len: usize,
     /// True if the socket takes no more for now.
@@ -120,7 +120,7 @@ impl Output {
         self.sent_before + self.len() as u64
     }
 
-    /// Where the head ends that was written last, of all bytes: `start` is where it begins.
+    /// Returns the end of the last written head, of all bytes: `start` is where it begins.
     pub(super) fn head_end(&self, start: u64) -> u64 {
         let at = (start - self.sent_before) as usize + self.sent;
         let written = &self.buffer[at.min(self.buffer.len())..];

@@ -49,7 +49,7 @@ pub(super) struct Shared {
     pub(super) calm: AtomicBool,
     pub(super) shutdown: AtomicBool,
     pub(super) abandoned: AtomicBool,
-    /// What clients have not read yet, of this worker and of those beside it.
+    /// The bytes that clients have not read, of this worker and of those beside it.
     pub(super) unsent: Arc<UnsentBytes>,
     /// All open sockets, for [`WorkerHandle::abandon`]. Locked only where a connection begins or ends, never
     /// while a handler runs, so a worker that is stuck in one does not hold it. A socket is closed after it
@@ -179,7 +179,7 @@ impl WorkerHandle {
         &self.0.unsent
     }
 
-    /// How long ago the worker last ticked, in milliseconds. It ticks about every 20 ms while there is
+    /// Returns the time since the worker last ticked, in milliseconds. It ticks about every 20 ms while there is
     /// anything to do; one that waits for events counts as just ticked.
     pub fn last_tick_millis(&self) -> u64 {
         if self.0.calm.load(Relaxed) {

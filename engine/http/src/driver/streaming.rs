@@ -40,19 +40,19 @@ pub(super) struct Receiving {
     state: ReceiveState,
     /// The client waits to be told that it may send.
     owes_continue: bool,
-    /// How much of the time for the next progress is left, and the bytes of it so far. It runs while the reader waits.
+    /// The time left for the next progress is left, and the bytes of it so far. It runs while the reader waits.
     idle_left: u64,
     progress_bytes: usize,
-    /// What came behind the body, before it can go to the next request.
+    /// The bytes after the body, before it can go to the next request.
     rest: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReceiveState {
     Reading,
-    /// Its end has come.
+    /// The end has come.
     Whole,
-    /// It has no end: the connection cannot be used any more.
+    /// The body failed: the connection cannot be used any more.
     Failed,
 }
 
@@ -82,7 +82,7 @@ impl Drop for Receiving {
     }
 }
 
-/// What a stream gives when it is ready.
+/// The next result of a stream when it is ready.
 type NextChunk = Option<Result<Chunk, BodyError>>;
 
 impl<S: Socket> Connection<S> {

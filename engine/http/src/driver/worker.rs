@@ -21,7 +21,7 @@ pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
     worker_sharing(limits, unsent)
 }
 
-/// The same for one of several workers of a server, which count together what their clients have not read.
+/// Creates one of several workers of a server, which count together what their clients have not read.
 pub fn worker_sharing(limits: Arc<Limits>, unsent: Arc<UnsentBytes>) -> (WorkerHandle, Worker) {
     let shared = Arc::new(Shared::new(unsent));
     (WorkerHandle(shared.clone()), Worker { limits, shared })
@@ -57,7 +57,7 @@ impl Worker {
         self.run_on(Tokio, handler).await;
     }
 
-    /// The same on any runtime: as one of its tasks.
+    /// Runs the worker on any runtime: as one of its tasks.
     pub async fn run_on(self, runtime: impl Runtime, handler: impl Into<HandlerSlot>) {
         let local = Rc::new(Local::new(
             self.limits.clone(),

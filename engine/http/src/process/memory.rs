@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What is assumed where the system does not say.
+/// The memory assumed where the system does not say.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
 /// Returns how many bytes of memory the process may have, as it was when this was first asked.

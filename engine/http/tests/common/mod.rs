@@ -1,4 +1,4 @@
-//! What the tests share: a server with a handler made on its thread, and clients that speak bytes.
+//! The common parts of the tests: a server with a handler made on its thread, and clients that speak bytes.
 #![allow(dead_code, unreachable_pub)] // each test binary uses its part
 
 use std::io::{Read, Write};

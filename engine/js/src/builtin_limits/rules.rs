@@ -3,7 +3,7 @@
 use crate::vm::limits::{BUILTIN_LENGTH_MAX, NORMALIZE_STEPS_MAX, SEARCH_STEPS_MAX};
 use std::ffi::CStr;
 
-/// What is looked at before a built-in runs.
+/// The check before a built-in runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
     /// The length of `this`.
@@ -25,7 +25,7 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// What is refused above which number.
+    /// Returns the name and value of the limit.
     pub(super) fn limit(self) -> (&'static str, i64) {
         match self {
             Self::This | Self::Sort | Self::All | Self::Raw => ("length", BUILTIN_LENGTH_MAX),
@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// Where a built-in lies, its name, and its rule.
+/// The holder of a built-in, its name, and its rule.
 pub(super) const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
     (c"Array.prototype", c"concat", Rule::All),
     (c"Array.prototype", c"copyWithin", Rule::This),

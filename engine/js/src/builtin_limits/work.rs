@@ -1,4 +1,4 @@
-//! How much work built-ins have with texts, counted before they do it and in time that grows with the length only.
+//! The work of built-ins with texts, counted before they do it and in time that grows with the length only.
 
 use crate::vm::limits::SEARCH_STEPS_MAX;
 use crate::vm::sys::{Cx, Failure, RawValue};
@@ -6,7 +6,8 @@ use crate::vm::sys::{Cx, Failure, RawValue};
 /// After how many bytes a count looks whether it must stop.
 const BYTES_PER_CHECK: usize = 64 * 1024;
 
-/// How many characters a search for `wanted` compares, at least nearly. Bytes of UTF-8 are counted, of which a character may have
+/// Returns the approximate number of characters that a search compares. Bytes of UTF-8 are counted, of which a
+/// character may have
 /// three.
 pub(crate) fn search(cx: Cx<'_>, text: RawValue, wanted: RawValue) -> Result<i64, Failure> {
     let (length, wanted_length) = (cx.length(text)?, cx.length(wanted)?);
@@ -22,7 +23,7 @@ pub(crate) fn search(cx: Cx<'_>, text: RawValue, wanted: RawValue) -> Result<i64
     })??
 }
 
-/// How much work it is to normalize a text: what is not known to start a new character may be reordered, at a cost that
+/// Returns the work of normalizing a text: what is not known to start a new character may be reordered, at a cost that
 /// grows with the square of the length of such a run.
 pub(crate) fn normalization(cx: Cx<'_>, text: RawValue) -> Result<i64, Failure> {
     cx.with_bytes(text, |bytes| {
@@ -39,7 +40,8 @@ pub(crate) fn normalization(cx: Cx<'_>, text: RawValue) -> Result<i64, Failure> 
     })?
 }
 
-/// Whether a character surely is no combining one: Latin, Greek, Cyrillic, punctuation, the scripts of East Asia. The others
+/// Reports whether a character surely is no combining one: Latin, Greek, Cyrillic, punctuation, the scripts of East
+/// Asia. The others
 /// may be or not.
 fn starts(character: char) -> bool {
     matches!(character,

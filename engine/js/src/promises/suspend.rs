@@ -247,7 +247,7 @@ impl Drop for Waiting {
     }
 }
 
-/// What becomes of a request's unfinished work when it has ended. An error does not end it, as others may wait for it; using up time or
+/// Treats the unfinished work when it has ended. An error does not end it, as others may wait for it; using up time or
 /// memory does.
 pub(crate) fn ended(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, error: Option<&Error>) {
     match error.map(Error::kind) {
@@ -297,7 +297,7 @@ pub(crate) fn keep_top_level(core: &Rc<Core>, tasks: Rc<Tasks>) {
     (core.spawn)(Box::pin(left));
 }
 
-/// Who keeps whom alive.
+/// The owner of a request's unfinished work.
 enum Owner {
     /// Work of a request keeps the isolate.
     Request(Rc<Core>),

@@ -1,4 +1,4 @@
-//! What a request waits for: the futures behind its promises.
+//! The tasks of a request: the futures behind its promises.
 //!
 //! A future belongs to the request whose script was running when it was made. Dropping a request's tasks drops its futures and
 //! with them the only references to the functions that would go on with its script.
@@ -21,7 +21,7 @@ pub(crate) struct Tasks {
     pending: RefCell<Slab<PendingFuture>>,
     /// True if they feed a body stream, which then drives them.
     pub(crate) feeds_stream: Cell<bool>,
-    /// Who is to look again when tasks are added or cancelled from elsewhere.
+    /// The waker that is woken when tasks are added or cancelled from elsewhere.
     waker: RefCell<Option<Waker>>,
     /// The native objects that go with the request.
     objects: RefCell<RequestObjects>,

@@ -1,4 +1,4 @@
-//! What modules add to requests: fields, each computed when a script asks for it first, and methods.
+//! The additions of modules to requests: fields, each computed when a script asks for it first, and methods.
 
 use crate::request::object::{RequestData, data};
 use crate::vm::bind;

@@ -11,7 +11,7 @@ use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// What a handler's result is.
+/// The result of a handler.
 enum CallOutcome {
     Answered,
     Failed(Error),
@@ -94,7 +94,7 @@ fn settled(
     }
 }
 
-/// What a handler threw: an answer if it is a `Response`, else an error.
+/// Converts a thrown value: an answer if it is a `Response`, else an error.
 #[cold]
 fn raised(
     cx: Cx<'_>,
@@ -122,7 +122,7 @@ fn finish(
     }
 }
 
-/// What a promise was settled with; `None` if it is pending.
+/// Returns the result of a promise; `None` if it is pending.
 pub(crate) fn promise_result(cx: Cx<'_>, promise: RawValue) -> Option<Result<Val, Val>> {
     // SAFETY: the promise is alive.
     unsafe {
@@ -139,7 +139,7 @@ pub(crate) fn promise_result(cx: Cx<'_>, promise: RawValue) -> Option<Result<Val
     }
 }
 
-/// What was thrown as the error of a request; it is kept for the error handler.
+/// Converts a thrown value to the error of a request; it is kept for the error handler.
 #[cold]
 pub(crate) fn rejected(cx: Cx<'_>, reason: Val) -> Error {
     let error = error::describe(cx, reason.raw());
@@ -218,7 +218,7 @@ fn invoke_chain(
     Ok(cx.call(tables.run_handler.raw(), UNDEFINED, &args)?)
 }
 
-/// What was thrown when the request failed, or an equal error if that is gone.
+/// Returns the value that was thrown when the request failed, or an equal error if that is gone.
 fn original(cx: Cx<'_>, core: &Core, error: &Error) -> Result<Val, Thrown> {
     let same = |known: &Error| {
         known.kind() == error.kind()

@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// The number of properties that are made once and kept.
 const KEPT: usize = 4;
 
-/// What a request object holds.
+/// The data of a request object.
 pub(crate) struct RequestData {
     pub(crate) view: Option<Rc<dyn RequestView>>,
     /// `undefined` until a script asks.
@@ -34,7 +34,7 @@ pub(crate) struct RequestData {
 pub(crate) struct RequestPool(RefCell<Vec<Box<RequestData>>>);
 
 impl RequestPool {
-    /// How many are kept.
+    /// The maximum number of kept objects.
     const KEPT_MAX: usize = 64;
 }
 

@@ -55,7 +55,7 @@ unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: RawValue, which: c_int)
     })
 }
 
-/// What a script assigns becomes a property of its own, which hides the getter. `this` may be a proxy of the request.
+/// Defines an assigned value as a property of its own, which hides the getter. `this` may be a proxy of the request.
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn set(
     ctx: *mut qjs::JSContext,

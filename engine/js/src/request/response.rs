@@ -1,4 +1,4 @@
-//! What a handler returned becomes the answer.
+//! The conversion of a handler's result to an answer.
 //!
 //! The rules stand in `sampan_host::answer`. What only JavaScript has: a `Response` is itself, buffers of bytes, a `Blob` and a
 //! `ReadableStream` are sent as bytes.
@@ -19,7 +19,7 @@ use sampan_host::{Error, HandlerId, ResponseSink};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Whose answer is written, for the stream that it may be.
+/// The request that is answered, for the stream that it may be.
 pub(crate) struct Answerer<'a> {
     pub(crate) core: &'a Rc<Core>,
     pub(crate) handler: HandlerId,
@@ -94,7 +94,7 @@ impl Answerer<'_> {
         self.bytes(cx, value, sink)
     }
 
-    /// The same for bytes, a `Blob` or a stream.
+    /// Writes bytes, a `Blob` or a stream.
     #[cold]
     fn bytes(
         &self,
@@ -270,7 +270,7 @@ pub(crate) fn may_be_bytes(cx: Cx<'_>, value: RawValue) -> bool {
         && (class_id(value) != classes.object || has_own_class(cx, value))
 }
 
-/// What an object is as a body, with its content type if it has one: bytes, a `Blob` or a stream.
+/// Returns an object's body, with its content type if it has one: bytes, a `Blob` or a stream.
 #[cold]
 pub(crate) fn body_of(cx: Cx<'_>, value: RawValue) -> Result<Option<(Val, Option<Val>)>, Failure> {
     if let Some(bytes) = bytes_of(cx, value) {

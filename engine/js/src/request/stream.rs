@@ -32,9 +32,9 @@ pub(crate) struct JsStream {
     core: Rc<Core>,
 }
 
-/// What came of asking for a chunk.
+/// The result of asking for a chunk.
 enum NextChunk {
-    /// It, or nothing at the end.
+    /// The chunk; `None` at the end.
     Here(Option<Chunk>),
     /// A promise of it.
     Asked(WatchedPromise),
@@ -136,7 +136,7 @@ impl JsStream {
         ended(&self.core, self.tasks.clone(), self.handler, error);
     }
 
-    /// What the producer left goes on until nothing is left of it.
+    /// Polls the rest that the producer left, until nothing is left of it.
     fn poll_rest(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
         self.tasks.wake_on_change(cx);
         let (tasks, core) = (self.tasks.clone(), self.core.clone());
@@ -167,7 +167,7 @@ impl JsStream {
     }
 }
 
-/// What was given as the next chunk; nothing at the end.
+/// Converts the next chunk; nothing at the end.
 fn chunk(cx: Cx<'_>, core: &Rc<Core>, value: &Val) -> Result<Option<Chunk>, Error> {
     if is_nothing(value.raw()) {
         return Ok(None);

@@ -1,4 +1,5 @@
-//! What a `ReadableStreamDefaultController` keeps: its queue, and whether its source is to be asked (WHATWG Streams 4.6).
+//! The state of a `ReadableStreamDefaultController`: its queue, and whether its source is to be asked (WHATWG Streams
+//! 4.6).
 //!
 //! It is the object that scripts see. Beside it stands a state of `readable.js`, whose methods are called for all that is rare: a queue of
 //! more than one chunk, a reader that waits, a promise of the source.
@@ -15,7 +16,7 @@ pub(super) struct Controller {
     /// The state of `readable.js`.
     state: RawValue,
     pull: Cell<RawValue>,
-    /// What `pull` is called on.
+    /// The receiver of `pull`.
     source: RawValue,
     /// The first chunk of the queue; the others are in the state.
     first: Cell<RawValue>,
@@ -38,7 +39,7 @@ pub(super) struct Controller {
     pulls_again: Cell<bool>,
 }
 
-/// What a new controller is made of.
+/// The parts of a new controller.
 pub(super) struct Parts {
     pub(super) state: RawValue,
     pub(super) pull: RawValue,
@@ -88,7 +89,7 @@ impl Controller {
         Ok(cx.call(method.raw(), state.raw(), args)?)
     }
 
-    /// How much more the queue should have.
+    /// Returns the desired size of the queue.
     pub(super) fn room(&self) -> f64 {
         self.high_water_mark - self.total.get()
     }

@@ -5,7 +5,7 @@ use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, address, is_object};
 use rquickjs::qjs;
 use std::ffi::CStr;
 
-/// What was found under a name.
+/// The property found under a name.
 pub(crate) enum FoundProperty {
     /// A plain value.
     Value(Val),
@@ -32,7 +32,7 @@ pub(crate) fn named(
     }
 }
 
-/// The same for a symbol.
+/// Reads the property of a symbol.
 pub(crate) fn symbol(
     cx: Cx<'_>,
     value: RawValue,
@@ -60,7 +60,7 @@ pub(crate) fn getter(cx: Cx<'_>, object: RawValue, name: &CStr) -> Result<Val, T
     Ok(found.map_or(cx.undefined(), |(_, _, getter)| getter))
 }
 
-/// The same for an atom.
+/// Reads the property of an atom.
 pub(crate) fn property(
     cx: Cx<'_>,
     value: RawValue,

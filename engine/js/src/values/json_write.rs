@@ -287,7 +287,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// The same as `members` for an object whose shape has a plan: its values are read where they lie.
+    /// Writes the members of an object whose shape has a plan: its values are read where they lie.
     fn planned(
         &mut self,
         value: RawValue,

@@ -1,4 +1,4 @@
-//! Where an object keeps its shape and its values.
+//! The places of an object's shape and values.
 //!
 //! Objects that got the same names in the same order share one shape, which tells names, flags and prototype; the values lie in an
 //! array beside it, in that order. QuickJS has no function to read or fill that array at once, and going through names costs some

@@ -15,7 +15,7 @@ pub(crate) struct BoundClass {
     id: qjs::JSClassID,
 }
 
-/// What an object of such a class holds.
+/// The content of an object of such a class holds.
 struct ObjectHandle {
     object: Object,
     /// They outlive the runtime that way, whose end finalizes all objects.

@@ -146,7 +146,7 @@ impl<'a> JsReader<'a> {
         })
     }
 
-    /// The same for a member that lies in an object of a known shape.
+    /// Returns a member that lies in an object of a known shape.
     #[inline(always)]
     fn member_in_place(&self, map: Handle, name: Name) -> Option<Handle> {
         let layout = self.layout?;

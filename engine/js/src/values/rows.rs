@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The number of sets of columns that are remembered; a power of two.
 const SETS_MAX: usize = 128;
 
-/// What is kept for one set of columns.
+/// The state kept for one set of columns.
 struct KnownColumns {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
@@ -104,7 +104,8 @@ impl Columns {
     }
 }
 
-/// Whether an object with these names has them in this order: none comes twice, and none is an index, which would come first.
+/// Reports whether an object with these names has them in this order: none comes twice, and none is an index, which
+/// would come first.
 fn are_in_order(columns: &[String]) -> bool {
     let is_plain = |(at, name): (usize, &String)| {
         !columns[..at].contains(name) && !name.starts_with(|first: char| first.is_ascii_digit())

@@ -61,7 +61,7 @@ impl ShownReader<'_> {
         }
     }
 
-    /// What was read, or a name where reading threw.
+    /// Returns the value that was read, or a name where reading threw.
     fn tried<E: Into<Failure>>(&self, read: Result<Value, E>, name: &str) -> Value {
         read.unwrap_or_else(|fault| {
             if matches!(fault.into(), Failure::Thrown) {

@@ -287,7 +287,8 @@ pub(crate) fn with_bytes_of<R>(
     Some(each(unsafe { std::slice::from_raw_parts(start, length) }))
 }
 
-/// Where the bytes lie that a `Uint8Array` or an `ArrayBuffer` shows, and how many: until script runs. None at all where its buffer is gone.
+/// Returns the place and length of the bytes of a `Uint8Array` or an `ArrayBuffer` shows, and how many: until script
+/// runs. None at all where its buffer is gone.
 pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue) -> Option<(*const u8, usize)> {
     const NO_BYTES: (*const u8, usize) = (std::ptr::dangling(), 0);
     if !is_uint8_array(value) {
@@ -353,7 +354,7 @@ impl<'a> PropertyNames<'a> {
         Self::matching(cx, object, qjs::JS_GPN_STRING_MASK)
     }
 
-    /// The same with those that are symbols.
+    /// Returns the selection with symbols.
     pub(crate) fn with_symbols(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
         Self::matching(
             cx,

@@ -231,7 +231,7 @@ unsafe extern "C" fn call(
     })
 }
 
-/// What a row gives.
+/// Runs a row and returns its result.
 #[inline(always)]
 fn run(cx: Cx<'_>, row: &BoundRow, this: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let context = &cx.core().context_of_capabilities;
@@ -267,7 +267,7 @@ fn run(cx: Cx<'_>, row: &BoundRow, this: RawValue, args: &[RawValue]) -> Result<
     }
 }
 
-/// What a body gives that reads the arguments where they lie. Not a part of `call`, where other rows would pay for its room.
+/// Runs a row that reads the arguments where they lie. Not a part of `call`, where other rows would pay for its room.
 #[inline(never)]
 fn read_in_place(
     cx: Cx<'_>,
@@ -304,7 +304,7 @@ pub(crate) fn promised(
     cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
 }
 
-/// What a function returns, for the script.
+/// Converts the result, for the script.
 fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
     if row.function.returns == Type::Nothing {
         return Ok(cx.undefined());

@@ -1,4 +1,4 @@
-//! What a project declares while it loads: routes, middleware and the handlers of unknown paths and errors.
+//! The declarations of a project while it loads: routes, middleware and the handlers of unknown paths and errors.
 //!
 //! These are the native functions that `prelude.js` is written around.
 
@@ -185,7 +185,7 @@ fn of_builder(cx: Cx<'_>, name: RawValue, error: &Error) -> Failure {
     }
 }
 
-/// What a value is that is of a wrong type, with its article.
+/// Returns the name of a value of a wrong type, with its article.
 pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
     match tag(value) {
         qjs::JS_TAG_UNDEFINED => "undefined",

@@ -109,7 +109,7 @@ pub(crate) fn take(cx: Cx<'_>) -> Error {
     describe(cx, exception.raw())
 }
 
-/// What was thrown, as an error. Looking at it may run getters of the script; what those throw is dropped.
+/// Converts a thrown value to an error. Looking at it may run getters of the script; what those throw is dropped.
 pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
     if !is_object(thrown) {
         let text = plain_text(cx, thrown);
@@ -352,7 +352,7 @@ fn errors_of(cx: Cx<'_>, error: RawValue) -> String {
     told
 }
 
-/// What stands below a stack about another error.
+/// Returns the lines below a stack about another error.
 fn below(cx: Cx<'_>, label: &str, error: RawValue, depth: usize) -> String {
     let text = |name| text_property(cx, error, name).unwrap_or_default();
     let (name, message) = (text(c"name"), text(c"message"));

@@ -1,4 +1,5 @@
-//! What the Web surface asks of the engine (the contract in `web/mod.rs`): the log, sleeping, and giving up a sleep.
+//! The services of the engine for the Web surface (the contract in `web/mod.rs`): the log, sleeping, and giving up a
+//! sleep.
 //!
 //! `app` gives them with the [`Setup`](sampan_host::Setup): the engine knows no capability by its name.
 
@@ -83,7 +84,7 @@ fn hidden(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     Ok(cx.core().hidden.symbol(cx, &name)?)
 }
 
-/// What the module top level left waiting goes on beside the requests.
+/// Keeps the work that the module top level left waiting goes on beside the requests.
 pub(crate) fn keep_timers(core: &Rc<crate::vm::isolate::Core>, tasks: Option<Rc<Tasks>>) {
     if let Some(tasks) = tasks.filter(|tasks| !tasks.is_empty()) {
         suspend::keep_top_level(core, tasks);

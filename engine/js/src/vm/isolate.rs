@@ -59,7 +59,7 @@ pub(crate) struct Tables {
     pub(crate) open_stream: Val,
     /// Tells a body stream that nobody reads it.
     pub(crate) cancel_stream: Val,
-    /// What an object of the Web surface is as a body: `[content, type]`, or nothing.
+    /// The function that returns an object of the Web surface is as a body: `[content, type]`, or nothing.
     pub(crate) as_body: Val,
     /// Aborts a request's signal.
     pub(crate) abort_signal: Val,
@@ -67,9 +67,9 @@ pub(crate) struct Tables {
     pub(crate) form: Val,
     /// Makes a handler of a default export that has `fetch`.
     pub(crate) serve: Val,
-    /// What reads a `Map`.
+    /// The functions that read a `Map`.
     pub(crate) intrinsics: Intrinsics,
-    /// What `import ... from "sampan"` gives.
+    /// The exports of `"sampan"`.
     pub(crate) exports: Val,
 }
 
@@ -83,15 +83,15 @@ pub(crate) struct Core {
     pub(crate) shapes: Shapes,
     pub(crate) responses: ResponseMaker,
     pub(crate) columns: Columns,
-    /// Where objects keep their values, if that is known.
+    /// The places of objects' values, if that is known.
     pub(crate) layout: Cell<Option<Layout>>,
-    /// Where strings keep their characters, if that is known.
+    /// The places of strings' characters, if that is known.
     pub(crate) text_layout: Cell<Option<TextLayout>>,
     /// The bytes of strings that are being sent from where they are.
     pub(crate) lent_bytes: Cell<usize>,
     /// Names that readers ask for.
     pub(crate) reader_names: ReaderNames,
-    /// Where members lie that readers asked for.
+    /// The places of members that readers asked for.
     pub(crate) reader_places: Places,
     pub(crate) innermost_reader: Innermost,
     /// Reused from one reader to the next.
@@ -118,7 +118,7 @@ pub(crate) struct Core {
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
     /// The names of records as JavaScript spells them.
     pub(crate) spellings: Spellings,
-    /// What the project declares while it loads; `None` afterwards.
+    /// The declarations of the project while it loads; `None` afterwards.
     pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) modules: &'static [&'static sampan_host::Module],
     /// The rows of the bound modules, by the number that their native functions carry.
@@ -153,7 +153,7 @@ pub(crate) struct Core {
     pub(crate) polled: RefCell<Option<Rc<Tasks>>>,
     /// Rejected promises that nobody handles so far.
     rejections: RefCell<Vec<(Val, Val)>>,
-    /// Where the run that is being stopped was.
+    /// The place of the run that is being stopped was.
     stopped_at: RefCell<Option<Error>>,
     dropping_jobs: Cell<bool>,
     worn_out: Cell<bool>,
@@ -299,7 +299,7 @@ impl Core {
         self.dropping_jobs.get() || self.memory.is_exhausted() || self.watch.must_stop()
     }
 
-    /// What a run ends with that must stop, and not for lack of memory.
+    /// Returns the error of a run that must stop, and not for lack of memory.
     #[cold]
     pub(crate) fn stopped_error(&self) -> Error {
         self.limits.stopped(self.watch.cause())

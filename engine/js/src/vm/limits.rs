@@ -1,4 +1,4 @@
-//! What a script may use, and how it is stopped.
+//! The limits of a script, and the way to stop it.
 //!
 //! QuickJS polls for interrupts where it loops and calls, but asks its handler only once in ten thousand polls: a loop over a
 //! built-in that takes a millisecond would run on for seconds. So the watchdog's kick sets the poll counter of the
@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// How much of a thread's stack scripts may use, in bytes, counted from where the isolate is entered.
+/// The part of a thread's stack scripts may use, in bytes, counted from where the isolate is entered.
 pub(crate) const SCRIPT_STACK_BYTES_MAX: usize = 1024 * 1024;
 
 /// The stack that a thread needs to run an isolate, in bytes: what scripts may use, and as much again for the server
@@ -27,7 +27,7 @@ pub(crate) const PENDING_MAX: usize = 4096;
 /// The most requests of one isolate that may have work left over after their answers.
 pub(crate) const BACKGROUND_MAX: usize = 1024;
 
-/// How long work may go on after the answer, in milliseconds; it is looked at when that work wakes up.
+/// The time that work may go on after the answer, in milliseconds; it is looked at when that work wakes up.
 pub(crate) const BACKGROUND_MILLIS_MAX: u64 = 30_000;
 
 /// The interval at which the futures of a request are polled before others get their turn.
@@ -39,19 +39,20 @@ pub(crate) const BUILTIN_LENGTH_MAX: i64 = 2_000_000;
 /// The longest array that is sorted by the built-in order without polls, in elements.
 pub(crate) const SORT_LENGTH_MAX: i64 = 50_000;
 
-/// The same for objects that are no arrays but have a length, in elements: each costs a search along their prototypes.
+/// The limit for objects that are no arrays but have a length, in elements: each costs a search along their prototypes.
 pub(crate) const ARRAY_LIKE_LENGTH_MAX: i64 = 50_000;
 
 /// The most prototypes that an object may have, one behind the other, that such a built-in works on.
 pub(crate) const PROTOTYPES_MAX: usize = 16;
 
-/// How much work a search for a text may be, in characters compared.
+/// The allowed work of a search for a text may be, in characters compared.
 pub(crate) const SEARCH_STEPS_MAX: i64 = 100_000_000;
 
-/// How much work a normalization may be: the sum of the squares of the lengths of runs that may be reordered, in characters.
+/// The allowed work of a normalization may be: the sum of the squares of the lengths of runs that may be reordered, in
+/// characters.
 pub(crate) const NORMALIZE_STEPS_MAX: i64 = 100_000_000;
 
-/// How large an integer may be that becomes text, in bytes: about 50,000 digits. The work grows with their square.
+/// The largest integer may be that becomes text, in bytes: about 50,000 digits. The work grows with their square.
 pub(crate) const INTEGER_BYTES_MAX: usize = 20_800;
 
 /// The greatest depth to which values may nest on their way to and from capabilities.
@@ -66,7 +67,8 @@ pub(crate) const VALUES_PER_CHECK: u32 = 1024;
 /// Above this share of its limit, in quarters, an isolate that has collected its garbage is worn out.
 pub(crate) const WORN_OUT_QUARTERS: usize = 3;
 
-/// What the interrupt handler of a runtime does: it says stop for as long as the run is to stop, and takes samples where they are wanted.
+/// The interrupt handler of a runtime does: it says stop for as long as the run is to stop, and takes samples where
+/// they are wanted.
 ///
 /// # Safety
 /// `opaque` must be the address of the runtime's [`Core`].
@@ -154,7 +156,7 @@ impl Stopper {
         self.place
     }
 
-    /// What makes the next poll ask, from any thread.
+    /// Returns the function that makes the next poll ask, from any thread.
     pub(crate) fn expiring(&self) -> Kick {
         let shared = self.shared.clone();
         Box::new(move || shared.expire())

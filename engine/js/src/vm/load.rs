@@ -119,7 +119,7 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// What the Web surface leaves for the engine, and the prelude makes of it.
+/// Returns the tables of the Web surface for the engine, and the prelude makes of it.
 fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
     // SAFETY: the context is alive.
     let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });

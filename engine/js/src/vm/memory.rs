@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// What errors and destructors may use beyond the limit, in bytes.
+/// The memory for errors and destructors may use beyond the limit, in bytes.
 const RESERVE_BYTES: usize = 1024 * 1024;
 
 /// Blocks up to this size, in bytes, may come from the reserve. An arena of QuickJS has 4 KiB.
@@ -26,7 +26,7 @@ pub(crate) const NEVER_COLLECT: usize = usize::MAX;
 /// Before each block stands its size.
 const HEADER_BYTES: usize = 16;
 
-/// How much memory an isolate uses and may use.
+/// The memory of an isolate, and its limit.
 pub(crate) struct Memory {
     used: Cell<usize>,
     limit: usize,
@@ -129,7 +129,7 @@ impl Memory {
     }
 }
 
-/// What QuickJS allocates with.
+/// The allocator of QuickJS.
 pub(crate) struct CountingAllocator(pub(crate) Rc<Memory>);
 
 impl CountingAllocator {

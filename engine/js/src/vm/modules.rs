@@ -290,7 +290,7 @@ pub(crate) fn load_error(cx: Cx<'_>) -> Error {
     as_load_error(&places::missing_export(cx.core(), error.message()).unwrap_or(error))
 }
 
-/// The same error as one of loading. Errors about imports carry their place in front of the message.
+/// Returns the error as one of loading. Errors about imports carry their place in front of the message.
 pub(crate) fn as_load_error(error: &Error) -> Error {
     let load = error.clone().with_kind(ErrorKind::Load);
     match front_place(error.message()) {

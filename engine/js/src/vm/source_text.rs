@@ -1,7 +1,8 @@
 //! Finds in a script's text what QuickJS does not tell: what was called that is no function, where a name is imported, where a
 //! module awaits at its top level. The text is searched, not parsed, so nothing may depend on what is found but messages.
 
-/// What the call at `column` of `line` calls, such as `lib.users.find`. The column is the one in QuickJS's stacks: that of the
+/// Returns the called expression at `column` of `line` calls, such as `lib.users.find`. The column is the one in
+/// QuickJS's stacks: that of the
 /// name that was read last, which is the called one or an argument. Nothing where it could be either of two.
 pub(crate) fn callee(line: &str, column: usize) -> Option<&str> {
     let at = line.char_indices().nth(column.checked_sub(1)?)?.0;
@@ -17,7 +18,7 @@ pub(crate) fn callee(line: &str, column: usize) -> Option<&str> {
     }
 }
 
-/// What stands before the bracket that is open at the end of `front`, within one function's body.
+/// Returns the text before the bracket that is open at the end of `front`, within one function's body.
 fn open_call(front: &str) -> Option<&str> {
     let mut closed = 0;
     for (at, c) in front.char_indices().rev() {
@@ -81,7 +82,7 @@ pub(crate) fn import_line(source: &str, name: &str, is_from: impl Fn(&str) -> bo
     u32::try_from(first_end? + 1).ok()
 }
 
-/// What stands in quotes behind `from`.
+/// Returns the text in quotes behind `from`.
 fn specifier(line: &str) -> Option<&str> {
     let (_, rest) = line.rsplit_once("from")?;
     let rest = rest.trim_start();
@@ -116,7 +117,7 @@ pub(crate) fn top_level_awaits(source: &str) -> Vec<u32> {
     }
 }
 
-/// What stands before the first `word` that is no part of a longer one.
+/// Returns the text before the first `word` that is no part of a longer one.
 fn before_word<'a>(code: &'a str, word: &str) -> Option<&'a str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     code.match_indices(word)
@@ -149,7 +150,7 @@ pub(crate) fn empty_loop_behind(source: &str, line: u32) -> Option<(u32, u32)> {
     None
 }
 
-/// Where a loop without a body begins in a line, such as `while (true) {}`.
+/// Returns the start of a loop without a body begins in a line, such as `while (true) {}`.
 fn empty_loop(line: &str) -> Option<usize> {
     let code = line.split("//").next()?;
     let starts = ["while", "for"]

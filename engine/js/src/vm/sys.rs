@@ -270,7 +270,8 @@ pub(crate) fn native<'a>(
     }
 }
 
-/// What QuickJS calls for a body in safe words. The body is known by its type alone, so it has no data.
+/// Returns the native function of QuickJS for a body in safe words. The body is known by its type alone, so it has no
+/// data.
 pub(crate) const fn entry<F>(_: F) -> Native
 where
     F: Fn(Cx<'_>, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,

@@ -71,7 +71,7 @@ const fn letters() -> [u8; 256] {
     all
 }
 
-/// What a letter after `%` stands for.
+/// The class of a letter after `%` stands for.
 #[derive(Clone, Copy)]
 pub(super) enum CharacterClass {
     /// Bytes that have one of these bits, or those that have none.
@@ -122,11 +122,11 @@ fn count(text: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// What stands between the brackets of a set.
+/// The content of a set, between its brackets.
 #[derive(Clone, Copy)]
 pub(super) struct CharacterSet<'a> {
     items: &'a [u8],
-    /// What a byte in it gives; false after `^`.
+    /// The result for a byte in it; false after `^`.
     wanted: bool,
 }
 

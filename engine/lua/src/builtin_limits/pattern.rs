@@ -85,7 +85,7 @@ pub(super) unsafe extern "C-unwind" fn gmatch(state: State) -> c_int {
     }
 }
 
-/// What `gmatch` returns. Its upvalues are the subject, the pattern, and where to go on.
+/// The function returned by `gmatch`. Its upvalues are the subject, the pattern, and where to go on.
 unsafe extern "C-unwind" fn next_match(state: State) -> c_int {
     // SAFETY: called by Lua; the closure keeps both strings; nothing on these frames has a destructor.
     unsafe {
@@ -107,7 +107,7 @@ unsafe extern "C-unwind" fn next_match(state: State) -> c_int {
     }
 }
 
-/// Where argument 3 says that the search begins, counted from zero; nothing if that is behind the end.
+/// Returns the start of the search according to argument 3, counted from zero; nothing if that is behind the end.
 #[inline]
 unsafe fn start(state: State, length: usize) -> Option<usize> {
     // SAFETY: reads an argument; raises if it is no number.
@@ -139,7 +139,7 @@ fn is_plain(pattern: &[u8]) -> bool {
     !pattern.iter().any(|c| b"^$*+?.([%-".contains(c))
 }
 
-/// Where `wanted` is in `text`.
+/// Returns the position of `wanted` in `text`.
 #[inline]
 fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, MatchFailure> {
     const CANDIDATES_MAX: usize = 8;

@@ -24,7 +24,7 @@ struct Waiting {
     operation: LocalFuture<Result<Value, Error>>,
 }
 
-/// What a handler that yielded becomes.
+/// Turns a handler that yielded into a suspended request.
 pub(crate) fn wait(
     core: &Rc<Core>,
     name: u32,
@@ -142,7 +142,7 @@ impl Drop for SuspendedHandler {
 pub(crate) struct FunctionRun {
     function: Rc<LuaFunction>,
     args: Option<Vec<Value>>,
-    /// Its number, if it is run in a world of its own.
+    /// The number, if it is run in a world of its own.
     apart: Option<usize>,
     run: SuspendedHandler,
 }

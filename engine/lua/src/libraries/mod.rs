@@ -29,7 +29,8 @@ const OTHERS: [&str; 7] = [
     "[copy]",
 ];
 
-/// Whether `name`, as it stands in a message, is a chunk of the server's, whose lines tell a reader of the log nothing.
+/// Reports whether `name`, as it stands in a message, is a chunk of the server's, whose lines tell a reader of the log
+/// nothing.
 pub(crate) fn is_own_chunk(name: &str) -> bool {
     let is_library = |(chunk, _): &(&CStr, &str)| &chunk.to_bytes()[1..] == name.as_bytes();
     OTHERS.contains(&name) || CHUNKS.iter().any(is_library)

@@ -9,9 +9,9 @@ use mlua_sys::lua51::*;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
 
-/// How many of the innermost calls are shown.
+/// The maximum number of innermost calls are shown.
 const INNERMOST_CALLS_MAX: c_int = 12;
-/// How many of the outermost calls are shown behind them.
+/// The maximum number of outermost calls are shown behind them.
 const OUTERMOST_CALLS_MAX: c_int = 10;
 
 /// `debug.traceback([thread,] [message [, level]])`: the message and the calls on the stack. A message of another type is returned as given.

@@ -1,4 +1,5 @@
-//! What modules add to requests: fields, each computed when a script asks for it first, and methods, which the binder makes.
+//! The additions of modules to requests: fields, each computed when a script asks for it first, and methods, which the
+//! binder makes.
 
 use crate::request::object;
 use crate::vm::bind;

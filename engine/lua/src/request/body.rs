@@ -11,7 +11,7 @@ use mlua_sys::lua51::*;
 use sampan_host::{BodySource, Error, LocalFuture, Value};
 use std::ffi::c_int;
 
-/// What a script is told that takes such a body for one that is here.
+/// The advice for a script that takes such a body for one that is here.
 pub(crate) const ADVICE: &str = "for chunk in req:chunks() do ... end";
 
 /// Reports whether the body of the request at `index` is read as it comes. No Lua call that raises.

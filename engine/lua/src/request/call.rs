@@ -14,19 +14,19 @@ use sampan_host::{Error, ErrorKind, FileAnswer, LocalFuture, ResponseSink, Step,
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// What a run of a coroutine came to.
+/// The outcome of a run of a coroutine came to.
 pub(crate) enum CallOutcome {
-    /// It did not get as far as running.
+    /// The coroutine did not run.
     Nothing,
     /// The response is in the sink; for a stream there is the coroutine that produces it.
     Done(Option<Thread>),
-    /// It failed.
+    /// The run failed.
     Failed(Error),
-    /// It yielded to the host.
+    /// The coroutine yielded to the host.
     Waiting(Thread, Wait),
 }
 
-/// What the C functions of this file work on: the data of one protected call.
+/// The data of one protected call, for the C functions of this file.
 pub(crate) struct HandlerEntry<'a> {
     pub(crate) core: &'a Core,
     pub(crate) sink: Option<&'a mut dyn ResponseSink>,
@@ -61,7 +61,7 @@ pub(crate) fn start(core: &Rc<Core>, name: u32, slot: RequestSlot, mut begin: Be
     )
 }
 
-/// What comes after any run of a handler.
+/// Finishes any run of a handler.
 pub(crate) fn finish(
     core: &Rc<Core>,
     name: u32,
@@ -116,11 +116,11 @@ fn failed(core: &Rc<Core>, error: Error) -> Step {
     Step::Failed(error)
 }
 
-/// How far a function came that a capability kept.
+/// The progress of a function that a capability kept.
 pub(crate) enum FunctionStep {
-    /// It has ended.
+    /// The function has ended.
     Ended(Result<(), Error>),
-    /// It waits.
+    /// The function waits.
     Waits(RequestSlot, Thread, LocalFuture<Result<Value, Error>>),
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn start_function(
     function_step(core, slot, begin.entry, ran)
 }
 
-/// What came of its first run.
+/// Returns the step after the first run.
 pub(crate) fn function_step(
     core: &Rc<Core>,
     slot: RequestSlot,
@@ -191,7 +191,7 @@ unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
     }
 }
 
-/// The same for one that was passed in another way.
+/// Runs a function that was passed in another way.
 pub(crate) unsafe fn run_given(state: State, begin: &mut FunctionBegin<'_>) {
     // SAFETY: as in `run_first`; the arguments belong to the caller of the protected call.
     unsafe {
@@ -399,7 +399,8 @@ pub(crate) unsafe fn raised(state: State, core: &Core, thread: Thread, status: c
     }
 }
 
-/// What a handler returned behind its answer, if that looks like a status. Other values, such as the count of `gsub`, are dropped.
+/// Returns the second result of a handler, if that looks like a status. Other values, such as the count of `gsub`, are
+/// dropped.
 #[cold]
 unsafe fn status_beside(thread: State) -> Option<f64> {
     // SAFETY: reads the second result of a coroutine that has ended.

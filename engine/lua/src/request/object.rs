@@ -52,7 +52,7 @@ impl RequestSlot {
         self.number
     }
 
-    /// Its scripts run in this world.
+    /// Sets the world that its scripts run in.
     pub(crate) fn set_world(&self, core: &Core, world: Option<Rc<World>>) {
         let mut requests = core.requests.borrow_mut();
         if let Some(live) = live_mut(&mut requests, self.number) {
@@ -119,7 +119,7 @@ pub(crate) fn live(requests: &Slab<LiveRequest>, number: u64) -> Option<&LiveReq
     (live.serial == number >> PLACE_BITS).then_some(live)
 }
 
-/// The same to change it.
+/// Returns a live request to change it.
 pub(crate) fn live_mut(requests: &mut Slab<LiveRequest>, number: u64) -> Option<&mut LiveRequest> {
     let live = requests.get_mut((number & ((1 << PLACE_BITS) - 1)) as usize)?;
     (live.serial == number >> PLACE_BITS).then_some(live)
@@ -166,7 +166,7 @@ unsafe fn has_meta(state: State, index: c_int) -> bool {
     }
 }
 
-/// What the log calls the request whose table is at `index`.
+/// Returns the log's name of the request whose table is at `index`.
 pub(crate) unsafe fn name_of(state: State, index: c_int) -> String {
     // SAFETY: reads only; the caller has room for one value.
     match unsafe { view_at(state, index) } {
@@ -241,7 +241,8 @@ fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> R
     Ok(())
 }
 
-/// Where the prelude leaves the metatable of `req.headers` among the fields: under a number, which no script can ask a request for.
+/// The number of the metatable of `req.headers` among the fields: under a number, which no script can ask a request
+/// for.
 const HEADERS_META: i64 = 1;
 
 /// Second stage: pushes what was collected.
@@ -381,7 +382,7 @@ unsafe extern "C-unwind" fn method_bytes(state: State) -> c_int {
     }
 }
 
-/// What reads a form with files.
+/// Returns the function that reads a form with files.
 fn multipart_reader() -> Option<AsyncBody> {
     let mut modules = current().modules.iter();
     modules.find_map(|module| module.read_multipart)

@@ -1,4 +1,4 @@
-//! What a handler returned, written into the response sink.
+//! The conversion of a handler's result to an answer.
 
 use crate::values::json_write;
 use crate::values::value::{has_meta, is_null};
@@ -121,7 +121,7 @@ unsafe fn response(
     }
 }
 
-/// What Lua calls the value at `index`, with its article.
+/// Returns Lua's name for the type of the value at `index`, with its article.
 pub(crate) unsafe fn found(state: State, index: c_int) -> String {
     // SAFETY: reads only.
     unsafe {

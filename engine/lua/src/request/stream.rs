@@ -172,7 +172,7 @@ impl StreamedBody for LuaStream {
 }
 
 impl LuaStream {
-    /// What the producer waits for fails: an operation, or the next read.
+    /// Fails the producer's wait: an operation, or the next read.
     fn fail_wait(&mut self) {
         self.operation = Some(Box::pin(std::future::ready(Err(cancelled()))));
     }

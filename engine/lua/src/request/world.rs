@@ -23,7 +23,7 @@ struct BeginInWorld<'a, 's> {
     slot: &'s RequestSlot,
     /// True if the project's file has run for this request.
     has_world: bool,
-    /// Where the world is kept for `on_error`, if there is one.
+    /// The store of the world for `on_error`, if there is one.
     keeper: Option<&'a dyn RequestView>,
 }
 

@@ -90,7 +90,7 @@ const MEMBERS_KEPT_MAX: usize = 16 * 1024;
 /// Below this much output a string is not worth asking whether to go on.
 const PROGRESS_BYTES: usize = 64 * 1024;
 
-/// How a list begins that goes on in the hash part of its table: the keys and values.
+/// The entries of a list that goes on in the hash part of its table: the keys and values.
 type Entries = Vec<(u64, StackSlot)>;
 
 struct Writer<'a> {
@@ -126,7 +126,7 @@ impl Member {
         }
     }
 
-    /// What waits.
+    /// Returns the waiting value.
     pub(super) fn value(self) -> StackSlot {
         self.value
     }

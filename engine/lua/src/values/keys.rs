@@ -1,10 +1,10 @@
-//! Whether a table is a list: what its keys make of it.
+//! The classification of a table by its keys: a list or a map.
 
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use std::ffi::c_int;
 
-/// What the keys of a table make of it.
+/// The summary of the keys of a table make of it.
 pub(super) struct KeySummary {
     pub(super) count: usize,
     /// Of the list that it is.

@@ -63,7 +63,7 @@ struct Cdata {
     ctype: u16,
 }
 
-/// What a slot holds.
+/// The value of a slot.
 pub(crate) enum SlotValue<'a> {
     Nil,
     Bool(bool),
@@ -91,7 +91,7 @@ mod tag {
     pub(crate) const NUMBER: u32 = 13;
 }
 
-/// Where the tag begins.
+/// The position of the tag.
 const TAG_SHIFT: u32 = 47;
 
 /// `LuaJIT`'s numbers of the two 64-bit integer types, in `lj_ctype.h`.
@@ -128,7 +128,7 @@ impl StackSlot {
         Self(number.to_bits())
     }
 
-    /// What the slot holds.
+    /// Returns the value of the slot.
     ///
     /// # Safety
     /// What it refers to must be alive for `'a`.

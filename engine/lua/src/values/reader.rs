@@ -38,14 +38,14 @@ pub(crate) struct LuaReader<'a> {
     state: State,
     /// The row that reads.
     row: BoundRow,
-    /// What the handles mean.
+    /// The slots of the handles.
     slots: SlotList,
-    /// How many of the first slots the arguments on the stack or the table of anchors keep alive.
+    /// The number of the first slots that the arguments on the stack or the table of anchors keep alive.
     anchored: Cell<usize>,
     /// Under which key the table of anchors has the first slot, and how many it has had.
     first_anchor: usize,
     most_anchored: Cell<usize>,
-    /// How many of the first handles must stay, because their bytes are being shown.
+    /// The number of the first handles that stay, because their bytes are being shown.
     shown: Cell<usize>,
     until_check: Cell<u32>,
     outer: *const LuaReader<'static>,
@@ -160,7 +160,7 @@ impl<'a> LuaReader<'a> {
         Ok(())
     }
 
-    /// What lies under a position of a table, from 1, without asking its metatable.
+    /// Returns the value at a position of a table, from 1, without asking its metatable.
     fn raw_item(&self, list: StackSlot, table: &Table, at: usize) -> StackSlot {
         if let Some(slot) = table.array().get(at) {
             return *slot;
@@ -189,7 +189,7 @@ impl<'a> LuaReader<'a> {
         Ok(known)
     }
 
-    /// What is under a key that is no position.
+    /// Returns the value under a key that is no position.
     fn under(&self, it: StackSlot, key: StackSlot) -> Result<Handle, Error> {
         let SlotValue::Table(table) = self.see(it) else {
             return Ok(self.add(StackSlot::NIL));
@@ -214,7 +214,7 @@ impl<'a> LuaReader<'a> {
         Ok(self.add(found))
     }
 
-    /// What is under a key, without asking the metatable.
+    /// Returns the value under a key, without asking the metatable.
     fn raw_get(&self, table: StackSlot, key: StackSlot) -> StackSlot {
         self.push(table);
         self.push(key);

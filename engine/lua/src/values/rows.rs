@@ -24,7 +24,7 @@ const SHAPES_MAX: usize = 128;
 /// Rows with more columns than this are made one cell after the other: a Lua function has at most 200 variables.
 const MADE_COLUMNS_MAX: usize = 100;
 
-/// What is kept for one set of columns.
+/// The state kept for one set of columns.
 pub(crate) struct RowShape {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
@@ -41,14 +41,14 @@ pub(crate) struct RowShape {
 pub(crate) struct RowColumn {
     /// As it is written in JSON, with what stands around it: `{"id":`, `,"name":`.
     pub(crate) text: Box<[u8]>,
-    /// Where it was found in the row before.
+    /// The place in the row before.
     pub(crate) place: Cell<u32>,
 }
 
 /// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
 pub(crate) struct RowShapes {
     by_columns: [Option<Box<RowShape>>; SHAPES_MAX],
-    /// Where the shape of a metatable is, by a hash of its address.
+    /// The index of each metatable's shape, by a hash of its address.
     by_meta: [(*const Table, usize); SHAPES_MAX],
 }
 
@@ -74,7 +74,7 @@ impl RowShapes {
             .filter(|shape| Arc::ptr_eq(&shape.columns, columns))
     }
 
-    /// What is kept for rows with this metatable.
+    /// Returns the shape of rows with this metatable.
     #[inline]
     pub(crate) fn of_meta(&self, meta: *const Table) -> Option<&RowShape> {
         let (known, at) = self.by_meta[slot(meta)];

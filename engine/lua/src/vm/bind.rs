@@ -24,7 +24,7 @@ unsafe extern "C-unwind" {
     pub(crate) fn lua_isyieldable(state: State) -> c_int;
 }
 
-/// What Lua calls things.
+/// The names of things in Lua.
 pub(crate) const WORDS: Words = Words {
     map: "a table",
     list: "a list",
@@ -32,11 +32,11 @@ pub(crate) const WORDS: Words = Words {
     spell: str::to_owned,
 };
 
-/// What waiting in the wrong place is answered with.
+/// The error of waiting in the wrong place is answered with.
 pub(crate) const CANNOT_WAIT: &CStr =
     c"cannot wait here: not while a file loads, and not inside a function that is called back, as by table.sort or string.gsub";
 
-/// Its address marks a yield that is meant for the host.
+/// The address that marks a yield that is meant for the host.
 static MARK: u8 = 0;
 
 /// Pushes the mark of the host's yields.
@@ -313,7 +313,7 @@ pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> 
     }
 }
 
-/// The same for a row with several results, or for the parts of an answer.
+/// Pushes the results of a row with several results, or for the parts of an answer.
 unsafe fn give_results(state: State, result: Result<Value, Error>) -> c_int {
     // SAFETY: as for one result.
     unsafe {

@@ -16,15 +16,17 @@ use std::ffi::{CStr, c_int};
 /// An error that left a protected call.
 pub(crate) struct UncaughtError(pub(crate) Error);
 
-/// How many metatables of errors there are, so that an error keeps its kind when a script catches and raises it again: one for each kind
+/// The number of metatables of errors, so that an error keeps its kind when a script catches and raises it again: one
+/// for each kind
 /// that needs a mark, and the first for all others.
 pub(crate) const METAS: usize = MARKED_KINDS.len() + 1;
 
-/// Where an error was raised that a bracket passes on.
+/// The place of an error that a bracket passes on.
 pub(crate) struct Raised {
     place: Option<Place>,
     stack: String,
-    /// It is the stop of a script that runs too long. The hook raises another error as soon as this one is caught, in a place that tells less.
+    /// True if the error is the stop of a script that runs too long. The hook raises another error as soon as this one
+    /// is caught, in a place that tells less.
     is_stop: bool,
 }
 
@@ -243,7 +245,8 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// What the `__tostring` of the table on top of `from` gives. It runs on `main`, as a part of the run that failed, so not where that has been told to
+/// Returns the result of `__tostring` of the table on top of `from` gives. It runs on `main`, as a part of the run that
+/// failed, so not where that has been told to
 /// stop or has ended.
 unsafe fn own_text(main: State, from: State) -> Option<String> {
     // SAFETY: room is made on `main` first; the script's function runs under a protected call of its own, with nothing on this frame to be dropped.

@@ -51,13 +51,13 @@ pub(crate) struct Thread {
     anchor: c_int,
 }
 
-/// What a handler that yielded to the host waits for.
+/// The wait of a handler that yielded to the host.
 pub(crate) enum Wait {
     /// An asynchronous function.
     Operation(LocalFuture<Result<Value, Error>>),
     /// The next read of the stream that the handler produces; the chunk it wrote.
     Chunk(Vec<u8>),
-    /// The same for a long one, which stays where it is.
+    /// A long text, which stays where it is.
     Lent(LentText),
 }
 
@@ -66,9 +66,9 @@ pub(crate) struct LiveRequest {
     /// None for a run without a request.
     pub(crate) view: Option<Rc<dyn RequestView>>,
     pub(crate) serial: u64,
-    /// What goes with it.
+    /// The objects that live as long as the request.
     pub(crate) objects: RequestObjects,
-    /// What its scripts run in, if that is its own.
+    /// The world of its scripts, if that is its own.
     pub(crate) world: Option<Rc<World>>,
 }
 
@@ -95,9 +95,9 @@ pub(crate) struct Core {
     pub(crate) wait: RefCell<Option<Wait>>,
     /// The brackets that are open, innermost last. No script waits inside one, so they belong to the run at hand.
     pub(crate) brackets: RefCell<Vec<OpenBracket>>,
-    /// What was raised inside of a bracket last, until it has become the error of the run.
+    /// The last error raised inside a bracket, until it has become the error of the run.
     pub(crate) raised: RefCell<Option<Raised>>,
-    /// Where `print` writes.
+    /// The output of `print`.
     pub(crate) console: sampan_host::Console,
     /// For what cannot be told to any script.
     pub(crate) report: Rc<dyn Fn(Error)>,
@@ -111,7 +111,7 @@ pub(crate) struct Core {
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// True if the project's files have been run: routes cannot be declared any more, and waiting is possible.
     pub(crate) is_loaded: Cell<bool>,
-    /// Where each request has globals of its own.
+    /// The worlds, if each request has globals of its own.
     pub(crate) worlds: OnceCell<Worlds>,
     /// True if any route reads bodies as they come.
     pub(crate) has_streams: Cell<bool>,
@@ -121,9 +121,9 @@ pub(crate) struct Core {
     pub(crate) tape: UnsafeCell<Tape>,
     /// Reused by the writer of JSON.
     pub(crate) members: UnsafeCell<Vec<Member>>,
-    /// What rows need that read values where they lie.
+    /// The tools of rows that read values where they lie.
     pub(crate) reader_tools: ReaderTools,
-    /// What is known of the columns of rows.
+    /// The shapes of rows, by their columns.
     pub(crate) shapes: UnsafeCell<RowShapes>,
     pub(crate) worn_out: Cell<bool>,
     /// The number of coroutines of the script that are inside of one another.

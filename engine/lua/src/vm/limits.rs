@@ -20,7 +20,7 @@ fn signal() -> c_int {
     libc::SIGRTMIN() + 5
 }
 
-/// What a script that is stopped ends with.
+/// The error of a script that is stopped.
 const TOO_LONG: &CStr = c"the script ran too long";
 
 thread_local! {
@@ -119,10 +119,12 @@ pub(crate) fn interrupting() -> Kick {
     })
 }
 
-/// How much of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C below it.
+/// The part of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C
+/// below it.
 const STACK_RESERVE_BYTES: usize = 1024 * 1024;
 
-/// Whether recursion of scripts through native functions has used the thread's stack up: each level has a frame of ours on it.
+/// Reports whether recursion of scripts through native functions has used the thread's stack up: each level has a frame
+/// of ours on it.
 pub(crate) fn is_stack_used_up() -> bool {
     let marker = 0_u8;
     let core = current_or_null();
@@ -164,7 +166,7 @@ pub(crate) fn probe() -> Result<(), Error> {
 const COMPILED_BY: u32 = 2_000;
 const PROBE_CALLS: u32 = 100_000;
 
-/// What the loop of the probe calls, from within its machine code: it sets the hook, as the signal would.
+/// The function that the loop of the probe calls, from within its machine code: it sets the hook, as the signal would.
 extern "C" fn set_hook() {
     let calls = PROBE_COUNT.get() + 1;
     PROBE_COUNT.set(calls);

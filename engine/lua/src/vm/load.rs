@@ -20,7 +20,7 @@ use sampan_host::{
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
 
-/// How much memory must be in use, in percent of what was after the last collection, before the next one begins. LuaJIT's own
+/// The memory in use, in percent of what was after the last collection, before the next one begins. LuaJIT's own
 /// 200 walks what lives twice as often, for the sake of a heap that is small here anyway.
 const GC_PAUSE_PERCENT: c_int = 300;
 
@@ -207,7 +207,7 @@ unsafe extern "C-unwind" fn run_file(state: State) -> c_int {
     }
 }
 
-/// What the project declared, on its way out of a protected call.
+/// The declarations of the project, on its way out of a protected call.
 #[derive(Default)]
 struct Declared {
     program: Program,

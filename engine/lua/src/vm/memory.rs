@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
-/// What the allocator of a state counts.
+/// The counters of a state's allocator.
 pub(crate) struct Memory {
     used: Cell<usize>,
     max: usize,

@@ -115,7 +115,8 @@ unsafe fn push_message(state: State, error: &Error) {
     }
 }
 
-/// Whose place the error in `current().result` is given when it ends the waiting of `thread`. Texts get none, because their message may be
+/// Returns the state whose place the error in `current().result` is given when it ends the waiting of `thread`. Texts
+/// get none, because their message may be
 /// all that the script looks at.
 pub(crate) unsafe fn waiting_place(thread: State) -> Option<State> {
     // SAFETY: reads through the cell; nothing else touches it now.

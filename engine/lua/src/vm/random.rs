@@ -14,7 +14,7 @@ pub(crate) type Numbers = [u64; 4];
 
 /// The source of random numbers of an isolate whose requests have worlds of their own.
 pub(crate) struct Random {
-    /// Where LuaJIT has it. Nothing if this is a LuaJIT that keeps it elsewhere: then no world can choose its numbers.
+    /// The place in LuaJIT; `None` if this is a LuaJIT that keeps it elsewhere: then no world can choose its numbers.
     place: Option<NonNull<Numbers>>,
     /// The state that worlds share, while one runs that has its own.
     shared: Cell<Option<Numbers>>,

@@ -1,4 +1,4 @@
-//! Where an error was raised: the calls on the stack of a coroutine, and the functions that are missing from it.
+//! The place of an error: the calls on the stack of a coroutine, and the functions that are missing from it.
 //!
 //! LuaJIT drops the frame of a function that ends with `return f(...)`. Such a tail call shows only where somebody still knows which function
 //! was called: the variable through which the caller called it, or the isolate, which knows its handlers.
@@ -13,7 +13,8 @@ use std::fmt::Write;
 /// The number of calls of a stack that are kept for the log.
 const STACK_CALLS_MAX: usize = 20;
 
-/// How many calls are looked at. LuaJIT counts from the innermost call on for each, in C that nothing stops, and code from `load` can be thousands
+/// The maximum number of calls that are looked at. LuaJIT counts from the innermost call on for each, in C that nothing
+/// stops, and code from `load` can be thousands
 /// of calls deep without a line of a project file.
 pub(crate) const FRAMES_MAX: c_int = 200;
 
@@ -134,7 +135,8 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     unsafe { (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned()) }
 }
 
-/// Where the function begins that the caller of the frame at `level` called, if that is not the one that runs in the frame, which is on top.
+/// Returns the start of the function that the caller of the frame at `level` called, if that is not the one that runs
+/// in the frame, which is on top.
 unsafe fn replaced(thread: State, level: c_int, callee: &lua_Debug) -> Option<Place> {
     // SAFETY: the caller has room for eight and pops what is left.
     unsafe {

@@ -67,7 +67,7 @@ pub(crate) mod key {
 pub(crate) struct FixedValues {
     /// `app.null`.
     pub(crate) null: StackSlot,
-    /// What the host's yields are marked with, and the metatables of rows.
+    /// The mark of the host's yields, and the metatables of rows.
     pub(crate) mark: StackSlot,
     pub(crate) array_meta: *const Table,
     pub(crate) request_meta: *const Table,

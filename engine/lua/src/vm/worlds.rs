@@ -22,12 +22,12 @@ pub(crate) struct World {
     anchor: c_int,
     /// The functions that its run of the file gave to capabilities.
     given: RefCell<Vec<c_int>>,
-    /// Its random numbers, if it has chosen them, while another runs.
+    /// The chosen random numbers, while another runs.
     random: Cell<Option<Numbers>>,
     core: Weak<Core>,
 }
 
-/// What a function runs in that a capability keeps.
+/// The home of a function that a capability keeps.
 pub(crate) enum Home {
     /// All scripts of the isolate run in the same.
     Isolate,
@@ -49,7 +49,7 @@ impl Drop for World {
     }
 }
 
-/// What an isolate keeps whose requests have worlds of their own. The numbers are references of the registry.
+/// The worlds of an isolate whose requests have worlds of their own. The numbers are references of the registry.
 pub(crate) struct Worlds {
     load: c_int,
     open: c_int,
@@ -121,7 +121,7 @@ impl Worlds {
         }
     }
 
-    /// The same for a request.
+    /// Opens the world of a request.
     pub(crate) unsafe fn open(&self, state: State) {
         self.leave();
         // SAFETY: as above.
@@ -231,7 +231,7 @@ impl Worlds {
         (Home::Rerun(Rc::downgrade(&here)), Some(number))
     }
 
-    /// What the world that runs has given under this number.
+    /// Returns the reference that the running world has given under this number.
     pub(crate) fn given_here(&self, number: usize) -> Option<c_int> {
         let here = self.here.borrow();
         let given = here.as_ref()?.given.borrow();
@@ -240,7 +240,7 @@ impl Worlds {
 }
 
 impl Core {
-    /// What runs next is of the request at hand: its world, if it has one, is entered.
+    /// Enters the world of the request at hand, if it has one.
     #[inline]
     pub(crate) fn enter_world(&self) {
         if let Some(worlds) = self.worlds.get() {
@@ -261,7 +261,8 @@ impl Core {
     }
 }
 
-/// Whether the table at `index` is a module of a world, which is a copy. Raises nothing; the caller has room for three.
+/// Reports whether the table at `index` is a module of a world, which is a copy. Raises nothing; the caller has room
+/// for three.
 pub(crate) unsafe fn is_own_module(state: State, index: c_int) -> bool {
     if current().worlds.get().is_none() {
         return false;

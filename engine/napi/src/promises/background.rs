@@ -1,4 +1,5 @@
-//! What a request left unfinished goes on after its answer, for a while: its transactions, its native objects, what it waits for.
+//! The work that a request left unfinished: it goes on after its answer, for a while: its transactions, its native
+//! objects, what it waits for.
 
 use crate::request::slots::{RequestKey, RequestSlot};
 use crate::sys::Failure;

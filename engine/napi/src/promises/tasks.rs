@@ -1,4 +1,4 @@
-//! What a request waits for: the futures behind its promises, and its native objects.
+//! The tasks of a request: the futures behind its promises, and its native objects.
 //!
 //! Each future is a task of the worker. It settles its promise by itself; what the script does then is the platform's matter.
 
@@ -16,13 +16,13 @@ use std::task::{Context, Poll, Waker};
 /// The most things that a request may wait for at a time.
 const PENDING_MAX: usize = 10_000;
 
-/// What one request waits for.
+/// The tasks of one request.
 #[derive(Default)]
 pub(crate) struct Tasks {
     pending: RefCell<Vec<Weak<Pending>>>,
     objects: RefCell<RequestObjects>,
     is_cancelled: Cell<bool>,
-    /// Who waits until nothing is left.
+    /// The waker for the moment when nothing is left.
     at_end: RefCell<Option<Waker>>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn promised(
     promise(cx, row.function.returns, operation)
 }
 
-/// The same for a result of a type.
+/// Creates a promise for a result of a type.
 pub(crate) fn promise(
     cx: Cx<'_>,
     returns: Type,

@@ -78,7 +78,7 @@ fn invoke(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer) -> Result<Js, Failur
     Ok(cx.call(core.tables()?.run.get(), &args)?)
 }
 
-/// What was thrown when the request failed, which the prelude has kept; or an equal error.
+/// Returns the value that was thrown when the request failed, which the prelude has kept; or an equal error.
 fn original(cx: Cx<'_>, error: &Error) -> Result<Js, Failure> {
     let same = |known: &Error| {
         known.kind() == error.kind()

@@ -1,4 +1,4 @@
-//! What the prelude's request objects ask: each has the number of a slot.
+//! The functions behind the prelude's request objects: each has the number of a slot.
 
 use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};

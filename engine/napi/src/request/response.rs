@@ -1,4 +1,4 @@
-//! What a handler returned becomes the answer. The prelude says what it is ([`kinds`]); here it is written.
+//! The conversion of a handler's result to an answer. The prelude says what it is ([`kinds`]); here it is written.
 
 use crate::promises::background;
 use crate::request::slots::RequestKey;
@@ -11,7 +11,7 @@ use sampan_host::{Error, HandlerId, ResponseSink};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Whose answer is written.
+/// The request that is answered.
 pub(crate) struct Answerer {
     pub(crate) handler: HandlerId,
     /// The status of plain values.

@@ -7,10 +7,10 @@ use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// How many bits of a number are its place; the others count those who had it. JavaScript's numbers are exact up to 53 bits.
+/// The number of bits for the place; the others count those who had it. JavaScript's numbers are exact up to 53 bits.
 const PLACE_BITS: u32 = 22;
 
-/// How many numbers there are before they begin anew.
+/// The number of serials before they begin anew.
 const SERIALS: u64 = 1 << (53 - PLACE_BITS);
 
 /// A request whose script may ask.

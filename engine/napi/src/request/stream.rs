@@ -22,7 +22,7 @@ pub(crate) struct ScriptStream {
     is_cancelled: bool,
 }
 
-/// What came of asking for a chunk.
+/// The result of asking for a chunk.
 enum NextChunk {
     Here(Vec<u8>),
     End,

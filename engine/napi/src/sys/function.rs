@@ -11,10 +11,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::rc::{Rc, Weak};
 
-/// What a native function of the prelude does.
+/// A native function of the prelude does.
 pub(crate) type Native = fn(Cx<'_>, &[Js]) -> Result<Js, Failure>;
 
-/// What is behind a function. It is never freed: functions are made once for each isolate, and nobody knows when the last is gone.
+/// The data behind a function. It is never freed: functions are made once for each isolate, and nobody knows when the
+/// last is gone.
 struct Behind {
     core: Weak<Core>,
     what: What,
@@ -56,7 +57,7 @@ pub(crate) fn make_row(core: &Rc<Core>, name: &str, row: BoundRow) -> Result<Js,
     make(core.env, name, core, What::Row(row))
 }
 
-/// What JavaScript calls for each of our functions.
+/// The function that JavaScript calls for each of our functions.
 // SAFETY: called by Node-API alone, with the environment of this thread and what the function was made with.
 unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
     // SAFETY: as above.
@@ -121,7 +122,7 @@ fn thrown_plainly(env: Env, text: &str) -> sys::napi_value {
     null_mut()
 }
 
-/// What a function of a face does; its error is thrown as an `Error`.
+/// A function of a face; its error is thrown as an `Error`.
 pub type Plain = fn(Env, &[Js]) -> Result<Js, String>;
 
 /// A function of a face.

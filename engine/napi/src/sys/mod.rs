@@ -68,7 +68,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What a JavaScript value is.
+/// The kind of a JavaScript value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Undefined,
@@ -362,7 +362,7 @@ impl Env {
         check(unsafe { sys::napi_set_named_property(self.0, object.0, name.as_ptr(), value.0) })
     }
 
-    /// The same for any name, which becomes an own property whatever it is called.
+    /// Defines an own property of any name, which becomes an own property whatever it is called.
     pub(crate) fn define(self, object: Js, name: &str, value: Js) -> Result<(), Thrown> {
         let property = sys::napi_property_descriptor {
             utf8name: std::ptr::null(),

@@ -53,7 +53,7 @@ impl<'a> NapiReader<'a> {
         ask(self.cx).map_err(|failure| described(self.cx, failure))
     }
 
-    /// What an object is; plain where looking at it failed.
+    /// Returns the class of an object; plain where looking at it failed.
     fn class(&self, value: Js) -> i32 {
         if self.cx.is_array(value) {
             return classes::LIST;

@@ -19,7 +19,7 @@ const SETS_MAX: usize = 128;
 /// About how many cells one call gets.
 const CELLS_MAX: usize = 512;
 
-/// What is kept for one set of columns.
+/// The state kept for one set of columns.
 struct KnownColumns {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,

@@ -12,7 +12,7 @@ const SAFE_MAX: i64 = 9_007_199_254_740_991;
 /// The greatest depth to which a value may nest that is passed to a capability.
 const VALUE_DEPTH_MAX: usize = 256;
 
-/// What `classify` of the prelude says of an object; its constants have the same names there.
+/// The classes that `classify` of the prelude says of an object; its constants have the same names there.
 pub(crate) mod classes {
     pub(crate) const PLAIN: i32 = 0;
     pub(crate) const LIST: i32 = 1;
@@ -62,7 +62,7 @@ pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Js, Thrown> {
     cx.big_int(value)
 }
 
-/// What an object is, see [`classes`].
+/// Returns the class of an object, see [`classes`].
 pub(crate) fn class_of(cx: Cx<'_>, value: Js) -> Result<i32, Failure> {
     let class = cx.call(cx.core().tables()?.classify.get(), &[value])?;
     Ok(cx.number_of(class).unwrap_or(0.0) as i32)
@@ -181,7 +181,7 @@ pub(crate) fn shown(cx: Cx<'_>, value: Js) -> Result<Value, Failure> {
     from_js(cx, plain)
 }
 
-/// What a value is that is of a wrong type, with its article.
+/// Returns the name of a value of a wrong type, with its article.
 pub(crate) fn found(cx: Cx<'_>, value: Js) -> &'static str {
     match cx.kind(value) {
         Kind::Undefined => "undefined",

@@ -183,7 +183,7 @@ pub(crate) fn call_method(
     returned(cx, &row, body(&cx.core().context, args)?)
 }
 
-/// What a row gives.
+/// Runs a row and returns its result.
 pub(crate) fn call(cx: Cx<'_>, row: &BoundRow, this: Js, args: &[Js]) -> Result<Js, Failure> {
     let context = &cx.core().context;
     match row.function.kind {
@@ -325,7 +325,7 @@ fn read_arguments(cx: Cx<'_>, row: &BoundRow, args: &[Js]) -> Result<Args, Failu
     Ok(args.with_functions(functions))
 }
 
-/// What a function returns, for the script.
+/// Converts the result, for the script.
 fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Js, Failure> {
     if row.function.returns == Type::Nothing {
         return Ok(cx.undefined());

@@ -76,7 +76,7 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &BoundRow, this: Js, args: &[Js]) -> Resu
     }
 }
 
-/// What a function of the prelude says of a value, if it says something.
+/// Asks a function of the prelude about a value; `None` if it returns nothing.
 pub(crate) fn said(cx: Cx<'_>, question: &str, value: Js) -> Result<Option<String>, Failure> {
     let said = cx.core().call_own(question, &[value])?;
     match cx.kind(said) {

@@ -69,7 +69,7 @@ impl KeptFunction {
         Ok(cx.call(function, &passed)?)
     }
 
-    /// The same, where it must not wait.
+    /// Calls the function, where it must not wait.
     fn call_at_once(&self, cx: Cx<'_>, args: &[Value]) -> Result<Value, Error> {
         let call = || -> Result<Value, Failure> {
             let returned = self.invoke(cx, args)?;
@@ -128,7 +128,7 @@ impl ScriptFunction for KeptFunction {
     }
 }
 
-/// How what was waited for has ended.
+/// Returns how the awaited value ended: a result or an error.
 fn ended(cx: Cx<'_>, key: u32) -> Result<(), Error> {
     let ask = || -> Result<(), Failure> {
         let key = cx.number(f64::from(key))?;

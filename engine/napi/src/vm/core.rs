@@ -1,4 +1,4 @@
-//! What an isolate keeps, and how it is entered.
+//! The state of an isolate, and the way in.
 
 use crate::request::slots::{RequestSlot, Requests};
 use crate::sys::{Env, Js, Ref, Scope};
@@ -65,7 +65,7 @@ pub(crate) struct Meta {
     _buffer: Ref,
 }
 
-/// What [`Meta::kind`] says of a value that came from the prelude; its constants have the same names there.
+/// The kinds of values in [`Meta::kind`] that came from the prelude; its constants have the same names there.
 pub(crate) mod kinds {
     pub(crate) const NOTHING: i32 = 0;
     pub(crate) const TEXT: i32 = 1;
@@ -94,7 +94,7 @@ impl Meta {
         unsafe { self.place.add(at).read_volatile() }
     }
 
-    /// What the value is.
+    /// Returns the kind of the value.
     pub(crate) fn kind(&self) -> i32 {
         self.read(0)
     }
@@ -127,7 +127,7 @@ pub(crate) struct Core {
     /// The number of requests that are answered and have work that goes on.
     pub(crate) background: Cell<usize>,
     watch: Arc<Watch>,
-    /// What the project declares while it loads; `None` afterwards.
+    /// The declarations of the project while it loads; `None` afterwards.
     pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) not_found: Cell<Option<HandlerId>>,
     pub(crate) fetch: Cell<Option<HandlerId>>,
@@ -143,7 +143,7 @@ pub(crate) struct Core {
     pub(crate) open_bracket: Cell<Option<crate::vm::bind::BoundRow>>,
     /// The last error that a handler raised, for the error handler that may be called with it.
     pub(crate) failure: RefCell<Option<Error>>,
-    /// Whose script runs, where that is known.
+    /// The request whose script runs, where that is known.
     current: RefCell<Option<Rc<RequestSlot>>>,
     is_entered: Cell<bool>,
     /// True if something will look at what ran outside of any turn.
@@ -270,7 +270,7 @@ impl Core {
         self.requests.get(key)
     }
 
-    /// Whose script runs, where that is known.
+    /// Returns the request whose script runs, where that is known.
     pub(crate) fn current(&self) -> Option<Rc<RequestSlot>> {
         self.current.borrow().clone()
     }

@@ -1,4 +1,4 @@
-//! What a project declares while it loads, and what the prelude asks of the rules that both languages share.
+//! The declarations of a project while it loads, and what the prelude asks of the rules that both languages share.
 
 use crate::request::{body, guards, object};
 use crate::sys::{Failure, Js, Kind, Native};

@@ -57,7 +57,7 @@ pub(crate) fn described(cx: Cx<'_>, failure: Failure) -> Error {
     }
 }
 
-/// What was thrown, as an error.
+/// Converts a thrown value to an error.
 pub(crate) fn describe(cx: Cx<'_>, thrown: Js) -> Error {
     let unreadable = |_| {
         cx.clear();
@@ -66,7 +66,8 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Js) -> Error {
     read(cx, thrown).unwrap_or_else(unreadable)
 }
 
-/// What `describe` of the prelude says: `[isError, name, message, stack, code, status, mark, others]`.
+/// Converts the result of `describe` of the prelude says: `[isError, name, message, stack, code, status, mark,
+/// others]`.
 fn read(cx: Cx<'_>, thrown: Js) -> Result<Error, Thrown> {
     let Ok(tables) = cx.core().tables() else {
         return Err(Thrown);

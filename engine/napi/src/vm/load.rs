@@ -45,7 +45,7 @@ pub(crate) fn load(setup: Setup) -> Result<(Rc<Core>, Program), Error> {
     Ok((core, program))
 }
 
-/// The same error as one of loading.
+/// Returns the error as one of loading.
 fn as_load_error(error: &Error) -> Error {
     let load = Error::new(ErrorKind::Load, error.message()).at(error.place().cloned());
     match error.stack() {
@@ -99,7 +99,7 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the prelude must know of the rules and tables.
+/// Describes the rules and tables for the prelude.
 fn describe_rules(cx: Cx<'_>, native: Js) -> Result<(), Failure> {
     let core = cx.core();
     let types = cx.object()?;

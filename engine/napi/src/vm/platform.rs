@@ -1,4 +1,4 @@
-//! What the face that loaded us says of its runtime, for each thread.
+//! The description of the runtime by the face that loaded us says of its runtime, for each thread.
 
 use crate::sys::{Env, Js, Ref};
 use std::cell::RefCell;

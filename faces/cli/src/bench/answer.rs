@@ -1,4 +1,5 @@
-//! Where an answer ends: its head, and how its body is delimited (RFC 9112 section 6.3). Bodies are counted and not kept.
+//! The end of an answer: its head, and how its body is delimited (RFC 9112 section 6.3). Bodies are counted and not
+//! kept.
 
 use httparse::{ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
@@ -8,7 +9,7 @@ const HEADERS_MAX: usize = 100;
 /// The largest head of an answer, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// What is still to come of an answer.
+/// The rest of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -20,7 +21,7 @@ enum Part {
     UntilClosed,
 }
 
-/// Where in a chunked body (RFC 9112 section 7.1).
+/// The position in a chunked body (RFC 9112 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
     /// In the digits of a size; `true` after the first.

@@ -8,15 +8,15 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It is not there, and is tried again at that time.
+    /// The connection is down, and is tried again at that time.
     Down(u64),
     Connecting,
-    /// It could send.
+    /// The connection can send.
     Idle,
-    /// It sends, or waits for an answer.
+    /// The connection sends, or waits for an answer.
     Busy,
 }
 
@@ -28,12 +28,12 @@ pub(super) enum Failure {
     Closed,
     /// Sending or receiving failed: as a rule the server reset the connection.
     Broken,
-    /// What came is no answer of HTTP/1.
+    /// The bytes are not an HTTP/1 answer.
     Malformed,
     Timeout,
 }
 
-/// What came of reading.
+/// The result of reading.
 pub(super) enum Received {
     /// The answer is not complete.
     Part,

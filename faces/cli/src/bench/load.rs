@@ -29,7 +29,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// Latencies from 1 µs to 1 h are told apart to three digits, in nanoseconds.
 const LATENCIES: (u64, u64, u8) = (1_000, 3_600_000_000_000, 3);
 
-/// What is to be done.
+/// The plan of a load.
 pub(super) struct Plan {
     pub(super) target: Target,
     pub(super) connections: usize,
@@ -39,7 +39,7 @@ pub(super) struct Plan {
     pub(super) timeout: Duration,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 #[derive(Default)]
 pub(crate) struct Shared {
     /// True if there is something to stop: the server of our own is up.
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     pub(super) answers: AtomicU64,
 }
 
-/// What was seen.
+/// The counts of a load.
 pub(super) struct Tally {
     pub(super) latencies: Histogram<u64>,
     /// Answers by status.

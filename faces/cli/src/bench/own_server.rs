@@ -25,7 +25,7 @@ impl OwnServer {
         Self::start_with(&args.project, args.workers, false)
     }
 
-    /// The same with one worker, of which samples can be taken.
+    /// Starts the server with one worker, of which samples can be taken.
     pub(crate) fn start_profiled(project: &Path) -> Result<Self, String> {
         Self::start_with(project, Some(1), true)
     }
@@ -95,10 +95,11 @@ impl Drop for OwnServer {
     }
 }
 
-/// What the load writes goes into a copy. It lies beside the database, because another disk would give other figures.
+/// The copy of the database that the load writes into. It lies beside the database, because another disk would give
+/// other figures.
 struct DatabaseCopy(PathBuf);
 
-/// What stands between the name of a database and the process that loads a copy of it.
+/// The text between the name of a database and the process that loads a copy of it.
 const LOAD: &str = ".load-";
 
 /// The copy of this process, for a signal that ends it.

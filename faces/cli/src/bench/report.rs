@@ -41,7 +41,7 @@ impl<'a> Report<'a> {
         self.tally.latencies.len()
     }
 
-    /// What went wrong, each with its count; the second names what it is.
+    /// Returns the errors, each with its count; the second names what it is.
     fn errors(&self) -> Vec<(&'static str, u64, String)> {
         let tally = &self.tally;
         let refused = tally.connect_fault.as_deref().unwrap_or("not possible");
@@ -116,7 +116,7 @@ impl<'a> Report<'a> {
         .to_string()
     }
 
-    /// What was answered, in a line.
+    /// Returns a line about the answers.
     pub(super) fn line(&self) -> String {
         let statuses = self.tally.statuses.iter();
         let statuses = statuses.map(|(status, count)| format!("{status}: {}", grouped(*count)));

@@ -1,4 +1,4 @@
-//! What is asked for: where the server is, and the bytes of a request, made once.
+//! The target of the load: where the server is, and the bytes of a request, made once.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use url::Url;
@@ -11,7 +11,7 @@ pub(super) struct TargetArgs<'a> {
     pub(super) body: Option<&'a str>,
 }
 
-/// What is asked for.
+/// The target of the load.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,

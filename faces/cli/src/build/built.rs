@@ -1,4 +1,4 @@
-//! What an executable does that `sampan build` has made: it serves the project that it carries.
+//! The command line of an executable made by `sampan build`: it serves the project that it carries.
 
 use crate::{ServerOptions, backup, config, migrate, say};
 use clap::{Parser, Subcommand};
@@ -58,7 +58,7 @@ enum BuiltCommand {
     },
 }
 
-/// Where the database is.
+/// The options for the place of the database.
 #[derive(clap::Args)]
 struct DatabaseOptions {
     /// The database file [default: what the configuration says, or data.db in the current folder].

@@ -9,7 +9,7 @@ use sampan_app::{CheckReport, Finding, Flags, Severity};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-/// What comes after `sampan check`.
+/// The arguments of `sampan check`.
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
     /// The project's folder, or the file in it that is run.

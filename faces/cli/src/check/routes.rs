@@ -5,7 +5,7 @@ use sampan_app::host::Place;
 use sampan_app::{Config, Flags, RouteKind, RouteRow};
 use std::path::PathBuf;
 
-/// What comes after `sampan routes`.
+/// The arguments of `sampan routes`.
 #[derive(clap::Args)]
 pub(crate) struct RoutesArgs {
     /// The project's folder, or the file in it that is run.

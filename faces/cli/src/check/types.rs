@@ -8,7 +8,7 @@ use std::{fs, io};
 /// The files that say what to check.
 const CONFIGS: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
 
-/// What the compiler finds wrong.
+/// Returns the findings of the compiler.
 ///
 /// # Errors
 /// It cannot be run: one line that says what to do.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The file with the rows that a new database of the project begins with.
 const SEEDS: &str = "seeds.sql";
 
-/// What comes after `sampan db dump`.
+/// The arguments of `sampan db dump`.
 #[derive(clap::Args)]
 pub(super) struct DumpArgs {
     /// The file to write [default: standard output].
@@ -25,7 +25,7 @@ pub(super) struct DumpArgs {
     force: bool,
 }
 
-/// What comes after `sampan db load`.
+/// The arguments of `sampan db load`.
 #[derive(clap::Args)]
 pub(super) struct LoadArgs {
     /// The file to run; - is standard input.

@@ -1,4 +1,4 @@
-//! How rows are printed: a table, CSV, JSON or a line per value.
+//! The printing of rows: a table, CSV, JSON or a line per value.
 
 use super::Mode;
 use crate::paint;

@@ -62,7 +62,7 @@ const KEYWORDS: [&str; 40] = [
     "WITH",
 ];
 
-/// What becomes of the prompt after an input.
+/// The next step of the prompt after an input.
 #[derive(PartialEq, Eq)]
 enum Next {
     GoOn,

@@ -137,7 +137,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// What a click, the pointer and the search box do.
+/// The reactions to clicks, the pointer and the search box.
 const SCRIPT: &str = "<script><![CDATA[
 const calls = [...document.querySelectorAll('g.c')];
 const boxes = calls.map(g => ({ g, name: g.dataset.n, x: +g.dataset.x, w: +g.dataset.w, d: +g.dataset.d,

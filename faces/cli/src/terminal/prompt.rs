@@ -13,15 +13,15 @@ use std::path::PathBuf;
 /// Entries of the history that are kept.
 const HISTORY_MAX: usize = 1_000;
 
-/// What is typed: when it is complete, and what a word in it may become.
+/// The typed text: when it is complete, and what a word in it may become.
 pub(crate) trait Typed {
     /// Reports whether Enter ends the input, instead of beginning another line.
     fn is_complete(&self, text: &str) -> bool;
-    /// Where the word before the cursor begins, and what it may become.
+    /// Returns the start of the word before the cursor begins, and what it may become.
     fn completions(&self, before: &str) -> (usize, Vec<String>);
 }
 
-/// What came from the terminal.
+/// An input from the terminal.
 pub(crate) enum Input {
     /// A text that is complete.
     Text(String),
@@ -81,7 +81,7 @@ impl<T: Typed> Prompt<T> {
         }
     }
 
-    /// What is typed.
+    /// Returns the typed text.
     pub(crate) fn typed(&mut self) -> Option<&mut T> {
         self.editor.helper_mut().map(|words| &mut words.0)
     }
@@ -98,7 +98,7 @@ impl<T: Typed> Drop for Prompt<T> {
     }
 }
 
-/// Where programs keep what is nice to have again (XDG Base Directory Specification).
+/// Returns the folder for state that programs can do without (XDG Base Directory Specification).
 fn state_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let state = set("XDG_STATE_HOME").map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! What signals do to commands that talk to a terminal: Ctrl-C stops what runs, and every end leaves the terminal as it was.
+//! Signals for commands that talk to a terminal: Ctrl-C stops what runs, and every end leaves the terminal as it was.
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What `install.sh` says where it cannot install the browser.
+/// The exit status of `install.sh` if it cannot install the browser.
 const CANNOT_INSTALL: i32 = 3;
 
 /// The most keys that lead to an element of a page.
@@ -64,7 +64,7 @@ pub(crate) fn is_there() -> bool {
     })
 }
 
-/// Where pictures and packages go: a folder below `target`.
+/// Returns the folder for pictures and packages, below `target`.
 pub(crate) fn results() -> PathBuf {
     let test = std::env::current_exe().expect("the test's path");
     let target = test.ancestors().nth(3).expect("a target folder");
@@ -119,7 +119,7 @@ fn find_add_and_edit() {
     }
 }
 
-/// The same where the clinic is one file, alone in an empty folder.
+/// Visits the clinic as one file, alone in an empty folder.
 #[test]
 fn one_file_is_the_same_clinic() {
     let _turn = turn();
@@ -143,7 +143,7 @@ fn one_file_is_the_same_clinic() {
     }
 }
 
-/// What a visitor does: find an owner, add and edit owners, pets and visits.
+/// Visits the clinic: finds an owner, adds and edits owners, pets and visits.
 fn visit_the_clinic(browser: &mut Browser) {
     browser.open("/");
     browser.follow("Find owners");
@@ -303,7 +303,7 @@ fn keys_alone_are_enough() {
     assert_eq!(browser.path(), "/owners/1?lang=de");
 }
 
-/// What axe-core finds on the page that is open.
+/// Returns the faults that axe-core finds on the page that is open.
 pub(crate) fn faults_of(browser: &mut Browser, axe: &str, what: &str) -> Vec<String> {
     browser.run(axe, &json!([]));
     let found = browser.run_async(

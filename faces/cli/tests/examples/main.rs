@@ -30,7 +30,7 @@ fn petclinic(language: &str, scratch: &Scratch) -> Process {
     )
 }
 
-/// The same as one file, alone in an empty folder below `scratch`, with nothing of the environment.
+/// Starts the clinic as one file, alone in an empty folder below `scratch`, with nothing of the environment.
 fn petclinic_as_one_file(language: &str, scratch: &Scratch) -> Process {
     let empty = scratch.path().join("empty");
     std::fs::create_dir(&empty).expect("a folder");

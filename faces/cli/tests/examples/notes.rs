@@ -39,7 +39,7 @@ fn save(
     visitor.post_as(path, "multipart/form-data; boundary=B", &body)
 }
 
-/// What a browser sends for a field of files where none was chosen.
+/// The field of files that a browser sends for a field of files where none was chosen.
 const NO_IMAGE: (&str, &str, &[u8]) = ("", "application/octet-stream", b"");
 
 /// The app in a language, in a folder that it may write to.

@@ -60,7 +60,8 @@ impl Visitor {
     }
 }
 
-/// What must be equal in both languages: the status, how to read the body, where to go, and the body but for the request's id.
+/// Returns the parts that must be equal in both languages: the status, how to read the body, where to go, and the body
+/// but for the request's id.
 pub(crate) fn compared(answer: &Answer) -> String {
     let fields: Vec<String> = ["content-type", "location", "vary"]
         .into_iter()

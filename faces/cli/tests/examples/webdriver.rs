@@ -85,7 +85,7 @@ impl Browser {
         told.unwrap_or_else(|message| panic!("{path} {body}: {message}"))
     }
 
-    /// The same for a command that the browser may refuse; then it is its message.
+    /// Sends a command that the browser may refuse; then it is its message.
     fn attempt(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
         let body = if method == "GET" {
             String::new()
@@ -233,13 +233,13 @@ impl Browser {
         )
     }
 
-    /// The same where a page may be on its way out; then it gives nothing.
+    /// Runs a script where the page may be leaving; `None` if it left.
     pub(crate) fn try_run(&mut self, script: &str) -> Option<Value> {
         let body = json!({ "script": script, "args": [] });
         self.attempt("POST", "/execute/sync", &body).ok()
     }
 
-    /// The same for a script that calls its last argument with what it found.
+    /// Runs a script that calls its last argument with what it found.
     pub(crate) fn run_async(&mut self, script: &str) -> Value {
         self.post("/execute/async", &json!({ "script": script, "args": [] }))
     }

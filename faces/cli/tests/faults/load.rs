@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The ids of a client's writes are this far from those of the next.
 const IDS_EACH: u64 = 1_000_000;
 
-/// What clients were told about their writes.
+/// The acknowledgements of clients' writes.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// The ids whose write was asked for.
@@ -68,7 +68,7 @@ impl Told {
     }
 }
 
-/// What a client writes.
+/// The kind of a client's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
     /// One row in each request.

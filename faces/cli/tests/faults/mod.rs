@@ -1,4 +1,5 @@
-//! What the tests of the database under faults share: a project, its server as a process that can be killed, clients that
+//! The common parts of the tests of the database under faults share: a project, its server as a process that can be
+//! killed, clients that
 //! remember what was acknowledged, and a disk that can fail (`shim`).
 
 #![allow(dead_code)] // Each test file uses its own part.
@@ -17,7 +18,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
-/// How long a server may take to say where it listens: long, as a check of the whole database may come before.
+/// The longest time that a server may take to say where it listens: long, as a check of the whole database may come
+/// before.
 const START_SECONDS_MAX: u64 = 20;
 
 const MIGRATION: &str = "CREATE TABLE writes (
@@ -255,7 +257,7 @@ impl Server {
         }
     }
 
-    /// What it has said so far.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -352,7 +354,7 @@ impl Random {
         Self::seeded(now.map_or(1, |now| now.as_nanos() as u64))
     }
 
-    /// The same numbers for the same seed.
+    /// Creates the generator: equal seeds give equal numbers.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }

@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 
 const CONTROL_BYTES: usize = 4_096;
 
-/// What a disk writes whole or not at all.
+/// The size that a disk writes whole or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// How the disk fails, as the shim reads it.
+/// The fault of the disk, as the shim reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Fault {

@@ -18,7 +18,7 @@ fn project(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// What a command says of a project: exit status and standard output.
+/// Returns the output of a command on a project: exit status and standard output.
 fn said(command: &str, folder: &TempDir, args: &[&str]) -> (i32, String) {
     let path = folder.path().display().to_string();
     let (status, out, errors) = run(&[&[command, &path], args].concat());

@@ -362,11 +362,11 @@ fn connections_are_shared_among_the_workers() {
 
 #[test]
 fn clients_that_go_away_leave_nothing_behind() {
-    /// How many of them go away in a round.
+    /// The number of clients that go away in a round.
     const ROUND: usize = 10_000;
-    /// How much the server may grow in a round and still count as flat, in KiB: 50 bytes for each client.
+    /// The growth in a round that counts as flat, in KiB: 50 bytes for each client.
     const GROWTH_KIB_MAX: u64 = 512;
-    /// Its memory has found its size after so many rounds at the latest; what leaks grows in every round.
+    /// The number of rounds after which the memory has found its size at the latest; a leak grows in every round.
     const ROUNDS_MAX: usize = 6;
     let apps = [
         (

@@ -1,4 +1,4 @@
-//! What `docs/` says about the command and its configuration is so.
+//! The statements of `docs/` about the command and its configuration.
 
 use super::command::{run, sampan};
 use crate::support::Scratch;

@@ -1,4 +1,5 @@
-//! Where a server listens: several addresses, Unix sockets, sockets that systemd hands over; what systemd is told; and `--user`.
+//! The addresses of a server: several addresses, Unix sockets, sockets that systemd hands over; what systemd is told;
+//! and `--user`.
 
 use crate::support::{Process, Scratch};
 use std::fs;
@@ -198,7 +199,7 @@ fn sockets_that_are_handed_over_are_used_and_stay_open() {
     );
 }
 
-/// What systemd hears, until one message has `part`.
+/// Returns the message that systemd receives, until one message has `part`.
 fn hears(socket: &UnixDatagram, part: &str) -> String {
     let deadline = Instant::now() + TIME_MAX;
     let mut bytes = [0; 4096];

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 const LOGINS: usize = 200;
-/// What the slowest hundredth of another route's answers may take meanwhile.
+/// The longest time that the slowest hundredth of another route's answers may take meanwhile.
 const P99_MAX: Duration = Duration::from_millis(10);
 /// The machine may be busy with something else.
 const ATTEMPTS: usize = 3;

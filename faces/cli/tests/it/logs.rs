@@ -63,7 +63,7 @@ fn serve(scratch: &Scratch, app: &str, log: &str) -> Process {
     serve_within(scratch, app, log, limits)
 }
 
-/// The same, with these limits.
+/// Serves with these limits.
 fn serve_within(scratch: &Scratch, app: &str, log: &str, limits: &str) -> Process {
     let text = format!("[log]\n{log}\n[limits]\n{limits}\n");
     std::fs::write(scratch.file("sampan.toml"), text).expect("a file");

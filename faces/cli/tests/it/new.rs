@@ -23,7 +23,7 @@ fn sampan(args: &[&str], folder: &Path) -> Output {
     command.output().expect("the command starts")
 }
 
-/// What a command that ends in good order prints.
+/// Returns the output of a command that ends in good order prints.
 fn done(args: &[&str], folder: &Path) -> String {
     let output = sampan(args, folder);
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -32,7 +32,7 @@ fn done(args: &[&str], folder: &Path) -> String {
     out
 }
 
-/// What a command that fails says.
+/// Returns the error of a command that fails.
 fn refused(args: &[&str], folder: &Path) -> String {
     let output = sampan(args, folder);
     assert_eq!(output.status.code(), Some(1), "{args:?}");

@@ -1,4 +1,4 @@
-//! What somebody reads at night when a server does not start: one line that says what is wrong and what to do.
+//! The errors of servers that do not start, read at night: one line that says what is wrong and what to do.
 
 use crate::support::{Process, Scratch};
 use std::fs;

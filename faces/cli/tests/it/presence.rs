@@ -8,7 +8,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// How many clients come and leave in all.
+/// The number of clients that come and leave in all.
 const CLIENTS: usize = 10_000;
 /// Open files that are left to the other tests of this process.
 const RESERVED_FILES: usize = 300;

@@ -31,7 +31,7 @@ fn reload(scratch: &Scratch) -> Output {
     command.output().expect("the command starts")
 }
 
-/// The same, and expects that it was done.
+/// Reloads, and expects that it was done.
 fn reloads(scratch: &Scratch) -> String {
     let output = reload(scratch);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -39,7 +39,7 @@ fn reloads(scratch: &Scratch) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// The same, and expects that it was refused with a text that has `part`.
+/// Reloads, and expects that it was refused with a text that has `part`.
 fn refuses(scratch: &Scratch, part: &str) {
     let output = reload(scratch);
     let told = String::from_utf8_lossy(&output.stderr);
@@ -61,7 +61,7 @@ fn ends_well(process: Process) -> String {
     log
 }
 
-/// The same app in both languages, with another word as its answer.
+/// Returns the app in both languages, with another word as its answer.
 fn app(file: &str, word: &str) -> String {
     match file {
         "app.lua" => format!(

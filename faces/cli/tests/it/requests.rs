@@ -1,4 +1,4 @@
-//! What a capability adds to a request ends up in the answer, whatever that is, and nowhere else.
+//! Additions of capabilities to requests reach the answer and nothing else.
 
 use crate::support::Scratch;
 use sampan_app::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};

@@ -186,7 +186,7 @@ app.get("/spoil", () => {
 });
 "#;
 
-/// What a slow client did not take at once is sent as it was, whatever the script does with it.
+/// Bytes that a slow client did not take at once is sent as it was, whatever the script does with it.
 #[test]
 fn a_spoiled_buffer_reaches_a_slow_reader_whole() {
     let scratch = Scratch::new(&[("app.js", SPOILED)]);

@@ -17,7 +17,7 @@ pub(crate) struct Terminal {
     /// The side of the command, to look at its modes.
     line: File,
     seen: Arc<Mutex<String>>,
-    /// How much of that has been waited for.
+    /// The part that has been waited for.
     read: usize,
 }
 

@@ -68,7 +68,8 @@ pub(crate) fn head(path: &str, length: usize) -> String {
     )
 }
 
-/// How many files without a name below this folder the process has open, and how many names there are.
+/// Returns the number of open files without a name below this folder the process has open, and how many names there
+/// are.
 pub(crate) fn temporary(storage: &Path) -> (usize, usize) {
     let open = std::fs::read_dir("/proc/self/fd").expect("a list");
     let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());

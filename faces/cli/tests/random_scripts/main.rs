@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// The scripts in each language.
 const SCRIPTS: u64 = 4_000;
-/// How many one request runs, one after the other.
+/// The number of scripts in one request, run one request runs, one after the other.
 const PER_REQUEST: u64 = 5;
 /// Clients at a time.
 const CLIENTS: u64 = 4;

@@ -1,4 +1,4 @@
-//! What the tests of the command share: scratch folders, and the command as a running process.
+//! The common parts of the tests of the command share: scratch folders, and the command as a running process.
 
 #![allow(dead_code)] // Each test file uses its own part.
 
@@ -47,7 +47,7 @@ impl Process {
         Self::start_with_output(command, Stdio::null())
     }
 
-    /// The same, with its standard output somewhere.
+    /// Starts the command with its standard output somewhere.
     #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
     pub(crate) fn start_with_output(command: &mut Command, output: Stdio) -> Self {
         let mut child = command

@@ -21,7 +21,7 @@ pub(super) struct JsHost {
 #[derive(Debug, Default)]
 struct Waiting {
     by_place: BTreeMap<usize, HostedWorker>,
-    /// How many have come so far, and how many of them the program's own thread knows of.
+    /// The number of connections that have come so far, and how many of them the program's own thread knows of.
     come: usize,
     seen: usize,
 }

@@ -118,7 +118,7 @@ impl Pump {
         Arc::clone(&self.bell)
     }
 
-    /// Its sockets and timers.
+    /// Returns the sockets and timers.
     pub(super) fn sockets(&self) -> http::Pump {
         self.pump.clone()
     }

@@ -1,4 +1,4 @@
-//! What `package/serve/*.js` calls. Servers are numbers there.
+//! The functions that `package /serve/*.js` calls. Servers are numbers there.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

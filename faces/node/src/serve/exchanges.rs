@@ -148,7 +148,7 @@ impl Exchanges {
         true
     }
 
-    /// How many are open.
+    /// Returns the number of open exchanges.
     pub(crate) fn len(&self) -> usize {
         self.open.borrow().len()
     }

@@ -1,4 +1,5 @@
-//! What the driver calls for each request: routes that need no JavaScript are answered here, the others wait for it.
+//! The handler that the driver calls for each request: routes that need no JavaScript are answered here, the others
+//! wait for it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -19,7 +19,7 @@ pub(super) struct NativeCall {
 
 const ARGS_MAX: usize = 10;
 
-/// What a native function does. An error is thrown.
+/// The body of a native function. An error is thrown.
 pub(super) type Body = fn(&NativeCall) -> Result<Js, String>;
 
 impl NativeCall {
@@ -220,7 +220,7 @@ impl NativeCall {
         result
     }
 
-    /// What calls a function among the arguments from any thread, each time without arguments.
+    /// Returns a caller that calls a function among the arguments from any thread, each time without arguments.
     pub(super) fn caller(&self, index: usize) -> Result<Caller, String> {
         let name = self.string("sampan");
         let mut raw = null_mut();

@@ -11,7 +11,7 @@ enum Target {
     Handler(u32),
 }
 
-/// What answers a request.
+/// The answer to a request.
 pub(crate) enum Found<'a> {
     Precomputed(&'a Arc<Precomputed>),
     Handler(u32, Spans),

@@ -33,7 +33,7 @@ const MANY: usize = 4;
 const BETWEEN_NAPS: u64 = 16;
 const BETWEEN_TRIES: u64 = 512;
 
-/// What a server is started with.
+/// The options of a server's start.
 pub(super) struct Options {
     pub(super) hostname: String,
     pub(super) port: u16,

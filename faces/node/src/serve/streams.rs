@@ -23,7 +23,7 @@ struct Pieces {
     waker: Cell<Option<Waker>>,
 }
 
-/// What a piece met.
+/// The fate of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     /// The next may follow.

@@ -23,7 +23,7 @@ pub(crate) const ANSWER: usize = 6;
 /// Room for so many events is left behind the requests.
 const EVENTS_MAX: usize = 256;
 
-/// What an event says of a request or a stream.
+/// The kind of an event of a request or a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     /// The client of a request left.
@@ -36,12 +36,12 @@ pub(crate) enum Event {
     TimeUp = 4,
 }
 
-/// Whether a server has more to do.
+/// The amount of work left for a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum More {
-    /// It waits for its clients.
+    /// None: it waits for its clients.
     Nothing = 0,
-    /// Its clients were busy just now: to look once more costs less than to be woken.
+    /// Probably some: its clients were busy just now: to look once more costs less than to be woken.
     Perhaps = 1,
     /// At once.
     Now = 2,

@@ -1,4 +1,4 @@
-//! What programs outside of this workspace need for their build.
+//! The build requirements of programs outside of this workspace need for their build.
 
 use std::fs;
 use std::path::Path;

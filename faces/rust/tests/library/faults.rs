@@ -1,4 +1,5 @@
-//! What goes wrong: starts that fail, handlers that panic, clients that leave, and what is left after a thousand starts and stops.
+//! Faults: starts that fail, handlers that panic, clients that leave, and what is left after a thousand starts and
+//! stops.
 
 use crate::support::{Log, get, post, project};
 use sampan::host::Module;

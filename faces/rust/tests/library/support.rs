@@ -1,4 +1,4 @@
-//! What the tests share: a client of a few lines, and projects in folders of their own.
+//! The common parts of the tests share: a client of a few lines, and projects in folders of their own.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -21,7 +21,7 @@ const VOID: [&str; 14] = [
 /// Elements whose text is no text of the page, and is written as it is.
 const RAW: [&str; 4] = ["script", "style", "noscript", "template"];
 
-/// What a node is.
+/// The kind of a node.
 enum Kind {
     Document,
     Element {
@@ -303,7 +303,7 @@ impl TreeSink for Builder {
         }
     }
 
-    /// What is in a template hangs on the element itself, so that it is found.
+    /// Returns the element itself: the content of a template is attached to it, where selectors find it.
     fn get_template_contents(&self, target: &NodeId) -> NodeId {
         *target
     }

@@ -366,7 +366,7 @@ impl Parser {
         })
     }
 
-    /// What stands in parentheses.
+    /// Returns the text in parentheses.
     fn inside(&mut self) -> Result<String, String> {
         if !self.takes('(') {
             return Err(self.fault("( is expected"));

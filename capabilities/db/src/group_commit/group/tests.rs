@@ -19,7 +19,7 @@ struct GroupRig {
     db: Db,
     outbox: Outbox,
     watch: Arc<Watch>,
-    /// What became of the answers, by their name.
+    /// The fate of the answers, by their name.
     heard: Rc<RefCell<Vec<(String, Verdict)>>>,
 }
 
@@ -104,7 +104,7 @@ fn on_worker(database: &Arc<Database>, test: impl AsyncFnOnce(GroupRig)) {
     });
 }
 
-/// What another process would see.
+/// Returns the rows visible to another process.
 fn committed(database: &Database) -> i64 {
     let reader = SqliteConnection::open(&database.config, Role::Maintenance)
         .map_err(|fault| fault.error)

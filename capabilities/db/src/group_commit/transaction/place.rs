@@ -1,4 +1,4 @@
-//! Whose transactions are open on a worker or wait for their turn: one request has one at a time.
+//! The open and waiting transactions of a worker: one request has one at a time.
 
 use crate::group_commit::group::WorkerDb;
 use crate::group_commit::writer::Announced;

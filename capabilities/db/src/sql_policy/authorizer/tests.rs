@@ -1,4 +1,4 @@
-//! What scripts may ask of SQLite, and what they are told where they may not.
+//! The SQL allowed to scripts, and the errors for the rest.
 
 use super::*;
 use crate::sqlite::connection::testing::scratch;

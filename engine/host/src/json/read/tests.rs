@@ -1,4 +1,4 @@
-//! What the reader makes of JSON texts, and where it finds their faults.
+//! The values read from JSON texts, and the positions of faults.
 
 use super::*;
 

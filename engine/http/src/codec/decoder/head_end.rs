@@ -1,4 +1,4 @@
-//! Where the head of a request ends, and whether it is within its limits so far.
+//! The end of a request's head, and its limits.
 
 use super::Decoder;
 use crate::codec::Fault;

@@ -1,4 +1,5 @@
-//! What the driver needs around it: sockets that say when they are ready, tasks, and time. Tokio gives them to `sampan run`, a
+//! The services that the driver needs: sockets that say when they are ready, tasks, and time. Tokio gives them to
+//! `sampan run`, a
 //! [`Pump`](pump::Pump) to a program with a loop of its own.
 
 pub(super) mod pump;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 
-/// What a socket is asked to be ready for.
+/// The direction in which a socket is to be ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To be read, or at its end.
@@ -40,7 +41,7 @@ pub trait Socket: AsFd + Send + Sync + Sized + 'static {
 
 /// Runs the tasks of one thread.
 pub trait Runtime: Clone + 'static {
-    /// Its sockets.
+    /// The type of its sockets.
     type Socket: Socket;
 
     /// Takes over a socket that does not block.

@@ -53,7 +53,7 @@ struct Waiting {
 /// A connection that was closed because too many bytes waited for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedUnread {
-    /// Its client.
+    /// The client.
     pub peer: Peer,
     /// The bytes that it held.
     pub bytes: usize,

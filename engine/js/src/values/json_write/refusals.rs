@@ -1,4 +1,4 @@
-//! What is not written as JSON, and what a script is told to do instead.
+//! The values refused by JSON, and the advice for scripts.
 
 use super::Key;
 use crate::values::inspect::{self, FoundProperty};
@@ -10,7 +10,8 @@ use crate::vm::sys::{
 use rquickjs::qjs;
 use sampan_host::{Error, json as host_json};
 
-/// What `JSON.stringify` would write as `{}`, which nobody means: what it is, and what to do instead.
+/// Returns the name and advice for an object that `JSON.stringify` would write as `{}`, which nobody means: what it is,
+/// and what to do instead.
 #[cold]
 pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
     // SAFETY: looks at a live value.
@@ -55,7 +56,7 @@ pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Throw
     })
 }
 
-/// The same for the classes of the Web surface.
+/// Returns the name and advice for the classes of the Web surface.
 pub(super) fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
     let Some(kind) = web_kind(cx, value)? else {
         return Ok(None);
@@ -72,7 +73,7 @@ pub(super) fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static 
     })
 }
 
-/// What has no JSON, with the name under which it stands.
+/// Returns the error for a value without JSON, with the name under which it stands.
 #[cold]
 pub(super) fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure {
     let place = match key {
@@ -88,7 +89,7 @@ pub(super) fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure
     }
 }
 
-/// What a value is that has no JSON, with its article.
+/// Returns the name of a value without JSON, with its article.
 #[cold]
 pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
     if cx.is_function(value) {

@@ -6,7 +6,8 @@ use rquickjs::qjs;
 use sampan_host::json as host_json;
 use std::cell::RefCell;
 
-/// The same as [`write_text`] in pieces, with a look at the limits before each: a control character takes six bytes.
+/// Writes a text as [`write_text`] does, in pieces, with a look at the limits before each: a control character takes
+/// six bytes.
 #[cold]
 pub(super) fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Failure> {
     let mut rest = bytes;

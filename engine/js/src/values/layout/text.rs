@@ -1,4 +1,4 @@
-//! Where a string keeps its characters.
+//! The place of a string's characters.
 //!
 //! QuickJS's own function shows the bytes of a string after it has counted those that are no ASCII, at a quarter of the speed at
 //! which they could be copied. Most strings are ASCII and lie in one piece behind two words that say so.
@@ -9,7 +9,7 @@ use rquickjs::qjs;
 /// Says that strings lie where they are expected.
 #[derive(Clone, Copy)]
 pub(crate) struct TextLayout {
-    /// Where the characters begin: behind the length, a word about kind and hash, and what else there is.
+    /// The start of the characters: behind the length, a word about kind and hash, and what else there is.
     header_bytes: usize,
 }
 
@@ -45,7 +45,7 @@ impl TextLayout {
         Ok(holds.then_some(layout))
     }
 
-    /// How far the characters of a plain string are from its beginning, by QuickJS's own function.
+    /// Returns the distance of the characters of a plain string are from its beginning, by QuickJS's own function.
     fn header_bytes(cx: Cx<'_>, plain: &Val) -> Option<usize> {
         // SAFETY: the string is alive; its text is released and not looked at.
         let text = unsafe {
@@ -87,19 +87,20 @@ impl TextLayout {
             .filter(|bytes| unsafe { is_ascii(bytes) })
     }
 
-    /// How long a string is that has one byte for each character and keeps them itself.
+    /// Returns the length of a string that has one byte for each character and keeps them itself.
     #[inline]
     pub(crate) fn length(self, value: &Val) -> Option<usize> {
         self.narrow(value.raw()).map(<[u8]>::len)
     }
 
-    /// The same for a string that was ASCII before, as strings do not change.
+    /// Returns the bytes of a string that was ASCII before, as strings do not change.
     pub(crate) fn still_ascii(self, value: &Val) -> &[u8] {
         self.narrow(value.raw()).unwrap_or_default()
     }
 }
 
-/// Whether bytes are ASCII. Most strings are short, and a loop that looks at each byte takes longer than all else that is done with them.
+/// Reports whether bytes are ASCII. Most strings are short, and a loop that looks at each byte takes longer than all
+/// else that is done with them.
 ///
 /// # Safety
 /// There must be eight bytes in front of them that can be read.

@@ -10,7 +10,7 @@ use sampan_host::names::camel_case;
 use sampan_host::{Error, Object};
 use std::ffi::c_int;
 
-/// What QuickJS calls for objects of such a class.
+/// The methods that QuickJS calls for objects of such a class.
 pub(super) static METHODS: qjs::JSClassExoticMethods = qjs::JSClassExoticMethods {
     get_own_property: Some(get_own_property),
     get_own_property_names: Some(get_own_property_names),

@@ -6,7 +6,7 @@ use crate::vm::sys::{Cx, RawValue, Thrown, Val, is_true};
 use rquickjs::qjs;
 use std::ffi::CStr;
 
-/// What reads maps and views.
+/// The functions that read maps and views.
 pub(crate) struct Intrinsics {
     get: Val,
     size: Val,
@@ -17,7 +17,7 @@ pub(crate) struct Intrinsics {
     data_view: ViewGetters,
 }
 
-/// What a typed array or a `DataView` shows of its buffer.
+/// The part of its buffer that a typed array or a `DataView` shows of its buffer.
 pub(crate) struct View {
     pub(crate) buffer: Val,
     /// In bytes, as is the length.
@@ -58,7 +58,7 @@ impl Intrinsics {
         })
     }
 
-    /// What a map has under a key.
+    /// Returns the value under a key of a map.
     pub(super) fn value_of_map(
         &self,
         cx: Cx<'_>,
@@ -86,7 +86,7 @@ impl Intrinsics {
         })
     }
 
-    /// What a view shows. An exception if its buffer is gone.
+    /// Returns the part of its buffer that a view shows. An exception if its buffer is gone.
     pub(crate) fn view(&self, cx: Cx<'_>, view: RawValue) -> Result<View, Thrown> {
         // SAFETY: looks at a live value.
         let getters = match unsafe { qjs::JS_IsDataView(view) } {

@@ -1,4 +1,4 @@
-//! What the values of a script are to a reader. Looking runs no script.
+//! The kinds of values of a script are to a reader. Looking runs no script.
 
 use crate::values::objects;
 use crate::values::value::{float_is_positive, is_bytes};
@@ -12,7 +12,7 @@ use sampan_host::reader::Kind;
 /// The most proxies that may stand one behind the other before an array.
 const PROXIES_MAX: usize = 16;
 
-/// What a value is.
+/// Returns the kind of a value.
 pub(super) fn kind(cx: Cx<'_>, value: RawValue) -> Kind {
     match tag(value) {
         qjs::JS_TAG_UNDEFINED => Kind::Nothing,

@@ -1,4 +1,4 @@
-//! What the handles of one reader mean.
+//! The handles of one reader.
 //!
 //! A value that was found where an object keeps it is only borrowed: as long as no script runs, that object keeps it alive, and counting
 //! references up and down would cost more than the look-up. Before script runs, every borrowed value becomes an owned one
@@ -8,7 +8,7 @@ use crate::vm::sys::{Cx, RawValue, UNDEFINED, Val, is_undefined};
 use sampan_host::Handle;
 use std::cell::{Cell, UnsafeCell};
 
-/// What stands for `undefined` and what is not there: it takes no room.
+/// The handle of `undefined` and what is not there: it takes no room.
 pub(super) const NOTHING: Handle = Handle::new(u32::MAX);
 
 /// A list that had room for more values than this is not kept for the next reader.
@@ -27,9 +27,9 @@ pub(super) struct HandleList<'a> {
     /// Only looked at within this file. A reference to it ends before anything is called that could come back here: nothing frees a
     /// value or runs script while there is one.
     values: UnsafeCell<Vec<RawValue>>,
-    /// How many of the first ones are references of our own.
+    /// The number of the first handles that are references of our own.
     owned: Cell<usize>,
-    /// How many of the first ones are not released, because they are in use.
+    /// The number of the first handles that are not released, because they are in use.
     floor: Cell<usize>,
 }
 

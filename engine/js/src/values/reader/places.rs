@@ -1,4 +1,4 @@
-//! Where members lie in objects of one shape.
+//! The places of members in objects of one shape.
 //!
 //! A look-up by name costs some forty instructions. Most objects that a reader sees have the shape of those before them, and so their
 //! members at the same places.
@@ -32,7 +32,7 @@ impl Default for Places {
     }
 }
 
-/// Where the objects of a shape have the member of a name.
+/// The place of a member in the objects of a shape have the member of a name.
 #[derive(Clone, Copy)]
 struct Place {
     shape: Shape,
@@ -48,7 +48,7 @@ impl Place {
     };
 }
 
-/// How often a place was looked for in vain. A shape that has gone may leave its address to another one: that is a worse guess.
+/// The number of failed searches. A shape that has gone may leave its address to another one: that is a worse guess.
 #[derive(Clone, Copy, Default)]
 struct Misses {
     shape: usize,

@@ -152,7 +152,8 @@ unsafe extern "C" fn leave_later(
     })
 }
 
-/// What is returned by a function whose work is not done: a bound, proxied or compiled async function looks like a plain one.
+/// Returns the name of a function whose work is not done: a bound, proxied or compiled async function looks like a
+/// plain one.
 pub(crate) fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
     let raw = value.raw();
     if !is_object(raw) {
@@ -180,7 +181,7 @@ fn silence_rejection(cx: Cx<'_>, promise: RawValue) {
 }
 
 impl Classes {
-    /// What the function is called if its work is not done when it returns.
+    /// Returns the name of the function if its work is not done when it returns.
     fn waiting_function(&self, function: RawValue) -> Option<&'static str> {
         let class = class_id(function);
         let known = [

@@ -66,7 +66,7 @@ impl JsFunction {
         Ok(cx.call(function.raw(), UNDEFINED, &raw)?)
     }
 
-    /// The same, where it must not wait.
+    /// Calls the function, where it must not wait.
     fn call_at_once(&self, cx: Cx<'_>, args: &[Value]) -> Result<Value, Error> {
         let call = || -> Result<Value, Failure> {
             let returned = self.invoke(cx, args)?;

@@ -1,4 +1,4 @@
-//! What the author of a script may have meant: a few words behind the message of an error that nobody caught.
+//! Advice for the author of a script may have meant: a few words behind the message of an error that nobody caught.
 
 use crate::values::value::PropertyNames;
 use crate::vm::sys::{Cx, Thrown, is_object};
@@ -41,14 +41,14 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("app.set", "settings are in sampan.toml"),
 ];
 
-/// What to say about a name that is not defined, from QuickJS's message about it.
+/// Returns advice about a name that is not defined, from QuickJS's message about it.
 pub(super) fn of_global(message: &str) -> Option<&'static str> {
     let name = message.strip_suffix(" is not defined")?.trim_matches('\'');
     let found = GLOBALS.iter().find(|(known, _)| *known == name);
     found.map(|(_, advice)| *advice)
 }
 
-/// What to say about a name that was called and is no function.
+/// Returns advice about a name that was called and is no function.
 pub(super) fn of_function(cx: Cx<'_>, callee: &str) -> Option<String> {
     if let Some((_, advice)) = FUNCTIONS.iter().find(|(known, _)| *known == callee) {
         return Some((*advice).to_owned());

@@ -1,4 +1,4 @@
-//! What tells one kind of object from another: the numbers of their classes, and `Object.prototype`.
+//! The classes of objects: the numbers of their classes, and `Object.prototype`.
 
 use crate::request::object;
 use crate::values::objects::{self, BoundClass};
@@ -15,7 +15,7 @@ pub(crate) struct Classes {
     pub(crate) async_function: qjs::JSClassID,
     pub(crate) generator_function: qjs::JSClassID,
     pub(crate) async_generator_function: qjs::JSClassID,
-    /// What a generator function returns.
+    /// The class of generator objects.
     pub(crate) generator: qjs::JSClassID,
     pub(crate) async_generator: qjs::JSClassID,
     /// Those of native objects.

@@ -11,9 +11,9 @@ use sampan_host::{Error, HandlerId};
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// What came of entering the isolate.
+/// The result of entering the isolate.
 pub(crate) struct RunResult<R> {
-    /// What the body returned, or why that counts for nothing.
+    /// The result of the body, or the reason why it does not count.
     pub(crate) value: Result<R, Error>,
     /// The tasks that the run left, if it made any.
     pub(crate) tasks: Option<Rc<Tasks>>,

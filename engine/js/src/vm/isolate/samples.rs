@@ -16,14 +16,14 @@ use sampan_host::Place;
 use sampan_host::samples::{CALLS_MAX, Frame};
 use std::cell::{Cell, OnceCell, RefCell};
 
-/// What takes samples of an isolate.
+/// The sampler of an isolate.
 pub(crate) struct Sampler {
     error: Val,
     /// The number of calls that the stack of an error has, and what is given them.
     limit: Accessor,
     prepare: Accessor,
     collect: Val,
-    /// Where a function begins.
+    /// The accessors for the place of a function.
     file: Accessor,
     line: Accessor,
     column: Accessor,
@@ -110,7 +110,7 @@ impl Core {
         self.sample_below(None);
     }
 
-    /// The same where a row of a capability has done its work, in its name.
+    /// Takes a sample after a row of a capability has done its work, in its name.
     #[cold]
     pub(crate) fn sample_after(&self, row: &BoundRow) {
         self.sample_below(Some(row));
@@ -220,7 +220,7 @@ fn first(cx: Cx<'_>, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     Ok(cx.undefined())
 }
 
-/// What QuickJS calls the code of a module.
+/// Returns the shown form of QuickJS's name for the code of a module.
 fn shown(name: &str) -> String {
     match name {
         "<eval>" => "main".to_owned(),

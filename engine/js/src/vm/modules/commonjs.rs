@@ -16,11 +16,12 @@ use sampan_js_modules::{Asked, Kind};
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What stands around the text of a file, on the line where it begins.
+/// The text around the source of a file, on the line where it begins.
 const OPENING: &str = "(function (exports, require, module, __filename, __dirname, global) {";
 const CLOSING: &str = "\n})";
 
-/// Where in the list that a module keeps its names begin; before them are the default export and the others.
+/// The index of the first name in the list that a module keeps its names begin; before them are the default export and
+/// the others.
 const FIRST_NAME: u32 = 2;
 
 /// Runs the file at a path, if that was not done before, and makes a module of what it exports.

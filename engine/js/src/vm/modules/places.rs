@@ -1,4 +1,4 @@
-//! Where in the source an import or an `await` stands. QuickJS does not say it, so the text is searched.
+//! The places of imports and `await` in the source. QuickJS does not say it, so the text is searched.
 
 use super::resolve;
 use crate::vm::isolate::Core;

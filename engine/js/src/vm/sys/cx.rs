@@ -1,4 +1,4 @@
-//! What is asked of a context: values are made, read, called and thrown.
+//! Operations on a context: values are made, read, called and thrown.
 
 use super::{Failure, NULL, Native, RawValue, Thrown, UNDEFINED, Val, is_string, tag, well_formed};
 use crate::values::layout::TextLayout;
@@ -306,7 +306,7 @@ impl<'a> Cx<'a> {
         Ok(result)
     }
 
-    /// Where strings keep their characters, if there is a core that knows it.
+    /// Returns the layout of strings, if there is a core that knows it.
     #[inline]
     fn text_layout(self) -> Option<TextLayout> {
         // SAFETY: as in `core`, but that a context may be too young to have one.
@@ -403,7 +403,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// What QuickJS itself does with the memory of a buffer: gives it another size, or back if that is 0.
+/// Resizes a buffer's memory, or frees it if that is 0.
 // SAFETY: called by QuickJS alone, with a block that it allocated.
 unsafe extern "C" fn resize_block(
     runtime: *mut qjs::JSRuntime,

@@ -74,7 +74,7 @@ impl<'a> Matcher<'a> {
         result
     }
 
-    /// Where the item at `p` ends.
+    /// Returns the end of the item at `p` ends.
     #[inline]
     pub(super) fn item_end(&mut self, p: usize) -> usize {
         match at(self.pattern, p) {

@@ -1,4 +1,5 @@
-//! What of a reader's runs under protection: making names, asking metatables, and keeping alive what was found while script runs.
+//! Reader operations that run inside a protected Lua call: making names, asking metatables, and keeping alive what was
+//! found while script runs.
 
 use super::LuaReader;
 use crate::values::layout::StackSlot;
@@ -22,7 +23,7 @@ impl LuaReader<'_> {
         Ok(call.slot)
     }
 
-    /// What Lua says is under a key: `__index` may run script.
+    /// Returns the value that Lua finds under a key: `__index` may run script.
     #[cold]
     pub(super) fn computed(&self, it: StackSlot, key: StackSlot) -> Result<Handle, Error> {
         let mut call = IndexCall {

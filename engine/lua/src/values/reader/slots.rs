@@ -1,4 +1,4 @@
-//! How slots get onto Lua's stack and off it, and where readers find their tools.
+//! Moving slots to and from Lua's stack, and the tools of readers.
 
 use super::{HANDLES_AT_ONCE, LuaReader};
 use crate::values::layout::{StackSlot, Table};
@@ -57,7 +57,7 @@ impl SlotList {
     }
 }
 
-/// What readers need in the registry, and the names that were asked for.
+/// The registry entries of readers, and the names that were asked for.
 #[derive(Default)]
 pub(crate) struct ReaderTools {
     /// The innermost reader; null where none is.

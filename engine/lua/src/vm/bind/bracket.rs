@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
     }
 }
 
-/// What a bracket that had to wait is opened with when it goes on.
+/// Notes that a bracket that had to wait goes on.
 pub(crate) unsafe extern "C-unwind" fn note_open(state: State) -> c_int {
     // SAFETY: reads the upvalues; a panic is of no use to the script.
     unsafe {

@@ -21,7 +21,7 @@ const FUNCTIONS_MAX: usize = 2;
 /// References to the functions among the arguments of a row, by the index of their parameter. Without a destructor.
 pub(crate) type References = [Option<(usize, c_int)>; FUNCTIONS_MAX];
 
-/// The same as callbacks.
+/// The functions as callbacks.
 pub(crate) type Functions = Vec<(usize, Callback)>;
 
 /// Anchors the functions among the arguments. May raise for lack of memory, with nothing to be dropped.
@@ -72,7 +72,8 @@ pub(crate) struct LuaFunction {
     /// The row that it was given to.
     row: BoundRow,
     world: Home,
-    /// Its number among the functions that the project's file gives: a request calls the one of its own run of the file.
+    /// The number of the function among the functions that the project's file gives: a request calls the one of its own
+    /// run of the file.
     number: Option<usize>,
 }
 
@@ -82,7 +83,7 @@ impl LuaFunction {
         self.reference
     }
 
-    /// What it runs in, if that is not the isolate's only world.
+    /// Returns the world that it runs in, if that is not the isolate's only world.
     ///
     /// # Errors
     /// That is gone.
@@ -202,7 +203,7 @@ impl Core {
         self.call_inside(function, data)
     }
 
-    /// The same for a function that runs no script and collects nothing.
+    /// Calls a function that runs no script and collects nothing.
     pub(crate) fn call_inside<T>(
         &self,
         function: lua_CFunction,

@@ -1,4 +1,4 @@
-//! How the text of a Lua error is taken apart.
+//! Parsing of Lua's error texts.
 
 use super::*;
 

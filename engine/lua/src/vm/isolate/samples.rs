@@ -30,14 +30,14 @@ unsafe extern "C" {
 /// Samples show functions. The timer of this many milliseconds of processor time never ends.
 const MODE: &CStr = c"fi2000000000";
 
-/// What a function in C is called that has no name of its own.
+/// The name of a C function that has no name of its own.
 const NATIVE: &str = "native";
 
 /// The isolate that the profiler watches.
 static PROFILED: AtomicPtr<lua_State> = AtomicPtr::new(ptr::null_mut());
 
 thread_local! {
-    /// The same, on its own thread.
+    /// The state that runs on its own thread.
     static OWN: Cell<State> = const { Cell::new(ptr::null_mut()) };
     /// The names of functions by file and line.
     static NAMES: RefCell<HashMap<String, Vec<Option<String>>>> = RefCell::default();
@@ -183,7 +183,8 @@ unsafe fn frame(core: &Core, record: &lua_Debug) -> Option<Frame> {
     }
 }
 
-/// What the source calls the function that begins at a line. The name that LuaJIT tells is the caller's word, and after a tail call that of
+/// Returns the source's name of the function that begins at a line. The name that LuaJIT tells is the caller's word,
+/// and after a tail call that of
 /// another function.
 fn name_at(core: &Core, file: &str, line: u32) -> Option<String> {
     let Some(index) = (line as usize).checked_sub(1) else {

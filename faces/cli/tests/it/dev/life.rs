@@ -1,4 +1,4 @@
-//! How `sampan dev` starts, waits and ends.
+//! The start, the waiting and the end of `sampan dev`.
 
 use super::{Page, app, dev, get, write};
 use crate::support::{Process, Scratch};

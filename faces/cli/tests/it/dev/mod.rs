@@ -43,7 +43,7 @@ const PAGES: &[&str] = &["Accept: text/html,*/*"];
 /// A page in a browser, as far as it listens.
 struct Page {
     stream: BufReader<TcpStream>,
-    /// What it knows.
+    /// The state that it knows.
     state: serde_json::Value,
 }
 

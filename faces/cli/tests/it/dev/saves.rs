@@ -1,4 +1,4 @@
-//! What is saved is served, and pages hear of it.
+//! Saved files are served, and pages hear of it.
 
 use super::{PAGES, Page, app, dev, get, write};
 use crate::support::{Process, Scratch};

@@ -40,14 +40,14 @@ struct Parts {
     alarm: Cell<Option<Instant>>,
 }
 
-/// What a turn left.
+/// The state after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// There is more to do at once: the owner should not wait.
     Unfinished,
     /// Something is to do once the pump's descriptor can be read.
     Quiet,
-    /// The same, and this turn had nothing to do.
+    /// As the variant above, after a turn that had nothing to do.
     Idle,
 }
 

@@ -22,7 +22,7 @@ use crate::driver::runtime::{Direction, Socket};
 /// Events that one look takes from the system.
 const EVENTS_MAX: usize = 1024;
 
-/// What the events of bell and alarm carry. No slab has so many entries.
+/// The keys of the events of bell and alarm carry. No slab has so many entries.
 const BELL: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
 
@@ -32,7 +32,7 @@ const WRITABLE: u8 = 2;
 const READ_ENDED: u8 = 4;
 const WRITE_ENDED: u8 = 8;
 
-/// What the system has told of a socket. Only the pump's thread uses it; sockets are shut down from others.
+/// The readiness of a socket. Only the pump's thread uses it; sockets are shut down from others.
 struct Readiness {
     bits: AtomicU8,
     /// The one task that reads and writes the socket.
@@ -81,7 +81,7 @@ impl Reactor {
         })
     }
 
-    /// What other threads ring.
+    /// Returns the bell for other threads.
     pub(super) fn bell(&self) -> io::Result<OwnedFd> {
         self.bell.try_clone()
     }
