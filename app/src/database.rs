@@ -6,8 +6,9 @@ use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatu
 use sampan_log::{Cause, Entry as Line, Level, Logger};
 use std::sync::Arc;
 
-/// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now if it exists or has migrations, so that faults are told at once;
-/// otherwise when a script first uses it, so that a project without a database gets no file.
+/// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now
+/// if it exists or has migrations, so that faults are told at once; otherwise when a script first uses it, so that a
+/// project without a database gets no file.
 ///
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.

@@ -115,10 +115,12 @@ impl Hooks {
         self.is_closed.set(true);
     }
 
-    /// Runs what is to run before the isolate serves, one after the other. `once` tells whether the process has run its own.
+    /// Runs what is to run before the isolate serves, one after the other. `once` tells whether the process has run its
+    /// own.
     ///
     /// # Errors
-    /// One of them failed, or took longer than `handler_millis_max`, or what it wrote could not be committed, or the server is told to end.
+    /// One of them failed, or took longer than `handler_millis_max`, or what it wrote could not be committed, or the
+    /// server is told to end.
     pub(crate) async fn start(
         &self,
         gate: &Rc<Gate>,
@@ -141,7 +143,8 @@ impl Hooks {
         Ok(())
     }
 
-    /// Runs what is to run when the isolate ends. Those that fail do not keep others from running; `report` hears of them.
+    /// Runs what is to run when the isolate ends. Those that fail do not keep others from running; `report` hears of
+    /// them.
     pub(crate) async fn stop(&self, gate: &Rc<Gate>, time_max: Duration, report: impl Fn(&Error)) {
         for function in self.stop.take() {
             let limit = TimeLimit(time_max, "shutdown_millis_max");

@@ -1,9 +1,9 @@
 //! A project made runnable: configuration, files, routes, dispatch, workers.
 //!
-//! [`Config`] says what to run, [`Server::start`] runs it on as many threads as there are workers, each with its own isolate and
-//! its own connections, and [`Running`] ends it. [`run`] is the whole life of `sampan run`, signals included. Here the HTTP
-//! engine, the script engines and the capabilities meet; none of them knows another. A project also runs
-//! without a server: in a [`ScriptPool`] for programs that call scripts, in a [`LocalApp`] for tests.
+//! [`Config`] says what to run, [`Server::start`] runs it on as many threads as there are workers, each with its own
+//! isolate and its own connections, and [`Running`] ends it. [`run`] is the whole life of `sampan run`, signals
+//! included. Here the HTTP engine, the script engines and the capabilities meet; none of them knows another. A project
+//! also runs without a server: in a [`ScriptPool`] for programs that call scripts, in a [`LocalApp`] for tests.
 
 mod archive;
 mod build;

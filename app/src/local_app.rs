@@ -1,8 +1,9 @@
 //! A project in this process without a server: requests are function calls. `sampan test` drives it.
 //!
-//! A [`LocalRun`] is what several of them share: the configuration, the templates, the database as the migrations leave it. Each
-//! [`LocalApp`] lives on a thread of its own, with a database file of its own. Further scripts are loaded beside it on that thread; they
-//! use the same database, and a function of theirs that waits for a request lets the project run meanwhile.
+//! A [`LocalRun`] is what several of them share: the configuration, the templates, the database as the migrations leave
+//! it. Each [`LocalApp`] lives on a thread of its own, with a database file of its own. Further scripts are loaded
+//! beside it on that thread; they use the same database, and a function of theirs that waits for a request lets the
+//! project run meanwhile.
 
 use crate::config::Config;
 use crate::database;
@@ -46,7 +47,8 @@ pub struct LocalRun {
 }
 
 impl LocalRun {
-    /// Reads templates and texts, and runs the migrations on a fresh database in the folder `scratch`, which is the caller's to remove.
+    /// Reads templates and texts, and runs the migrations on a fresh database in the folder `scratch`, which is the
+    /// caller's to remove.
     ///
     /// # Errors
     /// A file of the project is wrong: which, where and why.
@@ -80,8 +82,9 @@ impl LocalRun {
         &self.config.project
     }
 
-    /// Starts a thread with the project loaded, on a database and a storage folder of its own below `name` in the scratch folder. `body` gets it, or
-    /// why it does not load. `when_deaf` is called, from another thread, if a script there cannot be stopped: the thread is lost then.
+    /// Starts a thread with the project loaded, on a database and a storage folder of its own below `name` in the
+    /// scratch folder. `body` gets it, or why it does not load. `when_deaf` is called, from another thread, if a script
+    /// there cannot be stopped: the thread is lost then.
     ///
     /// # Errors
     /// The system has no thread left.
@@ -213,8 +216,8 @@ impl LocalApp {
         }))
     }
 
-    /// Loads a file of the project beside it, with these capabilities; `put` gives them what they keep, `unawaited` is told of errors that
-    /// nobody awaits. One at a time.
+    /// Loads a file of the project beside it, with these capabilities; `put` gives them what they keep, `unawaited` is
+    /// told of errors that nobody awaits. One at a time.
     ///
     /// # Errors
     /// It does not load: the place, the line of the source and the stack.
@@ -262,7 +265,8 @@ impl LocalApp {
         answer_directly(&*self.dispatch, request, peer, &self.limits).await
     }
 
-    /// Puts database and storage folder back to what they were when the project had started, and forgets what rate limits counted.
+    /// Puts database and storage folder back to what they were when the project had started, and forgets what rate
+    /// limits counted.
     ///
     /// # Errors
     /// A file cannot be written.

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The pause between two samples: a bit more than a millisecond, so that nothing that happens each millisecond is always or never seen.
+/// The pause between two samples: a bit more than a millisecond, so that nothing that happens each millisecond is
+/// always or never seen.
 const PAUSE: Duration = Duration::from_micros(1_003);
 
 /// The name for samples without a route, such as a function that a capability calls.

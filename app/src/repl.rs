@@ -1,8 +1,9 @@
 //! A project whose scripts a person talks to: the whole server but for its requests.
 //!
-//! The project is loaded by a file of ours that runs its own first, and then hands two functions of the script to `module`: one runs a
-//! text, one names what can be completed. They are called from `app.on_start`, so texts run as handlers do: they may wait, write and
-//! begin transactions, and what they wrote is committed before the next one. The server does not answer requests meanwhile.
+//! The project is loaded by a file of ours that runs its own first, and then hands two functions of the script to
+//! `module`: one runs a text, one names what can be completed. They are called from `app.on_start`, so texts run as
+//! handlers do: they may wait, write and begin transactions, and what they wrote is committed before the next one. The
+//! server does not answer requests meanwhile.
 
 mod module;
 mod shown;

@@ -1,4 +1,5 @@
-//! Sessions in the app's database: the table is made when the first session begins, so that an app without sessions has none.
+//! Sessions in the app's database: the table is made when the first session begins, so that an app without sessions has
+//! none.
 
 use crate::config::Config;
 use crate::request::response_sink;

@@ -1,10 +1,10 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
-//! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and
-//! [`suites::golua()`] the libraries for JavaScript and Go. The order of things in all:
-//! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds (`measure`, with wrk
-//! through `load`), and write it all down (`report`).
+//! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application,
+//! [`suites::gust()`] and [`suites::golua()`] the libraries for JavaScript and Go. The order of things in all:
+//! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
+//! (`measure`, with wrk through `load`), and write it all down (`report`).
 
 mod load;
 mod measure;

@@ -1,5 +1,7 @@
-//! Refuses to be built beside an SQLite without the flags that Sampan counts on. They come from the environment of the build script of
-//! `libsqlite3-sys`, which the `.cargo/config.toml` of this workspace does not set for programs elsewhere that depend on Sampan.
+//! Refuses to be built beside an SQLite without the flags that Sampan counts on. They come from the environment of the
+//! build script of
+//! `libsqlite3-sys`, which the `.cargo/config.toml` of this workspace does not set for programs elsewhere that depend
+//! on Sampan.
 
 use std::env;
 use std::process::exit;

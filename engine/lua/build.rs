@@ -1,5 +1,5 @@
-//! Compiles LuaJIT. `mlua-sys` could do that too, but takes the flag that matters from the environment only, which the `.cargo/config.toml`
-//! of this workspace does not set for programs elsewhere that depend on Sampan.
+//! Compiles LuaJIT. `mlua-sys` could do that too, but takes the flag that matters from the environment only, which the
+//! `.cargo/config.toml` of this workspace does not set for programs elsewhere that depend on Sampan.
 
 #![allow(unsafe_code)]
 

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 /// The largest body that is compared, in bytes.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// The answer with its body decoded. It keeps its `Content-Encoding`. A body that is not what that says is left as it is: cases have files
-/// that only stand for encoded ones.
+/// The answer with its body decoded. It keeps its `Content-Encoding`. A body that is not what that says is left as it
+/// is: cases have files that only stand for encoded ones.
 pub(crate) fn decoded(mut answer: Answer) -> Answer {
     let coding = answer.header("content-encoding").join(", ");
     // To HEAD there is none, and a part of one means nothing.

@@ -1,6 +1,7 @@
 //! Reads the chapters of `docs/`: their blocks of code, headings and links.
 //!
-//! A comment `<!-- test ... -->` before a block says in TOML how the block is tried. `testkit/tests/docs` explains its keys.
+//! A comment `<!-- test ... -->` before a block says in TOML how the block is tried. `testkit/tests/docs` explains its
+//! keys.
 
 use std::io;
 use std::path::Path;

@@ -13,8 +13,8 @@
 //! json = '{"greeting":"Hello, Ann"}'
 //! ```
 //!
-//! [`Scenario`] lists all that can be asked and expected. [`Case::all`] finds the cases below a folder, and [`Case::run`]
-//! runs one in one language.
+//! [`Scenario`] lists all that can be asked and expected. [`Case::all`] finds the cases below a folder, and
+//! [`Case::run`] runs one in one language.
 
 mod browsers;
 mod check;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 const BUN: &str = "@oven/bun-linux-x64@1.4.5";
 const BUN_PROGRAM: &str = "node_modules/@oven/bun-linux-x64/bin/bun";
 
-/// A folder below that of cargo's output, in which these packages are installed; nothing where npm or its registry is not there. `proof` is
-/// a file that is there once they are.
+/// A folder below that of cargo's output, in which these packages are installed; nothing where npm or its registry is
+/// not there. `proof` is a file that is there once they are.
 pub fn packages(name: &str, packages: &[&str], proof: &str) -> Option<PathBuf> {
     let test = std::env::current_exe().ok()?;
     let target = test.ancestors().nth(3)?;

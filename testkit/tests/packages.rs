@@ -1,4 +1,5 @@
-//! Packages from npm as people use them: `tests/packages` runs Hono, itty-router, zod, Preact and React, with nothing bundled.
+//! Packages from npm as people use them: `tests/packages` runs Hono, itty-router, zod, Preact and React, with nothing
+//! bundled.
 
 use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};

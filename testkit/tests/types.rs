@@ -1,5 +1,6 @@
-//! `types/sampan.d.ts`, and the types of `serve` in the npm package, as their users compile with them: `tsc --strict` of two
-//! versions accepts `tests/types/right.ts` and `serve_right.ts`, and refuses each marked line of `wrong.ts` and `serve_wrong.ts`.
+//! `types/sampan.d.ts`, and the types of `serve` in the npm package, as their users compile with them: `tsc --strict`
+//! of two versions accepts `tests/types/right.ts` and `serve_right.ts`, and refuses each marked line of `wrong.ts` and
+//! `serve_wrong.ts`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `cargo xtask asan`: the tests of the JavaScript engine under AddressSanitizer, with QuickJS's own assertions. Needs clang and the nightly
-//! toolchain, which the tests of every day do without.
+//! `cargo xtask asan`: the tests of the JavaScript engine under AddressSanitizer, with QuickJS's own assertions. Needs
+//! clang and the nightly toolchain, which the tests of every day do without.
 
 use crate::{Error, project};
 use std::process::Command;
@@ -13,7 +13,8 @@ pub(crate) struct AsanOptions {
     arguments: Vec<String>,
 }
 
-/// Runs the tests. The first memory error ends the test program, with the stack of the access and that of the allocation.
+/// Runs the tests. The first memory error ends the test program, with the stack of the access and that of the
+/// allocation.
 pub(crate) fn run(options: &AsanOptions) -> Result<bool, Error> {
     let root = project::root();
     let flags = "-fsanitize=address -fno-omit-frame-pointer -UNDEBUG -g";

@@ -1,7 +1,8 @@
 //! `cargo xtask c`: what programs in C link, in `target/c`: `libsampan.a`, `libsampan.so` and `sampan.h`.
 //!
-//! A static library made by cargo shows every symbol of everything in it: of SQLite, LuaJIT, QuickJS, zstd. A program that has its own
-//! SQLite could not link it. So the objects are put together into one, in which only `sampan_*` can be seen from outside.
+//! A static library made by cargo shows every symbol of everything in it: of SQLite, LuaJIT, QuickJS, zstd. A program
+//! that has its own SQLite could not link it. So the objects are put together into one, in which only `sampan_*` can be
+//! seen from outside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -108,8 +109,8 @@ fn built(root: &Path, is_release: bool) -> PathBuf {
         .join(if is_release { "release" } else { "debug" })
 }
 
-/// The functions that the header declares. What `nm` says of the library is not asked: where it has a plugin for link-time optimisation
-/// that is older than Rust's LLVM, it sees nothing.
+/// The functions that the header declares. What `nm` says of the library is not asked: where it has a plugin for
+/// link-time optimisation that is older than Rust's LLVM, it sees nothing.
 fn names(header: &str) -> BTreeSet<String> {
     let name = |before: &str| {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';

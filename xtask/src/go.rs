@@ -1,8 +1,8 @@
 //! `cargo xtask go`: the static library put where the package for Go looks for it, and the tests of that package.
 //!
-//! The package links `internal/native/lib/PLATFORM/libsampan.a` and includes `internal/native/sampan.h`. Both are copies that git ignores.
-//! Go looks at headers but not at libraries when it decides what to build again, so the header ends with what tells one library from
-//! another.
+//! The package links `internal/native/lib/PLATFORM/libsampan.a` and includes `internal/native/sampan.h`. Both are
+//! copies that git ignores. Go looks at headers but not at libraries when it decides what to build again, so the header
+//! ends with what tells one library from another.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;

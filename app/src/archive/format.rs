@@ -1,7 +1,8 @@
 //! The layout of an archive in an executable: `executable | contents of the files | index | trailer`.
 //!
-//! The trailer has a fixed size and stands at the end. It says where the archive and its index begin, and has the checksum of the index; the
-//! index has those of the files. So each byte behind the executable is covered by a checksum.
+//! The trailer has a fixed size and stands at the end. It says where the archive and its index begin, and has the
+//! checksum of the index; the index has those of the files. So each byte behind the executable is covered by a
+//! checksum.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -136,7 +137,8 @@ fn executable_end(file: &File) -> io::Result<Option<u64>> {
         return Ok(None);
     }
     let mut end = HEAD_BYTES as u64;
-    // For both tables: where it begins, the size of an entry, how many there are, and where an entry has offset and size.
+    // For both tables: where it begins, the size of an entry, how many there are, and where an entry has offset and
+    // size.
     for (start, entry, count, offset, size) in [(32, 54, 56, 8, 32), (40, 58, 60, 24, 32)] {
         let start = long(&head, start);
         let (entry, count) = (short(&head, entry), short(&head, count));

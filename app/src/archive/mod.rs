@@ -1,7 +1,7 @@
 //! A project in an archive behind this executable: what `sampan build` appends, and how it is read.
 //!
-//! Nothing is unpacked. Small files are read from the executable into memory when they are needed, large ones are sent from where the system
-//! keeps the executable. [`Archive::open`] checks every byte once, at start.
+//! Nothing is unpacked. Small files are read from the executable into memory when they are needed, large ones are sent
+//! from where the system keeps the executable. [`Archive::open`] checks every byte once, at start.
 
 pub(crate) mod format;
 mod packed;

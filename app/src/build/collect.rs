@@ -1,4 +1,5 @@
-//! The files of a project's folder that are packed: all but those that a server makes, those that are hidden, and what only developers need.
+//! The files of a project's folder that are packed: all but those that a server makes, those that are hidden, and what
+//! only developers need.
 
 use super::{Files, canonical};
 use crate::archive::format::{Appended, appended};
@@ -83,7 +84,8 @@ pub(super) fn collect(
 }
 
 impl Walk<'_> {
-    /// Adds what is in a folder. `relative` is its path in the project, `within` the folder that links may not lead out of.
+    /// Adds what is in a folder. `relative` is its path in the project, `within` the folder that links may not lead out
+    /// of.
     fn folder(
         &mut self,
         folder: &Path,

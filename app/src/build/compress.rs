@@ -11,7 +11,8 @@ const PLAIN_BYTES_MIN: usize = 256;
 /// Brotli takes seconds for larger ones at its best.
 const BEST_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// For bodies that are compressed once and read often. A window of zstd is at most 8 MiB (RFC 9659), which this level keeps.
+/// For bodies that are compressed once and read often. A window of zstd is at most 8 MiB (RFC 9659), which this level
+/// keeps.
 const BEST: EncoderLevels = EncoderLevels {
     gzip: 9,
     zstd: 19,
@@ -25,8 +26,8 @@ const LARGE: EncoderLevels = EncoderLevels {
     brotli_window: 22,
 };
 
-/// Adds the encoded forms of the files below a folder, where they pay. Those that are there stay, but for the `stale` ones, which were made of
-/// another content. How many were added.
+/// Adds the encoded forms of the files below a folder, where they pay. Those that are there stay, but for the `stale`
+/// ones, which were made of another content. How many were added.
 pub(super) fn compress(files: &mut Files, folder: &str, stale: &BTreeSet<String>) -> usize {
     files.retain(|path, _| !stale.contains(path));
     let prefix = format!("{folder}/");

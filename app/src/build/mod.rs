@@ -1,8 +1,9 @@
 //! `sampan build`: one executable from this program and a project.
 //!
-//! [`build`] checks what can be checked without running the project, collects its files ([`collect`]) with the modules that it reaches
-//! ([`reach`]), compresses what is served ([`compress`]), and writes the executable with the archive behind it ([`write`]). The same files give
-//! the same bytes: paths are sorted, and no time and no name of this machine is kept.
+//! [`build`] checks what can be checked without running the project, collects its files ([`collect`]) with the modules
+//! that it reaches ([`reach`]), compresses what is served ([`compress`]), and writes the executable with the archive
+//! behind it ([`write`]). The same files give the same bytes: paths are sorted, and no time and no name of this machine
+//! is kept.
 
 mod base;
 mod collect;
@@ -59,7 +60,8 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// Writes an executable with a project in it.
 ///
 /// # Errors
-/// What is wrong with the project, with its place; or why the file cannot be written. Nothing is left under its name then.
+/// What is wrong with the project, with its place; or why the file cannot be written. Nothing is left under its name
+/// then.
 pub fn build(flags: &BuildFlags) -> Result<Built, String> {
     let project = Project::find(&flags.path)?;
     let output = write::Output::at(&flags.output, flags.force)?;

@@ -1,8 +1,8 @@
 //! The modules that a project reaches from the file that is run. No script runs for it.
 //!
-//! For JavaScript the modules are resolved and loaded as an isolate does, through sources that note what is read: the files of packages,
-//! their `package.json`, what `tsconfig.json` extends. So a packed project finds exactly what it found on the disk. Lua files are all packed
-//! anyway; here only those that are missing are noticed.
+//! For JavaScript the modules are resolved and loaded as an isolate does, through sources that note what is read: the
+//! files of packages, their `package.json`, what `tsconfig.json` extends. So a packed project finds exactly what it
+//! found on the disk. Lua files are all packed anyway; here only those that are missing are noticed.
 
 use super::Files;
 use super::lua_requires::{self, Requires};

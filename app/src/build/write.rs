@@ -45,7 +45,8 @@ impl Output {
     /// The place that a path names.
     ///
     /// # Errors
-    /// No file can be there, or one is there that `sampan build` has not made, and `force` does not allow to replace it.
+    /// No file can be there, or one is there that `sampan build` has not made, and `force` does not allow to replace
+    /// it.
     pub(super) fn at(path: &Path, force: bool) -> Result<Self, String> {
         let shown = path.display().to_string();
         if path.is_dir() {
@@ -69,7 +70,8 @@ impl Output {
         &self.path
     }
 
-    /// Refuses to write over a file of the project: one of its folder that `sampan build` has not made, or one that is `packed`.
+    /// Refuses to write over a file of the project: one of its folder that `sampan build` has not made, or one that is
+    /// `packed`.
     ///
     /// # Errors
     /// Which file that is.

@@ -1,4 +1,5 @@
-//! Compressed bodies by what they were before. A body is found by its hash and then compared: two that have one hash are still two.
+//! Compressed bodies by what they were before. A body is found by its hash and then compared: two that have one hash
+//! are still two.
 
 use foldhash::fast::RandomState;
 use hashlink::LruCache;

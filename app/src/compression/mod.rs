@@ -1,8 +1,8 @@
 //! Answers of text, compressed for clients that accept it (RFC 9110 section 8.4).
 //!
-//! What is compressed is kept, so that a page that many ask for is compressed once. Each worker keeps its own: nothing is locked then, and
-//! a worker compresses a hot page once in its life. Streams of scripts are left alone: each would keep a quarter of a megabyte for as long
-//! as it is open, and what it writes would wait.
+//! What is compressed is kept, so that a page that many ask for is compressed once. Each worker keeps its own: nothing
+//! is locked then, and a worker compresses a hot page once in its life. Streams of scripts are left alone: each would
+//! keep a quarter of a megabyte for as long as it is open, and what it writes would wait.
 
 mod cache;
 mod encoders;
@@ -143,8 +143,8 @@ fn bytes_of(body: &Body) -> Option<&[u8]> {
     }
 }
 
-/// The coding that a client likes best of ours. One that accepts nothing at all gets the plain body, as RFC 9110 section 12.1 allows: the
-/// handler has done its work.
+/// The coding that a client likes best of ours. One that accepts nothing at all gets the plain body, as RFC 9110
+/// section 12.1 allows: the handler has done its work.
 pub(crate) fn accepted(request: &Request) -> Option<Coding> {
     request.header(AcceptedCodings::FIELD)?;
     let accepted = AcceptedCodings::of(request.headers());

@@ -5,11 +5,12 @@ use crate::project::Language;
 use std::sync::Arc;
 
 impl Config {
-    /// Takes over from the configuration of the running server what only a restart can change. Names the settings that differ.
+    /// Takes over from the configuration of the running server what only a restart can change. Names the settings that
+    /// differ.
     ///
     /// # Errors
-    /// This is another project: it has another folder, or is in another language. Or its scripts run in a program that cannot load them
-    /// again.
+    /// This is another project: it has another folder, or is in another language. Or its scripts run in a program that
+    /// cannot load them again.
     pub(crate) fn keep_fixed(&mut self, running: &Self) -> Result<Vec<&'static str>, String> {
         let (now, before) = (&self.project, &running.project);
         if running.host.is_some() && before.language() == Some(Language::Js) {

@@ -142,7 +142,8 @@ impl Config {
         Ok(config)
     }
 
-    /// The configuration of a project folder or file, with a configuration file's text instead of a file, and nothing of the environment.
+    /// The configuration of a project folder or file, with a configuration file's text instead of a file, and nothing
+    /// of the environment.
     ///
     /// # Errors
     /// As [`Config::resolve`].
@@ -151,7 +152,8 @@ impl Config {
         Self::from_sources(Project::find(path)?, &sources)
     }
 
-    /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a configuration file.
+    /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a
+    /// configuration file.
     pub(crate) fn in_memory(project: Project, flags: &Flags) -> Result<Self, String> {
         let environment = Environment::of_process();
         let sources = match &flags.config {

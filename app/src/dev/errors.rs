@@ -25,8 +25,8 @@ impl DevErrors {
         }
     }
 
-    /// The answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed. The client's own faults
-    /// are answered as always.
+    /// The answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed. The
+    /// client's own faults are answered as always.
     pub(crate) fn answer_to(
         &self,
         error: &Error,
@@ -36,8 +36,8 @@ impl DevErrors {
         self.answer_with(error, second, None, view)
     }
 
-    /// The answer to an error that the project's `on_error` has answered: for people a page that links its answer, which is kept; for
-    /// programs that answer.
+    /// The answer to an error that the project's `on_error` has answered: for people a page that links its answer,
+    /// which is kept; for programs that answer.
     pub(crate) fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response {
         if error.kind().is_public() || !errors::prefers_page(view.request()) {
             return own;

@@ -1,11 +1,11 @@
-//! The hosts that `sampan dev` answers. A page of another site may have a name that leads to this machine (DNS rebinding); its
-//! requests have that name, and are refused.
+//! The hosts that `sampan dev` answers. A page of another site may have a name that leads to this machine (DNS
+//! rebinding); its requests have that name, and are refused.
 
 use sampan_http::{Request, Response};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Reports whether requests for this value of `Host` are answered: `localhost` and names below it, IP addresses, and `[dev] hosts`, of which one that
-/// begins with a dot stands for all names below it.
+/// Reports whether requests for this value of `Host` are answered: `localhost` and names below it, IP addresses, and
+/// `[dev] hosts`, of which one that begins with a dot stands for all names below it.
 pub(super) fn is_own(host: &str, hosts: &[String]) -> bool {
     let name = without_port(host)
         .trim_end_matches('.')

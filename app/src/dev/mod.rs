@@ -1,8 +1,9 @@
 //! `sampan dev`: serves a project while it is written.
 //!
-//! A watcher (`watch`) tells what was saved; the project is loaded anew by the same mechanism as for `sampan reload`. Pages in the browser
-//! hear of it by server-sent events (`browser`), which a handler of its own answers before the project's (`handler`). Errors become
-//! pages (`page`). What a request cost is written for each (`trace`). Nothing of this is on the way of a request of `sampan run`.
+//! A watcher (`watch`) tells what was saved; the project is loaded anew by the same mechanism as for `sampan reload`.
+//! Pages in the browser hear of it by server-sent events (`browser`), which a handler of its own answers before the
+//! project's (`handler`). Errors become pages (`page`). What a request cost is written for each (`trace`). Nothing of
+//! this is on the way of a request of `sampan run`.
 
 mod browser;
 mod errors;

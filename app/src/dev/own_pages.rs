@@ -1,4 +1,5 @@
-//! The pages with which a project answers its errors itself. In development a page about the error comes in their place, and links them.
+//! The pages with which a project answers its errors itself. In development a page about the error comes in their
+//! place, and links them.
 
 use super::browser::PREFIX;
 use sampan_http::{Body, Response};

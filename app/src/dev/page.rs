@@ -284,7 +284,8 @@ const PATH: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Reports whether a file is a script or a template, which the page may show. `sampan.toml`, the database and what clients have stored are not.
+/// Reports whether a file is a script or a template, which the page may show. `sampan.toml`, the database and what
+/// clients have stored are not.
 fn is_source(file: &str) -> bool {
     const SCRIPTS: [&str; 9] = ["lua", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"];
     let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";

@@ -1,9 +1,11 @@
-//! The `Content-Security-Policy` of a project's page, made to allow what `sampan dev` puts into it: a script, its events, and a style.
+//! The `Content-Security-Policy` of a project's page, made to allow what `sampan dev` puts into it: a script, its
+//! events, and a style.
 
 /// The directives that the script needs.
 const NEEDED: [&str; 3] = ["script-src", "connect-src", "style-src"];
 
-/// Returns the policy with `'self'` allowed where the script needs it, and the nonce that scripts have in it, if they have one.
+/// Returns the policy with `'self'` allowed where the script needs it, and the nonce that scripts have in it, if they
+/// have one.
 pub(super) fn extended(policy: &str) -> (String, Option<String>) {
     let mut directives: Vec<(String, Vec<String>)> = Vec::new();
     for directive in policy.split(';') {

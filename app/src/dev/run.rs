@@ -176,7 +176,8 @@ fn follow(
         .map_err(|error| format!("cannot start a thread: {error}"))
 }
 
-/// Begins again as a new process in the place of this one, whose database is gone: the migrations make another one. Returns where that fails.
+/// Begins again as a new process in the place of this one, whose database is gone: the migrations make another one.
+/// Returns where that fails.
 fn start_anew(db: &DatabaseConfig, logger: &Logger) {
     let text = format!(
         "{} was removed: starting anew without it",

@@ -1,7 +1,8 @@
 //! Watches the files of a project. What changes within a moment is told once.
 //!
-//! Each folder is watched for itself, so that those with thousands of files that are no part of the app (`node_modules`) cost nothing.
-//! Where the system has no watches left, or the file system tells nothing, the files are looked at again and again (`poll`).
+//! Each folder is watched for itself, so that those with thousands of files that are no part of the app
+//! (`node_modules`) cost nothing. Where the system has no watches left, or the file system tells nothing, the files are
+//! looked at again and again (`poll`).
 
 use super::poll::Files;
 use notify::{

@@ -1,4 +1,5 @@
-//! Requests that the program answers into which Sampan is built. Guards have checked them; middleware of the script that matches runs first.
+//! Requests that the program answers into which Sampan is built. Guards have checked them; middleware of the script
+//! that matches runs first.
 
 use super::{NativeAnswer, NativeHandler, NativeRequest, stream};
 use crate::request::commit_gate::Visit;
@@ -60,8 +61,8 @@ impl DispatchedRequest {
         }
     }
 
-    /// Answers after the middleware has returned what stood for the answer: by the native handler, with the header fields and the status that
-    /// the middleware has set.
+    /// Answers after the middleware has returned what stood for the answer: by the native handler, with the header
+    /// fields and the status that the middleware has set.
     pub(crate) fn answer_behind_middleware(self, mut visit: Visit, sink: HttpSink) -> Answer {
         let around = sink.into_response();
         let Some(end) = self.view.store().get::<ChainEnd>() else {

@@ -1,8 +1,10 @@
-//! Sampan inside of another program: routes that the program answers itself, and what it gives the capabilities of scripts.
+//! Sampan inside of another program: routes that the program answers itself, and what it gives the capabilities of
+//! scripts.
 //!
-//! A [`NativeRoute`] stands in the same tree as the routes of scripts. Guards check its requests like any others. Where middleware of the
-//! script matches its path, that runs first, as it does around a file: what `next` gives there stands for the answer to come, and the
-//! native handler runs once the middleware has returned it. Middleware that returns something else answers in its place.
+//! A [`NativeRoute`] stands in the same tree as the routes of scripts. Guards check its requests like any others. Where
+//! middleware of the script matches its path, that runs first, as it does around a file: what `next` gives there stands
+//! for the answer to come, and the native handler runs once the middleware has returned it. Middleware that returns
+//! something else answers in its place.
 
 mod answer;
 mod request;
@@ -98,7 +100,8 @@ impl fmt::Debug for Embedding {
     }
 }
 
-/// The capabilities of Sampan and further ones, for [`Config::modules`]. Equal lists share their memory, which lives as long as the process.
+/// The capabilities of Sampan and further ones, for [`Config::modules`]. Equal lists share their memory, which lives as
+/// long as the process.
 pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
     static KNOWN: Mutex<Vec<&'static [&'static Module]>> = Mutex::new(Vec::new());
     if own.is_empty() {
@@ -118,8 +121,8 @@ pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
 }
 
 impl Config {
-    /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing is read from or
-    /// written to the current folder.
+    /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing
+    /// is read from or written to the current folder.
     ///
     /// # Errors
     /// As [`Config::resolve`].

@@ -7,8 +7,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// A request on its way to a native handler. It stays on the thread of its worker; clones are the same request. Nothing is copied out
-/// of the buffer that it was received into.
+/// A request on its way to a native handler. It stays on the thread of its worker; clones are the same request. Nothing
+/// is copied out of the buffer that it was received into.
 #[derive(Clone)]
 pub struct NativeRequest(Rc<View>);
 
@@ -84,7 +84,8 @@ impl NativeRequest {
         }
     }
 
-    /// The address of the client; that of the Unix socket's client is empty. `X-Forwarded-For` of trusted proxies is believed.
+    /// The address of the client; that of the Unix socket's client is empty. `X-Forwarded-For` of trusted proxies is
+    /// believed.
     pub fn ip(&self) -> String {
         self.0.ip()
     }
@@ -95,8 +96,8 @@ impl NativeRequest {
         self.0.log(&error);
     }
 
-    /// Asks, of what is dropped because nobody waits for the answer any more, whether `handler_millis_max` has passed; else the client has left.
-    /// The request is not kept for it.
+    /// Asks, of what is dropped because nobody waits for the answer any more, whether `handler_millis_max` has passed;
+    /// else the client has left. The request is not kept for it.
     pub fn overdue(&self) -> impl Fn() -> bool + use<> {
         let view = Rc::downgrade(&self.0);
         move || {

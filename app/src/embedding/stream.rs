@@ -1,4 +1,5 @@
-//! Bodies of native answers that come in pieces: what goes wrong with them is known too late for any answer, so the log says it.
+//! Bodies of native answers that come in pieces: what goes wrong with them is known too late for any answer, so the log
+//! says it.
 
 use crate::request::request_view::{Trace, View};
 use crate::routing::loaded::Control;

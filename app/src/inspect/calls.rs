@@ -1,4 +1,5 @@
-//! Names of files and texts in the calls of scripts and templates: `render("page.html")`, `asset("app.css")` and `req:t("title")`. Only literal names are seen.
+//! Names of files and texts in the calls of scripts and templates: `render("page.html")`, `asset("app.css")` and
+//! `req:t("title")`. Only literal names are seen.
 
 use crate::project::Project;
 

@@ -108,8 +108,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks configuration, templates, texts, migrations and scripts, and looks for files that nothing uses. `scratch` is a folder of the
-/// caller's for a database and for what scripts keep.
+/// Checks configuration, templates, texts, migrations and scripts, and looks for files that nothing uses. `scratch` is
+/// a folder of the caller's for a database and for what scripts keep.
 pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
     let mut report = CheckReport::default();
     let fault = match Config::resolve(flags) {

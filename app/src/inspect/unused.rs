@@ -1,4 +1,5 @@
-//! Files that nothing uses: scripts that were not loaded and that no other script names, and templates that nobody names.
+//! Files that nothing uses: scripts that were not loaded and that no other script names, and templates that nobody
+//! names.
 
 use super::check::Finding;
 use super::read_files::ReadFiles;

@@ -5,8 +5,8 @@ use procfs::process::{FDTarget, Process};
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
-/// The process that listens on an address, for a person to read: its id, its program and the folder that it runs in. `None` where
-/// the system does not tell, as of the processes of other users.
+/// The process that listens on an address, for a person to read: its id, its program and the folder that it runs in.
+/// `None` where the system does not tell, as of the processes of other users.
 pub(crate) fn of(address: SocketAddr) -> Option<String> {
     let entries = [procfs::net::tcp(), procfs::net::tcp6()]
         .into_iter()

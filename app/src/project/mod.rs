@@ -62,7 +62,8 @@ impl Project {
         })
     }
 
-    /// Finds the project at `path`: a folder with one of `app.lua`, `app.js`, `app.ts` and the like, or the file to run.
+    /// Finds the project at `path`: a folder with one of `app.lua`, `app.js`, `app.ts` and the like, or the file to
+    /// run.
     ///
     /// # Errors
     /// One line that says what is missing and what to do.
@@ -116,7 +117,8 @@ impl Project {
         Ok(Self::of_sources(root, entry, sources))
     }
 
-    /// Looks whether the file to run still is a file, where it is to be loaded anew: loading would say that there is no such module.
+    /// Looks whether the file to run still is a file, where it is to be loaded anew: loading would say that there is no
+    /// such module.
     ///
     /// # Errors
     /// One line that says what is in its place.
@@ -143,7 +145,8 @@ impl Project {
         }
     }
 
-    /// Why the project did not load: the place or at least the file, the message, the line of the source, and the stack.
+    /// Why the project did not load: the place or at least the file, the message, the line of the source, and the
+    /// stack.
     pub fn load_fault(&self, error: &Error) -> String {
         let mut told = match error.place() {
             Some(_) => error.to_string(),

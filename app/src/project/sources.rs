@@ -20,8 +20,8 @@ pub(crate) const SHARED: [&str; 2] = [TEMPLATES, "locales"];
 pub(super) struct FolderSources {
     /// Canonical: a file's canonical path must start with it.
     root: PathBuf,
-    /// The folder that the project's packages may lie in: that of the workspace, or of the nearest `package.json`; the root where
-    /// there is none.
+    /// The folder that the project's packages may lie in: that of the workspace, or of the nearest `package.json`; the
+    /// root where there is none.
     packages: PathBuf,
     /// The number of folders above the root.
     folders_up: usize,
@@ -57,7 +57,8 @@ impl FolderSources {
             || relative
                 .components()
                 .any(|part| part.as_os_str() == "node_modules");
-        // A symbolic link may point within the project, but not out of it. Those of a workspace point to its other packages.
+        // A symbolic link may point within the project, but not out of it. Those of a workspace point to its other
+        // packages.
         let may_be_read = file.starts_with(&self.root)
             || is_of_package && file.starts_with(&self.packages)
             || self.is_shared(relative, &file);
@@ -151,7 +152,8 @@ impl Sources for WithEntry {
     }
 }
 
-/// The nearest folder above that is a workspace of npm or pnpm; without one, the nearest with a `package.json`, or the root.
+/// The nearest folder above that is a workspace of npm or pnpm; without one, the nearest with a `package.json`, or the
+/// root.
 fn packages_folder(root: &Path) -> PathBuf {
     let has = |folder: &&Path| folder.join("package.json").is_file();
     let nearest = root.ancestors().take(FOLDERS_UP_MAX).find(has);

@@ -1,8 +1,8 @@
 //! The control socket of `sampan reload`: each listens on an abstract Unix socket whose name tells the project's
 //! folder.
 //!
-//! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They are visible to
-//! every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
+//! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They
+//! are visible to every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
 
 use super::ReloadRequests;
 use rustix::net::sockopt::socket_peercred;
@@ -47,7 +47,8 @@ fn prefix(root: &Path) -> String {
     format!("sampan/{hex}/")
 }
 
-/// Hears callers from now on, on a thread of its own. Where that cannot be the log is told, and the server goes on without.
+/// Hears callers from now on, on a thread of its own. Where that cannot be the log is told, and the server goes on
+/// without.
 pub(crate) fn listen(root: &Path, requests: ReloadRequests, logger: &Logger) {
     if let Err(error) = try_listen(root, requests) {
         let text = format!("sampan reload cannot reach this server: {error}");
@@ -88,7 +89,8 @@ fn answer(mut caller: UnixStream, requests: &ReloadRequests) -> io::Result<()> {
     caller.write_all(told.as_bytes())
 }
 
-/// Has all servers of the project in a folder load it anew, and waits for their answers. The folder is in its canonical form.
+/// Has all servers of the project in a folder load it anew, and waits for their answers. The folder is in its canonical
+/// form.
 ///
 /// # Errors
 /// The system does not say which there are.

@@ -1,4 +1,5 @@
-//! `mode = "file"`: a request looks whether the files that the project was loaded from have changed, and is answered by the new code then.
+//! `mode = "file"`: a request looks whether the files that the project was loaded from have changed, and is answered by
+//! the new code then.
 
 use super::{FollowedFiles, Reloader, SeenFiles};
 use crate::request::dispatch::Dispatch;

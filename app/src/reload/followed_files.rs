@@ -1,4 +1,5 @@
-//! When it is looked whether the files have changed that a project was loaded from, and which those are: for servers with
+//! When it is looked whether the files have changed that a project was loaded from, and which those are: for servers
+//! with
 //! `mode = "file"`, and for pools of scripts.
 
 use super::SeenFiles;
@@ -17,7 +18,8 @@ pub(crate) struct FollowedFiles {
 }
 
 impl FollowedFiles {
-    /// Notes what is read of the project that this gives. It is looked once in `check_time` at most whether that has changed.
+    /// Notes what is read of the project that this gives. It is looked once in `check_time` at most whether that has
+    /// changed.
     pub(crate) fn of(project: &Project, check_time: Duration) -> (Self, Project) {
         let seen = Arc::new(SeenFiles::new(project.root(), project.sources()));
         let noted = project.with_sources(Arc::clone(&seen) as _);

@@ -1,9 +1,10 @@
 //! Loading the project anew while it is served: for `SIGHUP`, for `sampan reload`, and for `sampan dev`.
 //!
-//! A [`Generation`] is the project as it was read at one time. A reload has two steps (`swap`). Each worker loads an isolate of the new
-//! generation beside the one that serves; when all of them have, each answers with the new one. Where one fails, all drop what they
-//! loaded, and nothing has changed. An old isolate ends after its last request (`retiring`). With `mode = "file"` requests notice changes
-//! themselves (`file_mode`): of the files that were read (`seen_files`), at which they look from time to time (`followed_files`).
+//! A [`Generation`] is the project as it was read at one time. A reload has two steps (`swap`). Each worker loads an
+//! isolate of the new generation beside the one that serves; when all of them have, each answers with the new one.
+//! Where one fails, all drop what they loaded, and nothing has changed. An old isolate ends after its last request
+//! (`retiring`). With `mode = "file"` requests notice changes themselves (`file_mode`): of the files that were read
+//! (`seen_files`), at which they look from time to time (`followed_files`).
 
 mod control;
 mod file_mode;

@@ -1,4 +1,5 @@
-//! The end of an isolate that another has replaced: its requests end in it, its streams have some time, then its `on_stop` runs.
+//! The end of an isolate that another has replaced: its requests end in it, its streams have some time, then its
+//! `on_stop` runs.
 
 use crate::request::response_sink;
 use crate::routing::loaded::Loaded;

@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 const FILES_MAX: usize = 10_000;
 /// The size of the kept texts, in bytes. Later files are read from the disk each time.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// A file that was changed less than this before it was read may have been changed again without a difference in its times.
+/// A file that was changed less than this before it was read may have been changed again without a difference in its
+/// times.
 const YOUNG: Duration = Duration::from_millis(100);
 
 /// Notes each file that is read through it.
@@ -103,7 +104,8 @@ impl SeenFiles {
         let is_noted = self.notes(it.hash.is_some());
         let mut seen = self.seen();
         if is_noted && (seen.len() < FILES_MAX || seen.contains_key(path)) {
-            // Where it was read twice while it changed, the first text counts, so that the next look finds a difference.
+            // Where it was read twice while it changed, the first text counts, so that the next look finds a
+            // difference.
             seen.entry(path.to_owned()).or_insert(it);
         }
     }
@@ -117,8 +119,8 @@ impl SeenFiles {
         kept.found.retain(|_, found| found.is_some());
     }
 
-    /// The project is loaded, in one isolate: what that one did not find is not there for the others either, and should it come that is a
-    /// change. What is missing from now on does not matter.
+    /// The project is loaded, in one isolate: what that one did not find is not there for the others either, and should
+    /// it come that is a change. What is missing from now on does not matter.
     pub(crate) fn keep_missing(&self) {
         self.notes_missing.store(false, Ordering::Relaxed);
     }

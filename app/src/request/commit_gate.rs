@@ -1,7 +1,7 @@
 //! Between a request and the database of its worker: when its script may run, and when what it made may leave.
 //!
-//! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks are
-//! held; what ran in a group that was lost is not answered as if its writes were there.
+//! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks
+//! are held; what ran in a group that was lost is not answered as if its writes were there.
 
 use sampan_db::{Database, Db, RouteUse};
 use sampan_host::{
@@ -87,7 +87,8 @@ impl Gate {
         drop(spawn_local(self.db.clone().end_turns()));
     }
 
-    /// Waits until a project can be loaded while others are answered: none of this worker's transactions could go on meanwhile.
+    /// Waits until a project can be loaded while others are answered: none of this worker's transactions could go on
+    /// meanwhile.
     pub(crate) async fn before_loading(&self) {
         self.db.without_transactions().await;
     }
@@ -250,8 +251,8 @@ impl Visit {
         polled
     }
 
-    /// Waits for the write connection before a run of a route that writes, while transactions keep others from waiting in place. A coroutine waits in
-    /// the middle of its call; JavaScript cannot. Tells whether it had to.
+    /// Waits for the write connection before a run of a route that writes, while transactions keep others from waiting
+    /// in place. A coroutine waits in the middle of its call; JavaScript cannot. Tells whether it had to.
     fn queue(
         &mut self,
         cx: &mut task::Context<'_>,
@@ -270,8 +271,8 @@ impl Visit {
         Poll::Ready(writable.map(|()| true))
     }
 
-    /// Takes note of the group in which this request has just run, because it goes on later: to be called before anything else
-    /// runs.
+    /// Takes note of the group in which this request has just run, because it goes on later: to be called before
+    /// anything else runs.
     pub(crate) fn remember(&mut self) {
         self.is_lost |= self.gate.db.losses() != self.losses;
         self.fates.extend(self.gate.outbox.fate());

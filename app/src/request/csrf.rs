@@ -1,4 +1,5 @@
-//! The protection against requests of other sites, around every project but for the paths that its configuration excepts.
+//! The protection against requests of other sites, around every project but for the paths that its configuration
+//! excepts.
 
 use crate::routing::pattern::{Pattern, normal_form};
 use sampan_host::{Error, Guard, GuardStep, RequestView};

@@ -299,8 +299,8 @@ pub(super) fn view(
     ))
 }
 
-/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through the
-/// middleware of the path in any case.
+/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through
+/// the middleware of the path in any case.
 fn no_route(
     loaded: Rc<Loaded>,
     request: &Rc<Request>,
@@ -572,8 +572,8 @@ impl DispatchedRequest {
         }
     }
 
-    /// Returns the error with the place where the route was declared behind its stack, as people see it. The script is given the error as it is,
-    /// because the engine knows by it which value was thrown.
+    /// Returns the error with the place where the route was declared behind its stack, as people see it. The script is
+    /// given the error as it is, because the engine knows by it which value was thrown.
     fn with_declaration(&self, error: &Error) -> Error {
         let (Some(declared), true) = (self.view.place(), errors::is_logged(error.kind())) else {
             return error.clone();

@@ -1,4 +1,5 @@
-//! Requests that a file in `public/` answers. Guards and middleware that match the path come before it, as before a route.
+//! Requests that a file in `public/` answers. Guards and middleware that match the path come before it, as before a
+//! route.
 
 use crate::request::dispatch::{DispatchedRequest, view};
 use crate::request::errors;

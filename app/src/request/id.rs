@@ -7,7 +7,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub(crate) const HEADER: &str = "x-request-id";
 /// The longest id that is taken over, in bytes.
 const BYTES_MAX: usize = 128;
-/// Spreads successive numbers over all digits, so that two ids differ at first sight. Odd, so no two numbers become one.
+/// Spreads successive numbers over all digits, so that two ids differ at first sight. Odd, so no two numbers become
+/// one.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Makes ids, each once: a worker counts from a random number on.

@@ -100,8 +100,8 @@ pub(crate) fn shown(address: Option<IpAddr>) -> String {
     address.map_or_else(|| UNIX.to_owned(), |address| address.to_string())
 }
 
-/// The client behind trusted proxies: each proxy appended whom it was talking to, so the list is believed from its right
-/// end up to the first address that is no trusted proxy. An entry that is no address ends the belief.
+/// The client behind trusted proxies: each proxy appended whom it was talking to, so the list is believed from its
+/// right end up to the first address that is no trusted proxy. An entry that is no address ends the belief.
 pub(crate) fn client<'a>(
     trusted: &[TrustedProxy],
     peer: Option<IpAddr>,

@@ -181,8 +181,8 @@ impl View {
             .map(|incoming| incoming.read_at.get())
     }
 
-    /// Puts the id into an answer, where somebody knows it: a script asked for it, a line of the log has it, or the client sent
-    /// one.
+    /// Puts the id into an answer, where somebody knows it: a script asked for it, a line of the log has it, or the
+    /// client sent one.
     #[inline]
     pub(crate) fn tell_id(&self, response: &mut Response) {
         if self.id.get().is_some() || self.request.header(id::HEADER).is_some() {

@@ -295,7 +295,8 @@ impl Control {
         let before = self.current.set(request);
         let begun = self.current.begin();
         if begun.is_some() {
-            // What others have left is not this request's. Statements that ran between two runs are of what goes on now.
+            // What others have left is not this request's. Statements that ran between two runs are of what goes on
+            // now.
             self.current.take();
         }
         let done = run();
@@ -311,7 +312,8 @@ impl Control {
     }
 }
 
-/// Logs an error once, with its place and stack and the request that it belongs to; `part` says which part of its answer.
+/// Logs an error once, with its place and stack and the request that it belongs to; `part` says which part of its
+/// answer.
 #[cold]
 pub(crate) fn log(control: &Control, view: Option<&Rc<View>>, part: &str, error: &Error) {
     let request = view.map(|view| Rc::clone(view) as Rc<dyn RequestView>);

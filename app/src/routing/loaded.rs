@@ -32,7 +32,8 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The numbers of native handlers begin here, where no script has any: what their middleware does with the database is known by them.
+/// The numbers of native handlers begin here, where no script has any: what their middleware does with the database is
+/// known by them.
 const NATIVE_HANDLERS: HandlerId = 1 << 31;
 
 /// The largest limit that can be meant for a body.

@@ -1,9 +1,10 @@
 //! Patterns of paths, `/users/:id` and `/files/*rest`, shared by routes and middleware.
 //!
 //! A pattern is a list of segments, compared one by one with those of a path. Paths are compared in one normal form
-//! (RFC 3986 section 6.2.2): a percent-encoded character that may stand in a path as it is reads as itself, so that `/%61dmin` is
-//! `/admin` and `/%40me` is `/@me`, for routes, middleware and files alike. Only `%2F` never becomes a slash. `/a` and `/a/` are two
-//! paths.
+//! (RFC 3986 section 6.2.2): a percent-encoded character that may stand in a path as it is reads as itself, so that
+//! `/%61dmin` is
+//! `/admin` and `/%40me` is `/@me`, for routes, middleware and files alike. Only `%2F` never becomes a slash. `/a` and
+//! `/a/` are two paths.
 
 use sampan_host::refusals::check_pattern;
 use std::borrow::Cow;
@@ -136,7 +137,8 @@ impl Pattern {
         left.is_none()
     }
 
-    /// Reports whether an exception from a check covers a path in normal form. Unlike [`Pattern::wraps`], `/hooks/*` covers what is below
+    /// Reports whether an exception from a check covers a path in normal form. Unlike [`Pattern::wraps`], `/hooks/*`
+    /// covers what is below
     /// `/hooks/` alone: an exception covers no more than its words say.
     pub(crate) fn excepts(&self, path: &str) -> bool {
         let is_above = self.ends_in_rest()
@@ -258,7 +260,8 @@ pub fn normal_form(path: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A path in normal form as an application may read it that decodes slashes and merges them: `//admin/x` and `/admin%2Fx` are `/admin/x`.
+/// A path in normal form as an application may read it that decodes slashes and merges them: `//admin/x` and
+/// `/admin%2Fx` are `/admin/x`.
 /// `None` where that is the path itself.
 pub(crate) fn merged_slashes(path: &str) -> Option<String> {
     if !path.contains("//") && !path.contains("%2F") {

@@ -1,7 +1,8 @@
 //! The routes of a project: which one answers a method and a path.
 //!
-//! All routes stand in one tree of path segments. At each segment the literal part wins over a parameter and a parameter
-//! over `*rest`; where a more specific pattern has no route for the method, the search goes on with the next. So
+//! All routes stand in one tree of path segments. At each segment the literal part wins over a parameter and a
+//! parameter over `*rest`; where a more specific pattern has no route for the method, the search goes on with the next.
+//! So
 //! `/:page` and `/*rest` may stand side by side, and one search also tells which methods a path has.
 
 use crate::routing::pattern::{PARAMS_MAX, Pattern, Segment};
@@ -32,7 +33,8 @@ impl Allow {
         self.0 == 0
     }
 
-    /// The value of an `Allow` field (RFC 9110 section 10.2.1): with HEAD, which GET answers, and OPTIONS, which the server does.
+    /// The value of an `Allow` field (RFC 9110 section 10.2.1): with HEAD, which GET answers, and OPTIONS, which the
+    /// server does.
     pub fn field_value(self) -> String {
         let mut names = Vec::with_capacity(VERB_COUNT + 1);
         for (bit, verb) in VERBS.iter().enumerate() {
@@ -191,7 +193,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on at the segment that begins at `start`. Visits each node at most once, and as deep as the longest pattern.
+    /// Goes on at the segment that begins at `start`. Visits each node at most once, and as deep as the longest
+    /// pattern.
     fn walk(&mut self, node: &RouteNode, start: usize) -> Option<u32> {
         let left = self.path.as_bytes().get(start..).unwrap_or_default();
         let end = start + left.iter().position(|&b| b == b'/').unwrap_or(left.len());

@@ -1,9 +1,12 @@
 //! Which generation of a script the isolates of a pool have loaded or are to load.
 //!
-//! A generation counts once an isolate has loaded it, and its texts are kept as that one read them ([`FollowedFiles`]). So the other isolates
-//! load the same, however late they do and whatever lies on the disk by then. Two things make a generation:
-//! - A worker that finds a changed file loads it alone. If it loads, it counts, and each other isolate loads it before its next work.
-//! - A reload that the program asks for is a trial: all isolates load it beside what they serve, and it counts when all have.
+//! A generation counts once an isolate has loaded it, and its texts are kept as that one read them ([`FollowedFiles`]).
+//! So the other isolates load the same, however late they do and whatever lies on the disk by then. Two things make a
+//! generation:
+//! - A worker that finds a changed file loads it alone. If it loads, it counts, and each other isolate loads it before
+//!   its next work.
+//! - A reload that the program asks for is a trial: all isolates load it beside what they serve, and it counts when all
+//!   have.
 
 use super::worker::WorkerState;
 use super::{PoolShared, lock};
@@ -154,8 +157,8 @@ impl Generations {
         self.has_tried.notify_all();
     }
 
-    /// An isolate cannot load what another has loaded: all go back to what they had before. An isolate that cannot load that either goes on
-    /// with what it has.
+    /// An isolate cannot load what another has loaded: all go back to what they had before. An isolate that cannot load
+    /// that either goes on with what it has.
     pub(super) fn go_back(&self, failed: &Arc<Generation>) {
         let mut state = lock(&self.state);
         if !Arc::ptr_eq(&state.current.0, failed) {

@@ -77,7 +77,8 @@ impl JobHandle {
         &self.0
     }
 
-    /// Gives the work up: who waits for it is told so at once; it does not begin, or its script is stopped. False if it had ended.
+    /// Gives the work up: who waits for it is told so at once; it does not begin, or its script is stopped. False if it
+    /// had ended.
     pub fn cancel(&self) -> bool {
         self.0.give_up(cancelled())
     }

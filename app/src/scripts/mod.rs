@@ -1,11 +1,13 @@
-//! Scripts without a server: isolates on threads of their own, which handle requests and call functions for any thread of the process.
+//! Scripts without a server: isolates on threads of their own, which handle requests and call functions for any thread
+//! of the process.
 //!
-//! A [`ScriptPool`] has one queue ([`queue`]) and a thread for each isolate ([`worker`]). Who hands over a [`Work`] says what to do with its
-//! outcome; that is called once, on the thread of the isolate or on that of whoever gives the work up. Limits, capabilities and the way
-//! of a request through guards, middleware and routes are those of the server: what runs here is the same code without sockets.
+//! A [`ScriptPool`] has one queue ([`queue`]) and a thread for each isolate ([`worker`]). Who hands over a [`Work`]
+//! says what to do with its outcome; that is called once, on the thread of the isolate or on that of whoever gives the
+//! work up. Limits, capabilities and the way of a request through guards, middleware and routes are those of the
+//! server: what runs here is the same code without sockets.
 //!
-//! The script is loaded by a file of ours (`call.lua`, `call.js`), which runs the script's own and keeps a function that finds what the
-//! script offers by name. So a call is a run like any other, and may wait.
+//! The script is loaded by a file of ours (`call.lua`, `call.js`), which runs the script's own and keeps a function
+//! that finds what the script offers by name. So a call is a run like any other, and may wait.
 
 mod generations;
 mod job;
@@ -78,7 +80,8 @@ pub struct ScriptOptions {
     pub modules: Vec<&'static Module>,
 }
 
-/// Isolates that run scripts for a program. Clones are the same pool; dropping the last one does not end it, [`ScriptPool::stop`] does.
+/// Isolates that run scripts for a program. Clones are the same pool; dropping the last one does not end it,
+/// [`ScriptPool::stop`] does.
 #[derive(Clone)]
 pub struct ScriptPool(Arc<PoolShared>);
 
@@ -224,7 +227,8 @@ impl ScriptPool {
         self.0.count
     }
 
-    /// Gives up what waits and runs, and ends the threads. False if one had to be left behind. Not on a thread of the pool.
+    /// Gives up what waits and runs, and ends the threads. False if one had to be left behind. Not on a thread of the
+    /// pool.
     pub fn stop(&self) -> bool {
         let shared = &self.0;
         let _ = shared.ending.set(Instant::now());

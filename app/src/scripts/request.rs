@@ -22,11 +22,12 @@ impl HttpRequest {
     }
 }
 
-/// The bytes of a request from its parts. What is said about framing (`Content-Length`, `Transfer-Encoding` and the like) is left out: the
-/// body is whole. Without a `Host` it is `localhost`.
+/// The bytes of a request from its parts. What is said about framing (`Content-Length`, `Transfer-Encoding` and the
+/// like) is left out: the body is whole. Without a `Host` it is `localhost`.
 ///
 /// # Errors
-/// The name of a header that is none, or whose value has control bytes; or `method` or `target`, which cannot stand in a request line.
+/// The name of a header that is none, or whose value has control bytes; or `method` or `target`, which cannot stand in
+/// a request line.
 pub fn request_bytes<'a>(
     method: &str,
     target: &str,

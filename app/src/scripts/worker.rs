@@ -356,8 +356,8 @@ thread_local! {
     static RUNNING: RefCell<Option<RunningJob>> = const { RefCell::new(None) };
 }
 
-/// Tells whoever handed over the request that runs on this thread, if somebody did, what its answer does not say: that this has failed. The
-/// first error counts, others come of it.
+/// Tells whoever handed over the request that runs on this thread, if somebody did, what its answer does not say: that
+/// this has failed. The first error counts, others come of it.
 #[cold]
 pub(crate) fn tell_caller(error: &Error) {
     RUNNING.with_borrow_mut(|running| {
@@ -425,8 +425,9 @@ impl Drop for JobRun {
     }
 }
 
-/// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should the script ever
-/// return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
+/// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should
+/// the script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on
+/// another.
 fn abandon(shared: &Arc<PoolShared>, place: usize, state: &Arc<WorkerState>, name: &str) {
     state.is_abandoned.store(true, Ordering::Release);
     shared.generations.take_turn_from(state);

@@ -109,8 +109,9 @@ impl ServerShared {
         Ok((id, starting))
     }
 
-    /// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should the
-    /// script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
+    /// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself
+    /// should the script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is
+    /// awaited on another.
     fn abandon(self: &Arc<Self>, id: u64, place: usize, handle: &WorkerHandle, name: &str) {
         handle.abandon();
         handle.shutdown();
@@ -144,8 +145,8 @@ impl ServerShared {
         }
     }
 
-    /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written in this
-    /// process any more.
+    /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written
+    /// in this process any more.
     fn look_after_lease(&self) {
         let before = self.database.lease();
         if before.is_none() {
@@ -159,8 +160,8 @@ impl ServerShared {
         }
     }
 
-    /// Fills a place that has become free. A machine that is busy enough to make a worker deaf may also load the project too slowly, so it
-    /// tries again. False if each attempt failed.
+    /// Fills a place that has become free. A machine that is busy enough to make a worker deaf may also load the
+    /// project too slowly, so it tries again. False if each attempt failed.
     fn replace(self: &Arc<Self>, place: usize) -> bool {
         for attempt in 1..=REPLACE_ATTEMPTS {
             let Err(fault) = self.fill_place(place) else {

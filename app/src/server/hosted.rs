@@ -3,7 +3,8 @@
 use super::worker::HostedWorker;
 use sampan_host::{Error, Isolate, Setup};
 
-/// Runs workers on its own threads, one on each, and their scripts in its own engine. It cannot be asked to stop a script, so
+/// Runs workers on its own threads, one on each, and their scripts in its own engine. It cannot be asked to stop a
+/// script, so
 /// `script_millis_max` and `memory_bytes_max` do not hold there.
 pub trait Host: std::fmt::Debug + Send + Sync {
     /// Has a thread that runs no worker yet run this one. Called from any thread.

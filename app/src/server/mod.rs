@@ -1,7 +1,8 @@
 //! The whole server: workers, acceptor, watchdog, and how they start and end.
 //!
-//! [`Server::start`] begins everything and [`Running::shutdown`] ends it. The workers are its `crew`; a lost one is replaced. `signals` is
-//! the life of a process that serves, and `systemd` hears of it. Where a program has threads of its own for scripts, it is a `Host`.
+//! [`Server::start`] begins everything and [`Running::shutdown`] ends it. The workers are its `crew`; a lost one is
+//! replaced. `signals` is the life of a process that serves, and `systemd` hears of it. Where a program has threads of
+//! its own for scripts, it is a `Host`.
 
 mod crew;
 pub(crate) mod hosted;
@@ -292,8 +293,8 @@ impl Running {
         event.unwrap_or(ServerEvent::Shutdown)
     }
 
-    /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some had to
-    /// be left behind.
+    /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some
+    /// had to be left behind.
     pub fn shutdown(self) -> bool {
         self.shared.is_ending.store(true, Ordering::SeqCst);
         if let Some(files) = &self.shared.config.script_files {

@@ -23,7 +23,8 @@ pub enum ServerEnd {
 }
 
 impl ServerEnd {
-    /// The exit status of a process whose run ended like this: 0, or 70 (`EX_SOFTWARE` of sysexits.h) if the server gave up.
+    /// The exit status of a process whose run ended like this: 0, or 70 (`EX_SOFTWARE` of sysexits.h) if the server
+    /// gave up.
     pub fn exit_status(self) -> u8 {
         match self {
             Self::Ended => 0,
@@ -32,8 +33,8 @@ impl ServerEnd {
     }
 }
 
-/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP loads the project anew, or ends a server that was
-/// started in a terminal. A second signal ends the process at once, with
+/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP loads the project anew, or ends a server
+/// that was started in a terminal. A second signal ends the process at once, with
 /// 128 + the signal's number as its status. `resolve` gives the configuration for each reload.
 ///
 /// # Errors

@@ -68,8 +68,8 @@ pub struct HostedWorker {
 }
 
 impl HostedWorker {
-    /// Runs the worker to its end, on the sockets of a pump. To be polled on one thread, in a tokio `LocalSet`, where tokio's time can
-    /// be used.
+    /// Runs the worker to its end, on the sockets of a pump. To be polled on one thread, in a tokio `LocalSet`, where
+    /// tokio's time can be used.
     pub async fn run(self, sockets: Pump) {
         let (id, watchdog) = (self.plan.id, self.plan.watchdog.clone());
         serve(self.plan, self.orders, &self.ready, Some(Hosted(sockets))).await;

@@ -5,8 +5,8 @@ use foldhash::quality::FixedState;
 use sampan_http::{Body, Method, Request, Response};
 use std::hash::BuildHasher;
 
-/// Gives an answer a tag made of its body, unless it has one, and reports whether the client has the same already: then it is a 304
-/// without a body. Streams and files are left alone.
+/// Gives an answer a tag made of its body, unless it has one, and reports whether the client has the same already: then
+/// it is a 304 without a body. Streams and files are left alone.
 pub(crate) fn is_known(request: &Request, response: &mut Response) -> bool {
     let is_read = matches!(request.method(), Method::Get | Method::Head);
     if !is_read || response.status() != 200 {

@@ -1,7 +1,8 @@
 //! The files of a folder that were asked for lately.
 //!
-//! A file is looked at again when it is asked for and the last look is longer ago than `check_millis`. Between two looks its answers
-//! need no call of the system. A large file is kept open from one tick to the next, so that one that was removed takes no room on the disk.
+//! A file is looked at again when it is asked for and the last look is longer ago than `check_millis`. Between two
+//! looks its answers need no call of the system. A large file is kept open from one tick to the next, so that one that
+//! was removed takes no room on the disk.
 
 use super::folder::{Folder, Opened};
 use super::made::MadeForms;

@@ -1,7 +1,7 @@
 //! A folder of files, and no way out of it: neither by `..`, nor by a link, nor by one that is put there meanwhile.
 //!
-//! `cap-std` opens paths below a folder as the system's `openat2` does with `RESOLVE_BENEATH`. Links within the folder are followed.
-//! A folder in an archive has no links.
+//! `cap-std` opens paths below a folder as the system's `openat2` does with `RESOLVE_BENEATH`. Links within the folder
+//! are followed. A folder in an archive has no links.
 
 use crate::archive::Archive;
 use crate::archive::format::Checksum;

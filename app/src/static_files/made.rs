@@ -1,4 +1,5 @@
-//! Encoded forms of files that have none beside them: each is made once, when the file is first asked for, and kept in memory.
+//! Encoded forms of files that have none beside them: each is made once, when the file is first asked for, and kept in
+//! memory.
 
 use super::folder::{Folder, Opened, Stamp};
 use super::stored::{StoredFile, read};
@@ -11,10 +12,11 @@ use std::sync::Arc;
 
 /// Smaller files gain less than a packet.
 const FILE_BYTES_MIN: u64 = 1024;
-/// Larger ones would keep the worker from its other requests for some 50 ms: `sampan build`, or whatever makes them, encodes those.
+/// Larger ones would keep the worker from its other requests for some 50 ms: `sampan build`, or whatever makes them,
+/// encodes those.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// A form that was used a shorter time ago does not give way to another one, so that more files than there is room for do not have every
-/// request compress one.
+/// A form that was used a shorter time ago does not give way to another one, so that more files than there is room for
+/// do not have every request compress one.
 const KEPT_MILLIS_MIN: u64 = 60_000;
 /// The codings that are tried. A client that takes zstd takes brotli too.
 const CODINGS: [Coding; 2] = [Coding::Brotli, Coding::Gzip];

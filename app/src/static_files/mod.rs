@@ -1,8 +1,8 @@
 //! Files that the server answers with: those in `public/` by their paths, and those that a handler names.
 //!
-//! A request for a file in `public/` that no middleware wraps never reaches the script. [`StaticFiles::find`] says what is at a path and
-//! [`StaticFiles::answer`] answers; where a script is between them, its answer names the file and [`ServedFile::complete`] puts it in.
-//! Each worker has files of its own, so nothing is locked.
+//! A request for a file in `public/` that no middleware wraps never reaches the script. [`StaticFiles::find`] says what
+//! is at a path and [`StaticFiles::answer`] answers; where a script is between them, its answer names the file and
+//! [`ServedFile::complete`] puts it in. Each worker has files of its own, so nothing is locked.
 
 mod answer;
 mod answer_tag;
@@ -112,8 +112,8 @@ pub(crate) enum Served {
 }
 
 impl StaticFiles {
-    /// The files of a project in an archive or in the folder `root`, and of its storage folder, which need not exist yet; none where a path
-    /// is empty. Files of the database are not among them.
+    /// The files of a project in an archive or in the folder `root`, and of its storage folder, which need not exist
+    /// yet; none where a path is empty. Files of the database are not among them.
     ///
     /// # Errors
     /// A folder cannot be read: one line that says which.
@@ -195,8 +195,8 @@ impl StaticFiles {
         })
     }
 
-    /// The page that answers where nothing is at a path in normal form: for the paths of an application that runs in the browser. Paths
-    /// with an extension are those of files.
+    /// The page that answers where nothing is at a path in normal form: for the paths of an application that runs in
+    /// the browser. Paths with an extension are those of files.
     ///
     /// # Errors
     /// It is there, but cannot be read at the moment.
@@ -219,7 +219,8 @@ impl StaticFiles {
         )
     }
 
-    /// A file that middleware wraps, for the end of their chain. Nobody but the client may keep it: they may depend on who asks.
+    /// A file that middleware wraps, for the end of their chain. Nobody but the client may keep it: they may depend on
+    /// who asks.
     pub(crate) fn wrapped(
         &self,
         file: Rc<StoredFile>,
@@ -269,8 +270,8 @@ impl StaticFiles {
         (is_missing && is_named).then_some(&*self.settings.folder)
     }
 
-    /// The file with a name that [`name_in`] made, or one relative to the project's folder; `storage/` is the storage folder, wherever that
-    /// is. `None` if there is none.
+    /// The file with a name that [`name_in`] made, or one relative to the project's folder; `storage/` is the storage
+    /// folder, wherever that is. `None` if there is none.
     ///
     /// # Errors
     /// The path leads out of the folder, or the file cannot be read at the moment.
@@ -299,7 +300,8 @@ impl StaticFiles {
         }
     }
 
-    /// The name of a file that may be sent wherever its path comes from: one of `public/`, out of which no link leads, or of the storage folder.
+    /// The name of a file that may be sent wherever its path comes from: one of `public/`, out of which no link leads,
+    /// or of the storage folder.
     fn open_name(&self, path: &str) -> Option<String> {
         let (folder, _) = path.split_once('/')?;
         let public = path.strip_prefix(&*self.settings.folder);
@@ -398,8 +400,8 @@ impl StaticFiles {
     }
 }
 
-/// The name of a file that is in a folder and that no link takes out of it. `None` where the path can be none below it: a client may have
-/// sent it.
+/// The name of a file that is in a folder and that no link takes out of it. `None` where the path can be none below it:
+/// a client may have sent it.
 fn name_in(folder: &str, path: &str) -> Option<String> {
     paths::is_below(path).then(|| format!("{folder}{BELOW}{path}"))
 }

@@ -1,7 +1,8 @@
-//! From the path of a URL, or what a script writes, to the path of a file in a folder; and the paths under which one file is served.
+//! From the path of a URL, or what a script writes, to the path of a file in a folder; and the paths under which one
+//! file is served.
 //!
-//! The folder itself lets nothing out (see `folder.rs`). What is refused here is what could be read in two ways, and what nobody means
-//! to publish.
+//! The folder itself lets nothing out (see `folder.rs`). What is refused here is what could be read in two ways, and
+//! what nobody means to publish.
 
 use super::stored::SIBLINGS;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -74,7 +75,8 @@ pub(crate) fn any_name(path: &str, is: impl Fn(&str) -> bool) -> bool {
 
 /// Reports whether a bundler has put a hash of the content into the name of a file: `app-3f9a1b2c.js`,
 /// `app.3f9a1b2c.css`, `app-B7xQ2mZk.js`. Eight
-/// digits are rather a date, and a digit at the end of a word a version, so a few hashes that look like these are not told.
+/// digits are rather a date, and a digit at the end of a word a version, so a few hashes that look like these are not
+/// told.
 pub(super) fn has_hash(file: &str) -> bool {
     const HASH_CHARS: usize = 8;
     let name = file.rsplit('/').next().unwrap_or_default();

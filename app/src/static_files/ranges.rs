@@ -23,8 +23,8 @@ pub(super) enum Ranges {
     None,
 }
 
-/// Reads a `Range` field for a file of `len` bytes. What cannot be read counts for nothing, and so do more ranges than anybody needs and
-/// ranges that are more than the file together: those cost a server more than the file.
+/// Reads a `Range` field for a file of `len` bytes. What cannot be read counts for nothing, and so do more ranges than
+/// anybody needs and ranges that are more than the file together: those cost a server more than the file.
 pub(super) fn ranges(field: &[u8], len: u64) -> Ranges {
     let Some((unit, list)) = split_once(field, b'=') else {
         return Ranges::Whole;

@@ -12,8 +12,8 @@ use sampan_template::{ForRequest, TemplateStore, Templates};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// Puts the templates into a context, with what they get from elsewhere. `is_project`: it is the project's script that is loaded, which
-/// declares the filters that they name.
+/// Puts the templates into a context, with what they get from elsewhere. `is_project`: it is the project's script that
+/// is loaded, which declares the filters that they name.
 pub(crate) fn put_store(
     context: &Rc<Context>,
     templates: Arc<Templates>,

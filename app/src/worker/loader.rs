@@ -327,7 +327,8 @@ impl Loader {
         shared: &Arc<Generation>,
     ) -> Result<NextProject, Error> {
         let generation = WorkerGeneration::open(shared)?;
-        // Transactions may come without end; a project that writes while it loads is told then that the database is busy.
+        // Transactions may come without end; a project that writes while it loads is told then that the database is
+        // busy.
         let patience = Duration::from_millis(shared.config.db.transaction_millis_max);
         let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
         let loaded = self.load(&generation)?;

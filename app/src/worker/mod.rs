@@ -1,7 +1,7 @@
 //! Workers, for all that run them: a server, a pool of scripts, or `sampan test`.
 //!
-//! A [`WorkerPlan`] says what it is made from. [`WorkerPlan::load`] has the project loaded on this thread, and gives what answers its
-//! requests. The `loader` loads it again later; the `watchdog` stops scripts that run too long.
+//! A [`WorkerPlan`] says what it is made from. [`WorkerPlan::load`] has the project loaded on this thread, and gives
+//! what answers its requests. The `loader` loads it again later; the `watchdog` stops scripts that run too long.
 
 pub(crate) mod loader;
 pub(crate) mod watchdog;
@@ -65,7 +65,8 @@ pub(crate) struct LoadedWorker {
 }
 
 impl WorkerPlan {
-    /// Loads the project on this thread and runs its `on_start`. From now on the watchdog watches it, until somebody removes it there.
+    /// Loads the project on this thread and runs its `on_start`. From now on the watchdog watches it, until somebody
+    /// removes it there.
     ///
     /// # Errors
     /// The project does not load or start.
@@ -125,8 +126,8 @@ impl WorkerPlan {
     }
 }
 
-/// Loads a generation on a thread of its own and drops it again. A top level that fails, or that does not end, is found there, while
-/// the workers answer.
+/// Loads a generation on a thread of its own and drops it again. A top level that fails, or that does not end, is found
+/// there, while the workers answer.
 ///
 /// # Errors
 /// The project does not load.

@@ -1,9 +1,9 @@
 //! The thread that stops scripts that run too long, and gives up workers that cannot be stopped.
 //!
-//! It looks at each worker's [`Watch`] every few milliseconds. A run older than `script_millis_max` is told to stop, again
-//! and again until it has ended. A worker that is deaf to that for [`DEAF_MILLIS`] is abandoned: its sockets are shut down, so
-//! that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of them the server
-//! gives up: something is wrong that a fresh process may not have.
+//! It looks at each worker's [`Watch`] every few milliseconds. A run older than `script_millis_max` is told to stop,
+//! again and again until it has ended. A worker that is deaf to that for [`DEAF_MILLIS`] is abandoned: its sockets are
+//! shut down, so that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of
+//! them the server gives up: something is wrong that a fresh process may not have.
 
 use sampan_host::samples::Stack;
 use sampan_host::{HandlerId, Watch};

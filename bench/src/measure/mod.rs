@@ -72,8 +72,8 @@ impl Series {
         Spread::of(self.samples.iter().map(figure))
     }
 
-    /// A figure of this series divided by the same of another: the median of the rounds' ratios. What is measured in one round is
-    /// close in time, while the machine may be faster or slower minutes later.
+    /// A figure of this series divided by the same of another: the median of the rounds' ratios. What is measured in
+    /// one round is close in time, while the machine may be faster or slower minutes later.
     pub(crate) fn ratio_to(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Option<f64> {
         Spread::of(self.ratios_to(other, figure)).map(|spread| spread.median)
     }
@@ -257,8 +257,8 @@ impl MeasurementPlan<'_> {
     }
 }
 
-/// In each round one series after the other gets a sample. What goes wrong is noted; what goes wrong in the first round is not
-/// tried again.
+/// In each round one series after the other gets a sample. What goes wrong is noted; what goes wrong in the first round
+/// is not tried again.
 pub(crate) fn rounds(
     mut series: Vec<Series>,
     rounds: u32,

@@ -3,7 +3,8 @@
 use super::{Peer, PeerKind, peer};
 use crate::routes::{GOLUA, GUST, Route};
 
-/// Everyone in `bench gust`, ours first. Gust's answers without JavaScript are a server of their own, as its `serve` does not make them.
+/// Everyone in `bench gust`, ours first. Gust's answers without JavaScript are a server of their own, as its `serve`
+/// does not make them.
 #[rustfmt::skip]
 pub(crate) const GUST_PEERS: &[Peer] = &[
     shared(SERVE_BUN, "sampan-serve", "Sampan on Bun", PeerKind::BunSampan, GUST),

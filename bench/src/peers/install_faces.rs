@@ -10,7 +10,8 @@ use crate::peers::{Installed, Peer, PeerKind};
 /// The path of bombardier, below `bench/.peers`.
 pub(crate) const BOMBARDIER: &str = "bombardier/bombardier";
 
-/// The packages of Debian with LuaJIT for programs in C. They are unpacked, not installed: that would remove nginx's module.
+/// The packages of Debian with LuaJIT for programs in C. They are unpacked, not installed: that would remove nginx's
+/// module.
 const LUAJIT: &[&str] = &["libluajit-5.1-dev", "libluajit-5.1-2"];
 
 impl Installer {

@@ -127,7 +127,8 @@ pub(crate) const STATIC_PEERS: &[Peer] = &[
     peer("bun-static", "Bun.serve", PeerKind::Bun, STATIC),
 ];
 
-/// Everyone in `bench petclinic`, ours first. The last is no PetClinic: its answer is precomputed, so it shows what the load can.
+/// Everyone in `bench petclinic`, ours first. The last is no PetClinic: its answer is precomputed, so it shows what the
+/// load can.
 #[rustfmt::skip]
 pub(crate) const PETCLINIC_PEERS: &[Peer] = &[
     peer(SAMPAN_LUA, "Sampan, Lua, cached", PeerKind::Sampan("petclinic/lua"), PETCLINIC),

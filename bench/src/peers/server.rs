@@ -25,7 +25,8 @@ pub(crate) struct PeerServer {
 }
 
 impl PeerServer {
-    /// Starts a peer, with a database where it needs one, and waits for its first answer. Its output goes to a log file in `logs`.
+    /// Starts a peer, with a database where it needs one, and waits for its first answer. Its output goes to a log file
+    /// in `logs`.
     ///
     /// # Errors
     ///

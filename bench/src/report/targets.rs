@@ -62,7 +62,8 @@ pub(crate) const HELLO: &[RatioTarget] = &[
     cost(SAMPAN_JS_BODIES, "bun", Route::Text1m, 1.10),
 ];
 
-/// `bench db`: costs where neither side waits for the disk, and rates of ours where each INSERT is answered after its fsync.
+/// `bench db`: costs where neither side waits for the disk, and rates of ours where each INSERT is answered after its
+/// fsync.
 #[rustfmt::skip]
 pub(crate) const DB: &[RatioTarget] = &[
     on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(0.34)),

@@ -86,7 +86,8 @@ pub(crate) enum Route {
     User,
     /// Five routes at once: `/version`, `/health`, `/greet/:name`, `/user/:id`, `POST /echo`
     Five,
-    /// `GET /file`: a text of 15 bytes from a script that is read for each request, in a state that no other request has seen
+    /// `GET /file`: a text of 15 bytes from a script that is read for each request, in a state that no other request
+    /// has seen
     FromFile,
     /// `GET /cached`: the same from a script that is in memory
     Cached,

@@ -210,8 +210,8 @@ impl Bench<'_> {
     }
 }
 
-/// Counts the rows: what was acknowledged must be there, and no more than that and what was in flight when each of the two
-/// loads ended.
+/// Counts the rows: what was acknowledged must be there, and no more than that and what was in flight when each of the
+/// two loads ended.
 fn audit(server: &PeerServer, case: LoadCase, acknowledged: u64) -> Result<(), String> {
     let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
     let answer = client

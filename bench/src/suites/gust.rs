@@ -20,7 +20,8 @@ use crate::routes::{self, Headers, Route};
 /// A script of these runtimes has one thread.
 const THREADS: u32 = 1;
 
-/// Gust's answer to a static route has a second head inside of its body. It is measured, as others have published the figure.
+/// Gust's answer to a static route has a second head inside of its body. It is measured, as others have published the
+/// figure.
 const SHOWN: &[&str] = &["gust-static-bun", "gust-static-node"];
 
 /// The options of `cargo xtask bench gust`.

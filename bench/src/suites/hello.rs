@@ -1,5 +1,5 @@
-//! `cargo xtask bench hello`: the routes of examples/hello without its database, those of examples/bench_bodies, and the figures
-//! that have no peer.
+//! `cargo xtask bench hello`: the routes of examples/hello without its database, those of examples/bench_bodies, and
+//! the figures that have no peer.
 
 use clap::Args;
 

@@ -1,4 +1,5 @@
-//! `cargo xtask bench petclinic`: examples/petclinic under 1,000 connections that ask for gzip, beside Spring PetClinic.
+//! `cargo xtask bench petclinic`: examples/petclinic under 1,000 connections that ask for gzip, beside Spring
+//! PetClinic.
 
 use std::path::PathBuf;
 
@@ -64,7 +65,8 @@ struct Running {
     _storage: BenchStorage,
 }
 
-/// Runs the benchmark and writes `petclinic.json`, `petclinic.md` and `petclinic.svg`. `false` if nothing could be measured.
+/// Runs the benchmark and writes `petclinic.json`, `petclinic.md` and `petclinic.svg`. `false` if nothing could be
+/// measured.
 ///
 /// # Errors
 ///

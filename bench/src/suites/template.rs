@@ -26,7 +26,8 @@ pub(crate) struct TemplateOptions {
     shared: RoundOptions,
 }
 
-/// Runs the benchmark and writes `template.json`, `template.md` and `template.svg`. `false` if nothing could be measured.
+/// Runs the benchmark and writes `template.json`, `template.md` and `template.svg`. `false` if nothing could be
+/// measured.
 ///
 /// # Errors
 ///

@@ -48,8 +48,8 @@ pub(crate) fn private_key(bytes: &[u8]) -> Result<Ed25519KeyPair, Error> {
     })
 }
 
-/// The keys of small order by their last bit of sign, in all their encodings: anybody can make signatures that fit one of them and any text.
-/// The table is that of libsodium.
+/// The keys of small order by their last bit of sign, in all their encodings: anybody can make signatures that fit one
+/// of them and any text. The table is that of libsodium.
 #[rustfmt::skip]
 const SMALL_ORDER: [[u8; KEY_BYTES]; 7] = [
     of_ends(0x00, 0x00, 0x00),

@@ -1,6 +1,7 @@
 //! Comma-separated values, RFC 4180: text of rows, and records of text, both also piece by piece.
 //!
-//! ARCHITECTURE.md's "Add a capability in a day" walks through this crate: it uses each mechanism that a capability has.
+//! ARCHITECTURE.md's "Add a capability in a day" walks through this crate: it uses each mechanism that a capability
+//! has.
 
 mod download;
 mod limits;

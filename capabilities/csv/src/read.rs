@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// The byte order mark that may stand in front of the text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads records, RFC 4180: quoted fields may hold line ends and doubled quotes, a line ends with CR LF, LF or CR. Empty lines are
-/// passed over.
+/// Reads records, RFC 4180: quoted fields may hold line ends and doubled quotes, a line ends with CR LF, LF or CR.
+/// Empty lines are passed over.
 pub(crate) struct Records {
     parser: Reader,
     /// The fields of the record at hand, one behind the other, and where each ends.
@@ -120,7 +120,8 @@ impl Records {
         Ok(None)
     }
 
-    /// Passes over line ends in front of a record. The parser would too, but nobody would know then on which line the record begins.
+    /// Passes over line ends in front of a record. The parser would too, but nobody would know then on which line the
+    /// record begins.
     fn pass_line_ends(&mut self, piece: &mut &[u8]) {
         while let Some((first, rest)) = piece.split_first() {
             // A CR LF is one end of a line.

@@ -241,7 +241,8 @@ impl Encoder {
         }
     }
 
-    /// Leaves the text of a value in `field`, and tells whether it was text before. The error says what is wrong with it.
+    /// Leaves the text of a value in `field`, and tells whether it was text before. The error says what is wrong with
+    /// it.
     fn read(&mut self, reader: &dyn Reader, it: Handle) -> Result<bool, &'static str> {
         self.field.clear();
         let kind = reader.kind(it);

@@ -1,8 +1,9 @@
 //! A copy of a database that is in use.
 //!
-//! One read transaction is open from before the first page is copied until after the last, so the copy is the database as it was
-//! at one moment, and copying ends whatever is written meanwhile. Writers go on; the write-ahead log grows until the copy is done.
-//! The copy is checked before it gets its name: it is whole, and has as many rows in each table as the snapshot.
+//! One read transaction is open from before the first page is copied until after the last, so the copy is the database
+//! as it was at one moment, and copying ends whatever is written meanwhile. Writers go on; the write-ahead log grows
+//! until the copy is done. The copy is checked before it gets its name: it is whole, and has as many rows in each table
+//! as the snapshot.
 
 use crate::config::DatabaseConfig;
 use crate::sqlite::error::words;
@@ -42,8 +43,9 @@ pub struct BackupProgress {
     pub total_pages: u32,
 }
 
-/// Copies the database of `config` to the file `to`, whether or not a server uses it. `progress` is called after each step. The file
-/// appears when it is complete and checked; where there is one already, it is replaced if `force`, and else this is an error.
+/// Copies the database of `config` to the file `to`, whether or not a server uses it. `progress` is called after each
+/// step. The file appears when it is complete and checked; where there is one already, it is replaced if `force`, and
+/// else this is an error.
 ///
 /// # Errors
 /// There is no database, the file exists or cannot be written, or the copy is damaged. No file is left behind then.
@@ -179,7 +181,8 @@ fn copy(
                     unsynced = 0;
                 }
             }
-            // Nobody else knows the copy, and the snapshot is open, so there is no lock to wait for but SQLite's short ones.
+            // Nobody else knows the copy, and the snapshot is open, so there is no lock to wait for but SQLite's short
+            // ones.
             _ if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
             _ => {
                 return Err(fault(format!(

@@ -11,7 +11,8 @@ pub enum Durability {
     Full,
     /// The operating system has it: it survives the death of the process, and may be lost with the power.
     Normal,
-    /// The process has it. The file goes with the process, so nothing waits for the disk, and the log is not copied at the end.
+    /// The process has it. The file goes with the process, so nothing waits for the disk, and the log is not copied at
+    /// the end.
     Throwaway,
 }
 

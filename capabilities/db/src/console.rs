@@ -1,7 +1,7 @@
 //! The database for people: any SQL with its rows, plans in plain words, the schema, dumps.
 //!
-//! Nothing here runs for a script. A [`Console`] has a connection of its own without the limits of scripts. Unless it is opened for
-//! writing, an authorizer lets only reading statements pass.
+//! Nothing here runs for a script. A [`Console`] has a connection of its own without the limits of scripts. Unless it
+//! is opened for writing, an authorizer lets only reading statements pass.
 
 mod dump;
 mod load;

@@ -175,7 +175,8 @@ impl Database {
         writers.lease().filter(|_| writers.refused().is_none())
     }
 
-    /// A commit is on disk: readers and the checkpointer are told before anybody else, and the connection goes on to the next.
+    /// A commit is on disk: readers and the checkpointer are told before anybody else, and the connection goes on to
+    /// the next.
     pub(crate) fn committed(&self, opened: &Opened, writer: Box<SqliteConnection>) {
         self.commits.fetch_add(1, Release);
         opened.checkpointer.committed(writer.wal_pages());
@@ -219,8 +220,8 @@ impl Opened {
         self.checkpointer.wal_bytes() > self.config.wal_bytes_max
     }
 
-    /// Looks for foreign keys that are checked at the end of the transaction. The word is looked for in the text of the schema, so
-    /// it may see more of them than there are, which costs a savepoint for each statement.
+    /// Looks for foreign keys that are checked at the end of the transaction. The word is looked for in the text of the
+    /// schema, so it may see more of them than there are, which costs a savepoint for each statement.
     pub(crate) fn look_at_schema(&self, connection: &SqliteConnection) {
         const SQL: &str = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%DEFERR%'";
         let count = connection

@@ -1,8 +1,8 @@
 //! Migrations: the files that bring a database to the schema which the code expects.
 //!
-//! Each file runs once, in the order of the numbers, in a transaction of its own: all of it is applied, or nothing. What was
-//! applied is remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed afterwards is noticed.
-//! Migrations run before any script, on connections of their own without authorizer and limits.
+//! Each file runs once, in the order of the numbers, in a transaction of its own: all of it is applied, or nothing.
+//! What was applied is remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed
+//! afterwards is noticed. Migrations run before any script, on connections of their own without authorizer and limits.
 
 mod files;
 mod split;
@@ -79,11 +79,12 @@ struct Applied {
     at: String,
 }
 
-/// Applies all migrations that have not been applied. Where two processes do so at once, the second waits for the first, at
-/// most `busy_millis_max` for each file.
+/// Applies all migrations that have not been applied. Where two processes do so at once, the second waits for the
+/// first, at most `busy_millis_max` for each file.
 ///
 /// # Errors
-/// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those before it are.
+/// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those
+/// before it are.
 pub fn run(
     config: &DatabaseConfig,
     migrations: &Migrations,
@@ -259,8 +260,8 @@ fn apply(
     let sqlite = connection.sqlite();
     let begun = sqlite
         .busy_timeout(Duration::from_millis(config.busy_millis_max))
-        // Within a transaction this would do nothing. A table that is rebuilt is dropped once, which must not delete what
-        // refers to it.
+        // Within a transaction this would do nothing. A table that is rebuilt is dropped once, which must not delete
+        // what refers to it.
         .and_then(|()| sqlite.execute_batch("PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"));
     let ended = begun
         .map_err(|error| failed(file, &words(&error)))

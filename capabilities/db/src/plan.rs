@@ -1,7 +1,7 @@
 //! Query plans, in plain words.
 //!
-//! SQLite's own words are in <https://www.sqlite.org/eqp.html>. They are not a stable interface, so a step that is not known here
-//! is shown as SQLite tells it.
+//! SQLite's own words are in <https://www.sqlite.org/eqp.html>. They are not a stable interface, so a step that is not
+//! known here is shown as SQLite tells it.
 
 use crate::config::DatabaseConfig;
 use rusqlite::{Connection, OpenFlags};

@@ -48,8 +48,8 @@ impl RestorePoint {
         })
     }
 
-    /// Puts the database back, if anybody has written since. All connections stay as they are: they see it as one more commit. False if
-    /// there was nothing to do.
+    /// Puts the database back, if anybody has written since. All connections stay as they are: they see it as one more
+    /// commit. False if there was nothing to do.
     ///
     /// # Errors
     /// Somebody keeps the database locked, or it cannot be written.

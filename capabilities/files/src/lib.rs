@@ -1,7 +1,7 @@
 //! Files: what an app may read and keep, and the files that clients send in forms.
 //!
-//! `storage/` has the folders and what is done with them, in plain Rust; it blocks. `api.rs` gives it to scripts: small files are read in place,
-//! everything else goes on beside the workers (`pool.rs`). `uploads/` reads forms.
+//! `storage/` has the folders and what is done with them, in plain Rust; it blocks. `api.rs` gives it to scripts: small
+//! files are read in place, everything else goes on beside the workers (`pool.rs`). `uploads/` reads forms.
 
 mod api;
 mod limits;

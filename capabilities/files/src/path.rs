@@ -6,8 +6,8 @@ use sampan_host::Error;
 /// The folder below the storage folder that has what is not complete yet.
 pub(crate) const OWN_FOLDER: &str = ".sampan";
 
-/// Checks a path: names with `/` between them. What it means on the disk, the folder decides that it is opened in; this refuses what would be
-/// an error in the script anyway, with a clear word.
+/// Checks a path: names with `/` between them. What it means on the disk, the folder decides that it is opened in; this
+/// refuses what would be an error in the script anyway, with a clear word.
 pub(crate) fn check(path: &str) -> Result<&str, Error> {
     let fault = if path.is_empty() {
         "it is empty"
@@ -37,8 +37,8 @@ pub(crate) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// A name that is safe to use for a file, of what a client says that its file is called: the last part of a path, without control
-/// characters and what other systems do not take.
+/// A name that is safe to use for a file, of what a client says that its file is called: the last part of a path,
+/// without control characters and what other systems do not take.
 pub(crate) fn safe_name(given: &str) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_kept = |one: &char| !one.is_control() && !is_formatting(*one);

@@ -1,6 +1,7 @@
-//! The folders of a project on the disk: the project itself, to read, and its storage folder, to keep things in. Nothing outside of them is
-//! reached: every path is opened by `cap-std`, which asks the system to stay below the folder (`openat2` with `RESOLVE_BENEATH`). The files of
-//! a project may lie in an archive instead of a folder ([`PackedFiles`]).
+//! The folders of a project on the disk: the project itself, to read, and its storage folder, to keep things in.
+//! Nothing outside of them is reached: every path is opened by `cap-std`, which asks the system to stay below the
+//! folder (`openat2` with `RESOLVE_BENEATH`). The files of a project may lie in an archive instead of a folder
+//! ([`PackedFiles`]).
 
 use crate::limits::{FormLimits, INLINE_BYTES_MAX, LIST_MAX};
 use crate::packed::{FileReader, FileStatus, PackedFiles};

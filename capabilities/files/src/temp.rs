@@ -39,8 +39,9 @@ fn new_name() -> io::Result<String> {
     Ok(format!(".sampan-{hex}"))
 }
 
-/// Gives the first `length` bytes of a file the name `name` in `folder`. A file that had it is replaced: whoever looks sees the old one or the new
-/// one, whole. The file is one of [`unnamed`]; `own` is the folder that has what is not complete.
+/// Gives the first `length` bytes of a file the name `name` in `folder`. A file that had it is replaced: whoever looks
+/// sees the old one or the new one, whole. The file is one of [`unnamed`]; `own` is the folder that has what is not
+/// complete.
 pub(crate) fn publish(
     file: &mut File,
     length: u64,
@@ -81,7 +82,8 @@ fn copy(
     name: &str,
     durability: Durability,
 ) -> io::Result<()> {
-    // A folder where another file system is mounted has its copies itself. Only there a process that is killed can leave half a file.
+    // A folder where another file system is mounted has its copies itself. Only there a process that is killed can
+    // leave half a file.
     let is_near = own.dir_metadata()?.dev() == folder.dir_metadata()?.dev();
     let beside = if is_near { own } else { folder };
     let (other, mut copied) = named(beside)?;

@@ -121,7 +121,8 @@ impl Catalogs {
         self.all[self.default].messages.keys().map(String::as_str)
     }
 
-    /// Lists the texts that a locale lacks, and those that the app's own locale does not have: the file and what is wrong.
+    /// Lists the texts that a locale lacks, and those that the app's own locale does not have: the file and what is
+    /// wrong.
     ///
     /// A more special locale, such as `de-AT`, need not have what the more general one has.
     pub fn differences(&self) -> Vec<(String, String)> {

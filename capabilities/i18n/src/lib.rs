@@ -1,7 +1,7 @@
 //! Texts in the languages of an app, and its numbers and dates as their readers write them.
 //!
-//! [`Catalogs`] are those of the project, read once for all workers. [`I18n`] is what an isolate keeps: it chooses the locale of a
-//! request ([`I18n::locale_of`]) and finds texts in it ([`I18n::translate`]).
+//! [`Catalogs`] are those of the project, read once for all workers. [`I18n`] is what an isolate keeps: it chooses the
+//! locale of a request ([`I18n::locale_of`]) and finds texts in it ([`I18n::translate`]).
 
 mod api;
 mod catalog;

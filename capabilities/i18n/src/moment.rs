@@ -21,8 +21,8 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Reads `2026-11-22`, `2026-11-22 14:05:09`, `2026-11-22T14:05:09.123Z` or seconds since 1970, in UTC. A text is shown as it stands,
-    /// whatever its offset.
+    /// Reads `2026-11-22`, `2026-11-22 14:05:09`, `2026-11-22T14:05:09.123Z` or seconds since 1970, in UTC. A text is
+    /// shown as it stands, whatever its offset.
     pub(crate) fn read(value: &Value) -> Result<Self, Error> {
         let seconds = match value {
             Value::Int(seconds) => *seconds as f64,
@@ -67,8 +67,8 @@ impl Moment {
         })
     }
 
-    /// Reads the same and gives the date and the time of day in a time zone. A text without an offset is in UTC, as SQLite writes it; one without
-    /// a time is shown as it stands.
+    /// Reads the same and gives the date and the time of day in a time zone. A text without an offset is in UTC, as
+    /// SQLite writes it; one without a time is shown as it stands.
     pub(crate) fn read_in(value: &Value, zone: &str) -> Result<Self, Error> {
         let read = Self::read(value)?;
         let shown: String = zone.chars().take(60).collect();

@@ -17,7 +17,8 @@ pub(crate) fn named(catalogs: &Catalogs, tag: &str) -> Option<usize> {
     parents(tag).find_map(|tag| catalogs.position(tag))
 }
 
-/// The locale for an `Accept-Language`; nothing if none of its languages is there. What is malformed counts for nothing.
+/// The locale for an `Accept-Language`; nothing if none of its languages is there. What is malformed counts for
+/// nothing.
 pub(crate) fn accepted(catalogs: &Catalogs, field: &str) -> Option<usize> {
     let entries = field.split(',').take(LANGUAGES_MAX).filter_map(entry);
     let mut wanted: Vec<(Quality, &str)> = entries.filter(|(quality, _)| *quality > 0).collect();

@@ -72,8 +72,8 @@ impl I18n {
         }
     }
 
-    /// The locale of a request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. It is chosen
-    /// once. The answer says which it is, and what it depends on.
+    /// The locale of a request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the
+    /// app's own. It is chosen once. The answer says which it is, and what it depends on.
     pub fn locale_of(&self, request: &dyn RequestView) -> LocaleId {
         if let Some(chosen) = request.store().get::<Chosen>() {
             return chosen.0;
@@ -206,8 +206,8 @@ impl I18n {
         self.formats(locale)?.date(&moment, style, with_time)
     }
 
-    /// The text of a key, or the key itself if no catalogue has one. The value called `n` decides the form of a text that has several, and is
-    /// printed as the locale writes numbers.
+    /// The text of a key, or the key itself if no catalogue has one. The value called `n` decides the form of a text
+    /// that has several, and is printed as the locale writes numbers.
     ///
     /// # Errors
     /// A value is missing that the text has a place for, or is none that can be printed.

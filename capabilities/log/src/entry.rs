@@ -94,7 +94,8 @@ impl Cause {
     }
 }
 
-/// An error as engines show it to the log: a map whose members are `error` (name and message), `stack`, `cause` and `errors`.
+/// An error as engines show it to the log: a map whose members are `error` (name and message), `stack`, `cause` and
+/// `errors`.
 pub(crate) struct ShownError<'a> {
     pub(crate) text: &'a str,
     members: &'a [(String, Value)],

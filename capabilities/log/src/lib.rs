@@ -1,6 +1,7 @@
 //! The log: lines on standard error for scripts and for the server itself, and the access log on standard output.
 //!
-//! [`Logger`] is the way in. [`entry`](Entry) is one message before it has a format; `text` and `json` are the two formats;
+//! [`Logger`] is the way in. [`entry`](Entry) is one message before it has a format; `text` and `json` are the two
+//! formats;
 //! `access` writes one line for each request; `repeats` counts what repeats itself; `writer` is the thread that writes.
 
 mod access;

@@ -128,7 +128,8 @@ enum LogDestination {
     Program(LineTaker),
 }
 
-/// Takes lines of the log, without their ends. Called on the thread that has something to say, on several at the same time.
+/// Takes lines of the log, without their ends. Called on the thread that has something to say, on several at the same
+/// time.
 #[derive(Clone)]
 struct LineTaker(Arc<TakeLine>);
 
@@ -191,8 +192,8 @@ impl Logger {
         self.settings
     }
 
-    /// Writes what is still to be said about repeated lines, and waits until the streams have taken everything, but no longer
-    /// than `patience`: for the end of a process.
+    /// Writes what is still to be said about repeated lines, and waits until the streams have taken everything, but no
+    /// longer than `patience`: for the end of a process.
     pub fn flush(&self, patience: Duration) {
         self.tell_repeats(None);
         if matches!(self.place, LogDestination::Streams) {
@@ -234,8 +235,8 @@ impl Logger {
         }
     }
 
-    /// Writes a line of a script: `entry` with what the script passed as message and as fields. An error in the place of the
-    /// fields is told with its stack.
+    /// Writes a line of a script: `entry` with what the script passed as message and as fields. An error in the place
+    /// of the fields is told with its stack.
     pub fn script(&self, level: Level, message: &Value, fields: &Value, entry: Entry<'_>) {
         let (one, stack);
         let mut entry = Entry {
@@ -259,8 +260,8 @@ impl Logger {
         self.write(level, &entry);
     }
 
-    /// Writes a line about something that may repeat itself quickly: ten of one cause in a second, and then how many more there
-    /// were.
+    /// Writes a line about something that may repeat itself quickly: ten of one cause in a second, and then how many
+    /// more there were.
     pub fn write_limited(&self, level: Level, cause: Cause, entry: &Entry<'_>) {
         if !self.writes(level) {
             return;
@@ -374,7 +375,8 @@ fn grouped(number: u64) -> String {
     out
 }
 
-/// An entry as one object: `time`, `level`, `message`, then `id`, `method`, `path`, `fields` and `stack` where there are any.
+/// An entry as one object: `time`, `level`, `message`, then `id`, `method`, `path`, `fields` and `stack` where there
+/// are any.
 fn write_json(out: &mut String, now: Duration, level: Level, entry: &Entry<'_>, bytes_max: usize) {
     /// The space reserved for the names of the members, in bytes.
     const FRAME_BYTES: usize = 512;

@@ -1,7 +1,7 @@
 //! Counts lines that repeat themselves: one fault under load must not fill the disk, nor hide all others.
 //!
-//! Of each cause [`PER_SECOND_MAX`] lines are written in the second that begins with the first; the others are counted. The
-//! memory is bounded: what comes while [`CAUSES_MAX`] causes are known counts as one cause, whatever it is.
+//! Of each cause [`PER_SECOND_MAX`] lines are written in the second that begins with the first; the others are counted.
+//! The memory is bounded: what comes while [`CAUSES_MAX`] causes are known counts as one cause, whatever it is.
 
 use crate::entry::Cause;
 use crate::logger::Level;

@@ -1,8 +1,8 @@
-//! An entry for people: `2026-11-21T05:00:00.000Z INFO message key=value id=...`, and below it the message's further lines and
-//! the stack, indented.
+//! An entry for people: `2026-11-21T05:00:00.000Z INFO message key=value id=...`, and below it the message's further
+//! lines and the stack, indented.
 //!
-//! A time at the beginning of a line marks an entry. Lines below it begin with four spaces, so no message can forge an entry.
-//! Control characters are escaped, so none can steer a terminal either.
+//! A time at the beginning of a line marks an entry. Lines below it begin with four spaces, so no message can forge an
+//! entry. Control characters are escaped, so none can steer a terminal either.
 
 use crate::entry::{Entry, ShownError};
 use crate::json;

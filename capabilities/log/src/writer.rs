@@ -1,7 +1,7 @@
 //! The thread that writes: a reader that does not read must not stop the server.
 //!
-//! Lines wait in a queue that is bounded in lines and in bytes. What finds it full is dropped, and the next line that finds room
-//! is preceded by one that says how many were lost.
+//! Lines wait in a queue that is bounded in lines and in bytes. What finds it full is dropped, and the next line that
+//! finds room is preceded by one that says how many were lost.
 
 use std::io::Write;
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! CORS (<https://fetch.spec.whatwg.org/#http-cors-protocol>): which scripts of other sites may call, and read what is answered.
+//! CORS (<https://fetch.spec.whatwg.org/#http-cors-protocol>): which scripts of other sites may call, and read what is
+//! answered.
 
 use crate::guard;
 use crate::options::{Options, wrong};

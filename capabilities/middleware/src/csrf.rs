@@ -1,8 +1,9 @@
-//! Refuses requests that another site makes a browser send (CSRF), without tokens: by the rules of `CrossOriginProtection` of Go 1.25's
+//! Refuses requests that another site makes a browser send (CSRF), without tokens: by the rules of
+//! `CrossOriginProtection` of Go 1.25's
 //! `net/http`.
 //!
-//! Browsers say in `Sec-Fetch-Site` where a request comes from. Those before 2023 say in `Origin` which site sent it. A request with
-//! neither comes from a program, and programs act for nobody else.
+//! Browsers say in `Sec-Fetch-Site` where a request comes from. Those before 2023 say in `Origin` which site sent it. A
+//! request with neither comes from a program, and programs act for nobody else.
 
 use crate::origin;
 use sampan_host::{Error, ErrorKind, RequestView};

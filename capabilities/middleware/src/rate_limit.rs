@@ -1,4 +1,5 @@
-//! Rate limits: at most so many requests of one key in so much time, counted over a sliding window and once for all workers.
+//! Rate limits: at most so many requests of one key in so much time, counted over a sliding window and once for all
+//! workers.
 //!
 //! The fields are those of draft-ietf-httpapi-ratelimit-headers-10.
 

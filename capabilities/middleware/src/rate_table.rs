@@ -1,7 +1,8 @@
 //! The counters of rate limits: once per process, for all workers, in memory that does not grow.
 //!
-//! A key is a hash with a secret seed, so nobody can aim at the place of another. Places lie in sets of eight; where a set is full, the
-//! key goes that has used the least of its limit. So a flood of new keys forgets new keys, not those that have reached their limit.
+//! A key is a hash with a secret seed, so nobody can aim at the place of another. Places lie in sets of eight; where a
+//! set is full, the key goes that has used the least of its limit. So a flood of new keys forgets new keys, not those
+//! that have reached their limit.
 
 use crate::limits::RATE_KEYS_MAX;
 use std::collections::hash_map::RandomState;

@@ -1,7 +1,7 @@
 //! The threads that hash passwords, one set for the process.
 //!
-//! A hash takes some ten milliseconds and some megabytes by intent. Few threads bound both, and they run at the lowest priority, so that
-//! logins wait for each other and nobody waits for logins.
+//! A hash takes some ten milliseconds and some megabytes by intent. Few threads bound both, and they run at the lowest
+//! priority, so that logins wait for each other and nobody waits for logins.
 
 use crate::limits::{THREADS_MAX, WAITING_MAX};
 use argon2::Block;

@@ -1,7 +1,7 @@
 //! Regular expressions whose searches take linear time, for both languages.
 //!
-//! The languages' own have no alternatives, or backtrack: some patterns take exponential time over texts that a client chooses.
-//! Those of the crate `regex` never do. They have neither look-around nor backreferences.
+//! The languages' own have no alternatives, or backtrack: some patterns take exponential time over texts that a client
+//! chooses. Those of the crate `regex` never do. They have neither look-around nor backreferences.
 
 mod compile;
 mod limits;

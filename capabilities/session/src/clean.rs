@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Looks for sessions that have ended, for as long as it is polled, from the moment on that the first one has `begun`. `report` is told what
-/// failed.
+/// Looks for sessions that have ended, for as long as it is polled, from the moment on that the first one has `begun`.
+/// `report` is told what failed.
 pub async fn clean(
     config: SessionConfig,
     store: Rc<dyn SessionStore>,

@@ -56,7 +56,8 @@ impl Flashes {
         !self.is_taken && !self.is_removed && !self.seen.is_empty()
     }
 
-    /// Removes from what is stored now those messages that this request saw there; it keeps those that no other request has taken meanwhile.
+    /// Removes from what is stored now those messages that this request saw there; it keeps those that no other request
+    /// has taken meanwhile.
     pub(crate) fn remove_from(&mut self, stored: &mut Entries) {
         let mut all = list(stored);
         self.seen

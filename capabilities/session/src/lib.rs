@@ -1,8 +1,9 @@
 //! Sessions: what an app remembers of a browser from request to request, and messages for its next page.
 //!
-//! The browser has a cookie with a random id. What belongs to it lies in a table of the app's database, under the id's hash. It is loaded when a
-//! request first asks for it and written once, at the end of the handler, in the group of the request's other writes. Two requests that change
-//! different keys at once both win: what was changed is merged into what is stored then.
+//! The browser has a cookie with a random id. What belongs to it lies in a table of the app's database, under the id's
+//! hash. It is loaded when a request first asks for it and written once, at the end of the handler, in the group of the
+//! request's other writes. Two requests that change different keys at once both win: what was changed is merged into
+//! what is stored then.
 
 mod clean;
 mod config;

@@ -65,7 +65,8 @@ pub(crate) static SESSION: Class = Class {
             kind: FunctionKind::Sync(regenerate),
         },
     ],
-    // It goes with the request whose field it is, see `SessionOfRequest`; in JavaScript that may not be the one whose turn it is.
+    // It goes with the request whose field it is, see `SessionOfRequest`; in JavaScript that may not be the one whose
+    // turn it is.
     lifetime: Lifetime::Collector,
     is_keyed: true,
 };

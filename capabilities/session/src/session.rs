@@ -290,7 +290,8 @@ impl Session {
         checked
     }
 
-    /// The messages that earlier requests left, each a map of `kind` and `message`. Only this request sees them from now on.
+    /// The messages that earlier requests left, each a map of `kind` and `message`. Only this request sees them from
+    /// now on.
     pub fn take_flashes(&self) -> Vec<Value> {
         self.remove_flashes();
         let mut state = self.state.borrow_mut();
@@ -298,8 +299,8 @@ impl Session {
         state.flashes.take()
     }
 
-    /// Removes the messages from the table at once: of requests that run at the same time only one gets them. Where the table cannot be
-    /// written now they stay for a later request.
+    /// Removes the messages from the table at once: of requests that run at the same time only one gets them. Where the
+    /// table cannot be written now they stay for a later request.
     fn remove_flashes(&self) {
         let mut state = self.state.borrow_mut();
         let key = state.found.as_ref().and_then(|found| found.key);

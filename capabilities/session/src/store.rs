@@ -49,8 +49,8 @@ pub trait SessionStore {
     /// Changes what is under this key, together with the other writes of the request. Nobody changes it meanwhile.
     ///
     /// # Errors
-    /// It cannot be written, or `merge` failed. Of kind [`TooLong`](sampan_host::ErrorKind::TooLong) where it would have to wait; then nothing
-    /// was asked of `merge`.
+    /// It cannot be written, or `merge` failed. Of kind [`TooLong`](sampan_host::ErrorKind::TooLong) where it would
+    /// have to wait; then nothing was asked of `merge`.
     fn change(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error>;
 
     /// As [`SessionStore::change`], but waits in place for as long as a first write of a request may.
@@ -61,7 +61,8 @@ pub trait SessionStore {
         self.change(key, merge)
     }
 
-    /// Removes the sessions that have this value under a key, together with the other writes of the request. Returns how many there were.
+    /// Removes the sessions that have this value under a key, together with the other writes of the request. Returns
+    /// how many there were.
     ///
     /// # Errors
     /// They cannot be searched by this key, or not be written.

@@ -88,7 +88,8 @@ fn check_operation(
     program: &Program,
     at: usize,
 ) -> Outcome<()> {
-    // Without arguments each of them fails; what matters is why. One of the script's is not called, because nothing is being rendered.
+    // Without arguments each of them fails; what matters is why. One of the script's is not called, because nothing is
+    // being rendered.
     match &program.ops[at] {
         Op::Filter(filter, _) if filter.known.is_none() => {
             match state.apply_filter(&filter.name, &[]) {

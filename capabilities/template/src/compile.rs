@@ -1,4 +1,5 @@
-//! From the text of a template to a [`Template`]: minijinja parses it and generates its code, which becomes operations of our own.
+//! From the text of a template to a [`Template`]: minijinja parses it and generates its code, which becomes operations
+//! of our own.
 
 use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
@@ -160,7 +161,8 @@ fn translate<'a>(
     (ops, lines)
 }
 
-/// Notes what a macro takes: its parameters, and whether it uses `varargs` and `kwargs`, which its code encloses like variables.
+/// Notes what a macro takes: its parameters, and whether it uses `varargs` and `kwargs`, which its code encloses like
+/// variables.
 fn describe_macro(ops: &mut [Op], at: usize) {
     let (before, [Op::BuildMacro { params, flags, .. }, ..]) = ops.split_at_mut(at) else {
         return;

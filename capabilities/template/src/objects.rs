@@ -221,7 +221,8 @@ impl Object for LoopSnapshot {
     }
 }
 
-/// A list that the template has made and can change. What it holds is shared with those that look at it, so that no look holds the lock.
+/// A list that the template has made and can change. What it holds is shared with those that look at it, so that no
+/// look holds the lock.
 #[derive(Debug, Default)]
 pub(crate) struct ChangingList(Mutex<Arc<Vec<Value>>>);
 

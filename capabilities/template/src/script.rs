@@ -53,7 +53,8 @@ pub(crate) struct ScriptFunctions {
 }
 
 thread_local! {
-    /// Those of the renderings that are going on, innermost last. What minijinja calls must be `Send`, which a callback is not.
+    /// Those of the renderings that are going on, innermost last. What minijinja calls must be `Send`, which a callback
+    /// is not.
     static CURRENT: RefCell<Vec<Rendering>> = const { RefCell::new(Vec::new()) };
 }
 

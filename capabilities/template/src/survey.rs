@@ -1,5 +1,5 @@
-//! A walk over the tree of a template, before its code is generated: what the template names, which the code no longer tells, and constants
-//! that would grow while they are folded.
+//! A walk over the tree of a template, before its code is generated: what the template names, which the code no longer
+//! tells, and constants that would grow while they are folded.
 
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, Spanned, Stmt};
 use minijinja::value::ValueKind;
@@ -343,7 +343,8 @@ impl<'t, 'a> Survey<'t, 'a> {
         }
     }
 
-    /// Fails if minijinja would fold an operator into a constant that is too large. Its operands have passed, so they are small.
+    /// Fails if minijinja would fold an operator into a constant that is too large. Its operands have passed, so they
+    /// are small.
     fn fold(&mut self, it: &'t Spanned<ast::BinOp<'a>>) -> Result<(), CompileFault> {
         let grows = matches!(it.op, BinOpKind::Mul | BinOpKind::Add | BinOpKind::Concat);
         if !grows {

@@ -1,4 +1,5 @@
-//! `{% with a = 1, b = a %}`: as in Jinja2, all values are those outside of the block. minijinja assigns each before it computes the next.
+//! `{% with a = 1, b = a %}`: as in Jinja2, all values are those outside of the block. minijinja assigns each before it
+//! computes the next.
 
 use crate::program::Op;
 use minijinja::machinery::CodeGenerator;

@@ -1,7 +1,7 @@
 //! Comparison with minijinja: our output has the same bytes, and both fail for the same templates.
 //!
-//! A fixture has parts that begin with `=== name`: `data` is an expression, all others are templates. The first template is rendered. A fixture
-//! may have many cases, each of which begins with `#### title`.
+//! A fixture has parts that begin with `=== name`: `data` is an expression, all others are templates. The first
+//! template is rendered. A fixture may have many cases, each of which begins with `#### title`.
 
 mod support;
 

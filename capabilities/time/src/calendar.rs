@@ -1,4 +1,5 @@
-//! Dates in time zones: their parts, steps by the calendar, and dates as text. The zones are those of IANA, as the executable has them.
+//! Dates in time zones: their parts, steps by the calendar, and dates as text. The zones are those of IANA, as the
+//! executable has them.
 
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;

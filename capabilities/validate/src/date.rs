@@ -9,8 +9,8 @@ pub(crate) fn is_date(text: &str) -> bool {
     days_of(text).is_some()
 }
 
-/// A date and time such as `2024-12-31T23:59`, as `datetime-local` and RFC 3339 write it, in canonical form. With a zone it becomes UTC and
-/// ends in `Z`. Fractions of a second are dropped.
+/// A date and time such as `2024-12-31T23:59`, as `datetime-local` and RFC 3339 write it, in canonical form. With a
+/// zone it becomes UTC and ends in `Z`. Fractions of a second are dropped.
 pub(crate) fn datetime(text: &str) -> Option<String> {
     let (date, rest) = (text.get(..10)?, text.get(11..)?);
     if !matches!(text.as_bytes()[10], b'T' | b't' | b' ') {

@@ -1,6 +1,8 @@
-//! Validation of forms and JSON: values are checked against a schema and converted, and each field has a message of its own.
+//! Validation of forms and JSON: values are checked against a schema and converted, and each field has a message of its
+//! own.
 //!
-//! A schema is read where it lies in the script, before the data (`schema.rs`). What belongs to a type stands in `values.rs`.
+//! A schema is read where it lies in the script, before the data (`schema.rs`). What belongs to a type stands in
+//! `values.rs`.
 
 mod address;
 mod date;

@@ -357,7 +357,8 @@ impl SchemaReader<'_> {
         if let Some(known) = patterns.0.borrow().get(&text) {
             return Ok(Rc::clone(known));
         }
-        // The whole text must match, as in the attribute `pattern` of HTML. A pattern that is none by itself must not become one in the group.
+        // The whole text must match, as in the attribute `pattern` of HTML. A pattern that is none by itself must not
+        // become one in the group.
         let whole = format!("^(?:{text})$");
         let compile = |text: &str| {
             RegexBuilder::new(text)

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 /// Gives texts in the languages of an app. `app` puts one into the context, as [`MessageTexts`].
 pub trait Translations {
-    /// The text with this key, in the language of the request, or the app's own. Parameters stand in it by their names; one called `n` counts.
+    /// The text with this key, in the language of the request, or the app's own. Parameters stand in it by their names;
+    /// one called `n` counts.
     /// `None` if there is no such text.
     fn text(
         &self,

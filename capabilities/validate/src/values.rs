@@ -39,7 +39,8 @@ pub(crate) fn text(
     Ok(Value::Text(text))
 }
 
-/// Checks how many characters or items there are; `keys` are those of what is said of too few, too many, and another number.
+/// Checks how many characters or items there are; `keys` are those of what is said of too few, too many, and another
+/// number.
 pub(crate) fn check_length(
     length: Length,
     count: impl FnOnce() -> usize,

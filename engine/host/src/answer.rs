@@ -152,8 +152,8 @@ pub fn rendered(body: Vec<u8>, content_type: &str) -> Value {
     ])
 }
 
-/// The value of a `Content-Disposition` that has browsers save an answer as a file (RFC 6266): the name twice, because old clients do not
-/// read `filename*`.
+/// The value of a `Content-Disposition` that has browsers save an answer as a file (RFC 6266): the name twice, because
+/// old clients do not read `filename*`.
 ///
 /// # Errors
 /// An empty name, or one with control characters.

@@ -30,8 +30,8 @@ pub fn is_settable() -> bool {
     IS_SETTABLE.load(Relaxed)
 }
 
-/// Sets the time of day of the process, which stands still from now on, or with `None` lets the system's hold again. Only tests of
-/// applications do so.
+/// Sets the time of day of the process, which stands still from now on, or with `None` lets the system's hold again.
+/// Only tests of applications do so.
 pub fn set(time: Option<Duration>) {
     let millis = time.map_or(-1, |time| {
         i64::try_from(time.as_millis()).unwrap_or(i64::MAX)

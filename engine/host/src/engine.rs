@@ -61,8 +61,8 @@ pub struct Setup {
     pub watch: Arc<Watch>,
     /// Runs a future on the worker, independent of any request: for work that outlives the answer.
     pub spawn: Rc<dyn Fn(LocalFuture<()>)>,
-    /// Writes what the language's own `print` or `console` is given to the log: a level (`debug`, `info`, `warn` or `error`) and
-    /// a text.
+    /// Writes what the language's own `print` or `console` is given to the log: a level (`debug`, `info`, `warn` or
+    /// `error`) and a text.
     pub console: Console,
     /// Waits without blocking the worker, for the language's own timers.
     pub sleep: Sleep,
@@ -219,8 +219,8 @@ pub const CLOSED: &str = "stopped";
 
 /// The rest of a handler that waits. Dropping it drops what it waits for, and its script never runs again.
 pub trait Suspended {
-    /// The request is given up: what the script waits for fails with [`cancelled`], so that it can end in order. Whoever calls this
-    /// polls on, until it is ready or has had its time.
+    /// The request is given up: what the script waits for fails with [`cancelled`], so that it can end in order.
+    /// Whoever calls this polls on, until it is ready or has had its time.
     fn cancel(&mut self);
 
     /// Runs on if what it waits for is there. Ready with an error: what is in the sink counts for nothing.

@@ -21,8 +21,8 @@ pub enum ErrorKind {
     Stopped,
     /// The isolate has no memory left: 503.
     Memory,
-    /// A synchronous operation that would take too long to wait for it in place: 500. Engines whose scripts can wait in the
-    /// middle of a call run the row's `later` instead, see [`FunctionKind::Prompt`](crate::FunctionKind::Prompt).
+    /// A synchronous operation that would take too long to wait for it in place: 500. Engines whose scripts can wait in
+    /// the middle of a call run the row's `later` instead, see [`FunctionKind::Prompt`](crate::FunctionKind::Prompt).
     TooLong,
     /// Something that the request needs is not available at the moment; trying again later may help: 503.
     Unavailable,
@@ -50,8 +50,8 @@ impl ErrorKind {
     }
 }
 
-/// The kinds that the status of an error object does not tell. Engines mark such an object with the kind's number, so that the kind
-/// survives when a script catches the error and raises it again.
+/// The kinds that the status of an error object does not tell. Engines mark such an object with the kind's number, so
+/// that the kind survives when a script catches the error and raises it again.
 pub const MARKED_KINDS: [ErrorKind; 7] = [
     ErrorKind::BadRequest,
     ErrorKind::Stopped,

@@ -1,5 +1,5 @@
-//! Guards: middleware in Rust. A capability gives a script a native object that holds one, and `app.use` takes it. `app` asks it
-//! about each request of its paths before any script runs.
+//! Guards: middleware in Rust. A capability gives a script a native object that holds one, and `app.use` takes it.
+//! `app` asks it about each request of its paths before any script runs.
 
 use crate::{Callback, Error, Object, Objects, RequestView, Value};
 use std::rc::Rc;
@@ -28,7 +28,8 @@ pub enum GuardStep {
     Answer(u16),
 }
 
-/// A guard that cannot decide without a function of the script. It stands among the middleware of the script and runs in its order.
+/// A guard that cannot decide without a function of the script. It stands among the middleware of the script and runs
+/// in its order.
 pub trait AskingGuard {
     /// The function. It may wait.
     fn function(&self) -> Callback;

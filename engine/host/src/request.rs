@@ -69,13 +69,14 @@ pub trait RequestView {
     /// Returns the store of capabilities for this request alone, for as long as it lasts.
     fn store(&self) -> &Store;
 
-    /// Adds a field line to the answer, whatever the handler returns: errors and streams are answers too. Only an answer that stands
-    /// for a lost commit, or for a handler that took too long, goes without. A `Content-Type` takes the place of the one that text, bytes and
-    /// streams have unless somebody says more; an answer with any other keeps it.
+    /// Adds a field line to the answer, whatever the handler returns: errors and streams are answers too. Only an
+    /// answer that stands for a lost commit, or for a handler that took too long, goes without. A `Content-Type` takes
+    /// the place of the one that text, bytes and streams have unless somebody says more; an answer with any other keeps
+    /// it.
     ///
     /// # Errors
-    /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has been
-    /// handed over already.
+    /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has
+    /// been handed over already.
     fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error>;
 
     /// Adds a field line to the answer unless that has one of this name when it is complete.

@@ -8,9 +8,9 @@ pub trait ResponseSink {
     /// Sets the status, 200 to 599. Others are an error in the script.
     fn status(&mut self, status: u16) -> Result<(), Error>;
 
-    /// Adds a field line. A name that is no token, or a value with CR, LF, NUL or another control byte, is an error in the
-    /// script. Fields that frame the message (`Content-Length`, `Transfer-Encoding`, `Connection`) are the server's: it takes
-    /// from them what it can honour and drops the rest.
+    /// Adds a field line. A name that is no token, or a value with CR, LF, NUL or another control byte, is an error in
+    /// the script. Fields that frame the message (`Content-Length`, `Transfer-Encoding`, `Connection`) are the
+    /// server's: it takes from them what it can honour and drops the rest.
     fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error>;
 
     /// The content type that is sent unless the script set one.
@@ -19,15 +19,15 @@ pub trait ResponseSink {
     /// The body, to be written in place.
     fn body(&mut self) -> &mut Vec<u8>;
 
-    /// Makes the body these bytes, which stay where they are until they are sent: for many that are there already. They are the
-    /// same whenever they are asked for.
+    /// Makes the body these bytes, which stay where they are until they are sent: for many that are there already. They
+    /// are the same whenever they are asked for.
     fn lend(&mut self, body: Box<dyn AsRef<[u8]>>) {
         let body = (*body).as_ref();
         self.body().extend_from_slice(body);
     }
 
-    /// Makes the body a file that the server sends, by its path in the project's folder. What the client has of it already, and which parts
-    /// it wants, is the server's to find out.
+    /// Makes the body a file that the server sends, by its path in the project's folder. What the client has of it
+    /// already, and which parts it wants, is the server's to find out.
     ///
     /// # Errors
     /// There is no such file, or no request that it could answer.
@@ -46,12 +46,13 @@ pub trait ResponseSink {
 
 /// A body that is produced while it is sent.
 pub trait StreamedBody {
-    /// Nobody reads it any more: what the script waits for fails with [`cancelled`](crate::engine::cancelled). Whoever calls this
-    /// polls on and drops the chunks, until the end or until it has had its time. A body that no script produces needs nothing.
+    /// Nobody reads it any more: what the script waits for fails with [`cancelled`](crate::engine::cancelled). Whoever
+    /// calls this polls on and drops the chunks, until the end or until it has had its time. A body that no script
+    /// produces needs nothing.
     fn cancel(&mut self) {}
 
-    /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it got
-    /// for the whole.
+    /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it
+    /// got for the whole.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>>;
 }
 
@@ -61,7 +62,8 @@ pub enum Chunk {
     Bytes(Vec<u8>),
     /// These bytes, which stay where they are until this is dropped. They are the same whenever they are asked for.
     Lent(Box<dyn AsRef<[u8]>>),
-    /// These bytes, which are the script's again as soon as anything of it runs. What has not been sent by then must have been copied.
+    /// These bytes, which are the script's again as soon as anything of it runs. What has not been sent by then must
+    /// have been copied.
     LentBriefly(Box<dyn AsRef<[u8]>>),
 }
 

@@ -4,8 +4,8 @@
 use crate::{Context, Error};
 use std::rc::Rc;
 
-/// Seals and signs with the project's keys. The first key seals and signs; all of them open and verify, so that keys can be
-/// replaced one by one. What was made for one purpose is nothing for any other.
+/// Seals and signs with the project's keys. The first key seals and signs; all of them open and verify, so that keys
+/// can be replaced one by one. What was made for one purpose is nothing for any other.
 pub trait Sealer {
     /// Encrypts bytes. The text has letters, digits, `-` and `_`.
     ///

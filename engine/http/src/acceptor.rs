@@ -132,8 +132,8 @@ impl Acceptor {
         Listener::tcp(address, limits).map(Acceptor)
     }
 
-    /// Listens on a Unix socket at `path`, with these rights, and owned by this user and group if they are given. A socket on which
-    /// nobody listens any more is replaced. The file is removed with the acceptor.
+    /// Listens on a Unix socket at `path`, with these rights, and owned by this user and group if they are given. A
+    /// socket on which nobody listens any more is replaced. The file is removed with the acceptor.
     ///
     /// # Errors
     /// Those of the system; `AddrInUse` if somebody listens there, or the file is no socket.
@@ -146,7 +146,8 @@ impl Acceptor {
         Listener::unix(path, mode, owner, limits).map(Acceptor)
     }
 
-    /// A socket that whoever started the process has bound, TCP or Unix. It is assumed to go on listening when this ends.
+    /// A socket that whoever started the process has bound, TCP or Unix. It is assumed to go on listening when this
+    /// ends.
     ///
     /// # Errors
     /// It does not listen.

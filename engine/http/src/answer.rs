@@ -60,8 +60,8 @@ impl From<Response> for Answer {
 pub struct BodyRule {
     /// The most bytes that it may have, where that is not the general limit.
     pub bytes_max: Option<usize>,
-    /// The handler is called when the head has arrived, and reads the body with [`Request::poll_body`]. Else it is called when all of
-    /// the body is here.
+    /// The handler is called when the head has arrived, and reads the body with [`Request::poll_body`]. Else it is
+    /// called when all of the body is here.
     pub is_streamed: bool,
 }
 
@@ -77,8 +77,8 @@ pub trait Handler: 'static {
         BodyRule::default()
     }
 
-    /// Answers a request whose head is there and whose body is refused: it is too large. Reading the body gives the same fault. The
-    /// connection closes behind the answer.
+    /// Answers a request whose head is there and whose body is refused: it is too large. Reading the body gives the
+    /// same fault. The connection closes behind the answer.
     fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
         let _ = request;
         Answer::Now(self.error(fault.status, fault.limit))
@@ -96,25 +96,29 @@ pub trait Handler: 'static {
         response
     }
 
-    /// Called once for each request that is answered, right before [`Handler::handle`], and for each that the engine refuses; then
-    /// `request` is `None` if its head could not be read. Whoever wants to know what became of it returns somebody to tell.
+    /// Called once for each request that is answered, right before [`Handler::handle`], and for each that the engine
+    /// refuses; then
+    /// `request` is `None` if its head could not be read. Whoever wants to know what became of it returns somebody to
+    /// tell.
     fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
         let _ = (peer, request);
         None
     }
 
-    /// Called a few times in a second while the worker has anything to do, and when it begins to: the time on a clock of the process, in
-    /// milliseconds.
+    /// Called a few times in a second while the worker has anything to do, and when it begins to: the time on a clock
+    /// of the process, in milliseconds.
     fn ticked(&self, now_millis: u64) {
         let _ = now_millis;
     }
 
-    /// Called when connections were closed because too many bytes waited for clients that do not read, on the worker that noticed it.
+    /// Called when connections were closed because too many bytes waited for clients that do not read, on the worker
+    /// that noticed it.
     fn closed_unread(&self, closed: &ClosedUnread) {
         let _ = closed;
     }
 
-    /// Called at a tick after large answers were freed that clients had been slow to read: the allocator may give memory back to the system.
+    /// Called at a tick after large answers were freed that clients had been slow to read: the allocator may give
+    /// memory back to the system.
     fn memory_freed(&self) {}
 
     /// Called after a panic in the handler or its future was caught; the panic hook has run before.

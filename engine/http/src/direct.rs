@@ -1,6 +1,7 @@
 //! Requests without a socket: bytes in, an answer out, for those who test what they would serve.
 //!
-//! The handler sees the same request as from a connection, its body rule included, and its answer is serialised as for one.
+//! The handler sees the same request as from a connection, its body rule included, and its answer is serialised as for
+//! one.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;

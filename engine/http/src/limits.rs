@@ -46,8 +46,8 @@ pub struct Limits {
     pub progress_bytes_min: usize,
     /// A keep-alive connection without a request; longer closes it silently.
     pub idle_millis_max: u64,
-    /// From the call of the handler to its answer, and from a held answer to its release; longer is 504. Where the handler reads the
-    /// body as it comes, from the last piece that it was given, and not while it waits for the next.
+    /// From the call of the handler to its answer, and from a held answer to its release; longer is 504. Where the
+    /// handler reads the body as it comes, from the last piece that it was given, and not while it waits for the next.
     pub handler_millis_max: u64,
     /// Between two chunks of a streamed response; longer aborts the response.
     pub stream_idle_millis_max: u64,
@@ -65,8 +65,8 @@ pub struct Limits {
     pub pipeline_bytes_max: usize,
     /// Unsent output above which a connection's further requests and chunks wait.
     pub out_bytes_max: usize,
-    /// Memory that waits for clients of the whole process to read it; over it the slowest connections are closed. 0 stands for a quarter of
-    /// the memory that the process may have.
+    /// Memory that waits for clients of the whole process to read it; over it the slowest connections are closed. 0
+    /// stands for a quarter of the memory that the process may have.
     pub unsent_bytes_max: usize,
     /// The limit for one client address; 0 stands for half of `unsent_bytes_max`.
     pub unsent_bytes_per_client_max: usize,

@@ -130,7 +130,8 @@ impl Listener {
 
     /// Makes an `accept` that blocks return. False if that cannot be done.
     pub(crate) fn wake(&self) -> bool {
-        // It sees the end only after one more connection. With the listener no longer blocking it then takes what is queued.
+        // It sees the end only after one more connection. With the listener no longer blocking it then takes what is
+        // queued.
         let _ = self.socket.set_nonblocking(true);
         let woken = self.local_addr().and_then(|address| connect(&address));
         if woken.is_err() && !self.is_shared {

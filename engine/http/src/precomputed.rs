@@ -92,7 +92,8 @@ impl Precomputed {
         self.status
     }
 
-    /// Appends the response to `out`. Returns the body where that is sent from where it is, and whether the connection goes on after it.
+    /// Appends the response to `out`. Returns the body where that is sent from where it is, and whether the connection
+    /// goes on after it.
     #[inline]
     pub fn encode(
         &self,

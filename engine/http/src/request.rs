@@ -12,7 +12,8 @@ use crate::limits::Limits;
 use crate::peer::Peer;
 use crate::request_body::{ReadError, RequestBody};
 
-/// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
+/// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer,
+/// which it owns; lookups walk it.
 ///
 /// Handlers get `&Rc<Request>`. One that needs the request after its call has returned keeps a clone; the
 /// connection then receives into another buffer. Where no clone was kept the buffer is used again.
@@ -159,8 +160,9 @@ impl Request {
         self.streamed.is_some()
     }
 
-    /// The next piece of such a body, never an empty one; `None` at its end. Nothing is received while nobody waits here. There is one
-    /// reader: of several that wait, one is woken. After an error, or the end, the same is said again.
+    /// The next piece of such a body, never an empty one; `None` at its end. Nothing is received while nobody waits
+    /// here. There is one reader: of several that wait, one is woken. After an error, or the end, the same is said
+    /// again.
     pub fn poll_body(&self, cx: &Context<'_>) -> Poll<Option<Result<Vec<u8>, ReadError>>> {
         match &self.streamed {
             Some(body) => body.poll(cx),

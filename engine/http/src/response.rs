@@ -67,8 +67,8 @@ pub enum Chunk {
     Bytes(Vec<u8>),
     /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
     Lent(Box<dyn AsRef<[u8]>>),
-    /// These bytes, which somebody else keeps, but may change as soon as its code runs again. What the client does not take at once
-    /// is copied.
+    /// These bytes, which somebody else keeps, but may change as soon as its code runs again. What the client does not
+    /// take at once is copied.
     LentBriefly(Box<dyn AsRef<[u8]>>),
 }
 

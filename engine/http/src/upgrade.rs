@@ -77,8 +77,8 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {}
 
 impl<T: AsyncRead + AsyncWrite> Io for T {}
 
-/// A socket after 101. What the client sent right behind its request is read first. The limits of HTTP no longer hold on it; it is
-/// closed when it is dropped, and when its worker has ended.
+/// A socket after 101. What the client sent right behind its request is read first. The limits of HTTP no longer hold
+/// on it; it is closed when it is dropped, and when its worker has ended.
 pub struct Upgraded {
     early: Vec<u8>,
     early_read: usize,

@@ -1,8 +1,9 @@
 //! QuickJS-ng behind the contract of `sampan-host`.
 //!
-//! [`Js::load`] makes an isolate and runs a project's entry file in it; [`sampan_host::Isolate`] says what it can do then. An
-//! isolate stays on its thread, whose stack must have [`STACK_BYTES`]. The way of a request: `call` makes a `request` object, calls
-//! the handler, and hands what it returns to `answer`; a pending promise becomes a `promises::suspend::Waiting`.
+//! [`Js::load`] makes an isolate and runs a project's entry file in it; [`sampan_host::Isolate`] says what it can do
+//! then. An isolate stays on its thread, whose stack must have [`STACK_BYTES`]. The way of a request: `call` makes a
+//! `request` object, calls the handler, and hands what it returns to `answer`; a pending promise becomes a
+//! `promises::suspend::Waiting`.
 // QuickJS is a C library. Every unsafe block says what makes it sound; the rules that they share stand in `sys`.
 #![allow(unsafe_code)]
 

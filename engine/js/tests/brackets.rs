@@ -1,4 +1,5 @@
-//! Brackets: a plain function of a script runs to its end between `enter` and `leave`, and no microtask runs in between.
+//! Brackets: a plain function of a script runs to its end between `enter` and `leave`, and no microtask runs in
+//! between.
 
 mod common;
 

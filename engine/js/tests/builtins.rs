@@ -12,7 +12,8 @@ const LIMIT: Duration = Duration::from_millis(400);
 /// The time limit of the bounded calls may take.
 const BOUNDED_LIMIT: Duration = Duration::from_millis(1000);
 
-/// Calls with huge lengths, huge numbers and hostile patterns. Each must end, in any way, within the limit and its grace.
+/// Calls with huge lengths, huge numbers and hostile patterns. Each must end, in any way, within the limit and its
+/// grace.
 const CALLS: &[&str] = &[
     // Arrays whose length is all they have.
     "new Array(1e9).join('x')",
@@ -150,8 +151,8 @@ const CALLS: &[&str] = &[
     "RegExp.escape('('.repeat(1e7)).length",
     "/\\p{L}+x/u.test('é'.repeat(1e6))",
     "/(?<=(a+)+)b/.test('a'.repeat(1e4))",
-    // Integers of any size. To write one with 300,000 digits takes seconds, and so does a literal of them: operators and
-    // conversions cannot be wrapped, so those are left to the server, which gives up a worker that does not stop.
+    // Integers of any size. To write one with 300,000 digits takes seconds, and so does a literal of them: operators
+    // and conversions cannot be wrapped, so those are left to the server, which gives up a worker that does not stop.
     "3n ** 600000n > 0n",
     "(2n ** 1000000n) * (2n ** 40000n)",
     "((1n << 1000000n) - 1n) / 3n > 0n",
@@ -231,7 +232,8 @@ const CALLS: &[&str] = &[
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
-/// Calls that no check ends: they are bounded by the memory limit, or by the largest integer that QuickJS has (a million bits).
+/// Calls that no check ends: they are bounded by the memory limit, or by the largest integer that QuickJS has (a
+/// million bits).
 const BOUNDED: &[&str] = &[
     "new Float64Array(1.5e7).sort().length",
     "(() => { const a = new Float64Array(1.5e7); for (let i = 0; i < 1e5; i++) a[i] = Math.random(); a.sort(); return 1; })()",
@@ -305,8 +307,8 @@ fn outcome(call: &str, script_millis_max: u64) -> (Duration, String) {
     )
 }
 
-/// For each built-in that is wrapped, a call that holds a worker without the wrapper, and for how long on one core of a server
-/// (CPU time; the measurement ended at 2 or 3 s). Measured with QuickJS-ng as it is built here and 128 MiB.
+/// For each built-in that is wrapped, a call that holds a worker without the wrapper, and for how long on one core of a
+/// server (CPU time; the measurement ended at 2 or 3 s). Measured with QuickJS-ng as it is built here and 128 MiB.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
         "Array.prototype.concat",

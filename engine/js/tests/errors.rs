@@ -388,8 +388,8 @@ fn routes_cannot_be_declared_later() {
 
 #[test]
 fn a_file_that_is_stopped_while_it_loads_is_named() {
-    // QuickJS may tell the line at which the file begins instead of the one at which it was. The limit leaves a busy machine time to
-    // get there.
+    // QuickJS may tell the line at which the file begins instead of the one at which it was. The limit leaves a busy
+    // machine time to get there.
     let limits = ScriptLimits {
         script_millis_max: 1_000,
         ..ScriptLimits::default()

@@ -316,7 +316,8 @@ fn answers_that_never_end_are_refused() {
     }
 }
 
-/// QuickJS makes an error of a block that is refused, and collected then, while a shape was in no list of its collector.
+/// QuickJS makes an error of a block that is refused, and collected then, while a shape was in no list of its
+/// collector.
 #[test]
 fn memory_that_ends_while_an_object_grows_crashes_no_collection() {
     let source = "import { app } from 'sampan';

@@ -107,7 +107,8 @@ fn quoted(literal: &str) -> Option<String> {
     is_plain.then(|| inner.to_owned())
 }
 
-/// The names in calls of `require`, each with its place. One in a comment counts too: what it names is taken along if it is there.
+/// The names in calls of `require`, each with its place. One in a comment counts too: what it names is taken along if
+/// it is there.
 fn required(code: &str) -> Vec<(usize, String)> {
     let calls = code.match_indices("require").filter_map(|(at, word)| {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.');

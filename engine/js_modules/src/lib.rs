@@ -1,9 +1,9 @@
-//! The modules of a JavaScript project before an engine sees them: which file an import means, and TypeScript and JSX made
-//! into JavaScript.
+//! The modules of a JavaScript project before an engine sees them: which file an import means, and TypeScript and JSX
+//! made into JavaScript.
 //!
 //! One [`Modules`] serves all isolates of a process, so that each file is transformed once. An isolate calls
-//! [`Modules::begin`], then [`Modules::resolve`] and [`Modules::load`] for each import, and asks the [`Script`]s that it loaded
-//! for the place in the source of each line that an error names.
+//! [`Modules::begin`], then [`Modules::resolve`] and [`Modules::load`] for each import, and asks the [`Script`]s that
+//! it loaded for the place in the source of each line that an error names.
 //!
 //! Nothing here runs a script, and files are read through [`Sources`] alone.
 
@@ -128,7 +128,8 @@ impl Modules {
         self.sources.read(file).or_else(mapped)
     }
 
-    /// An isolate begins to load: `tsconfig.json` and the packages are read again. What has not changed is not made again.
+    /// An isolate begins to load: `tsconfig.json` and the packages are read again. What has not changed is not made
+    /// again.
     ///
     /// # Errors
     /// A `tsconfig.json` that is none.

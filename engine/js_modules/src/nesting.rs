@@ -1,5 +1,5 @@
-//! A stack for what is nested deeply. The parser of oxc, and all that walks what it has made, recurse, and a stack that overflows ends the
-//! process.
+//! A stack for what is nested deeply. The parser of oxc, and all that walks what it has made, recurse, and a stack that
+//! overflows ends the process.
 
 use std::panic::resume_unwind;
 use std::thread::Builder;

@@ -2,8 +2,8 @@
 //! the value of
 //! the last expression.
 //!
-//! The function has one parameter, `__scope`, whose members are names in the text. It gives a promise. What the text declares is assigned
-//! instead, and so becomes a global.
+//! The function has one parameter, `__scope`, whose members are names in the text. It gives a promise. What the text
+//! declares is assigned instead, and so becomes a global.
 
 use crate::nesting::with_stack_for;
 use oxc_allocator::Allocator;

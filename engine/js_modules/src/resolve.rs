@@ -370,7 +370,8 @@ impl Resolver {
         is_inside.then(|| self.file(path)).flatten()
     }
 
-    /// The file that a path means: itself, the TypeScript that its `.js` is made from, with an ending, or the index of a folder.
+    /// The file that a path means: itself, the TypeScript that its `.js` is made from, with an ending, or the index of
+    /// a folder.
     pub(crate) fn file(&self, path: &str) -> Option<String> {
         self.exact(path)
             .or_else(|| {

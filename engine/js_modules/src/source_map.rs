@@ -1,7 +1,7 @@
 //! Source maps: from a place in the code that runs to the place in the file that a person wrote.
 //!
-//! The format is ECMA-426. Maps come from the transformation, or from a comment `//# sourceMappingURL=` at the end of a file
-//! that was bundled elsewhere: a `data:` URL, or the name of a file beside it.
+//! The format is ECMA-426. Maps come from the transformation, or from a comment `//# sourceMappingURL=` at the end of a
+//! file that was bundled elsewhere: a `data:` URL, or the name of a file beside it.
 
 use crate::paths::{is_outside, join, parent};
 use base64::Engine as _;

@@ -1,7 +1,7 @@
 //! TypeScript and JSX made into JavaScript, by the crates of oxc.
 //!
-//! Types go, enums, namespaces, parameter properties, old decorators and JSX become plain code. Syntax that the engine knows
-//! stays as it is written.
+//! Types go, enums, namespaces, parameter properties, old decorators and JSX become plain code. Syntax that the engine
+//! knows stays as it is written.
 
 use crate::nesting::with_stack_for;
 use crate::source_map::SourceMap;

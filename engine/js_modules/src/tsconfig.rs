@@ -68,8 +68,8 @@ struct Options {
 }
 
 impl TsConfig {
-    /// Reads the file at `path` and what it extends. `read` gives the text of a file, `find` the file that a name means which is
-    /// extended by the file that is named first.
+    /// Reads the file at `path` and what it extends. `read` gives the text of a file, `find` the file that a name means
+    /// which is extended by the file that is named first.
     ///
     /// # Errors
     /// What is wrong, with the file and its line.

@@ -2,7 +2,8 @@
 //! See
 //! [`sampan_rig::time_routes`].
 //!
-//! 20 rows of two integers and two short texts are the measure: made into tables only, and made into tables and written as JSON.
+//! 20 rows of two integers and two short texts are the measure: made into tables only, and made into tables and written
+//! as JSON.
 
 use sampan_host::{Module, ScriptLimits};
 use sampan_lua::Lua;

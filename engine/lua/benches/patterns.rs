@@ -1,7 +1,7 @@
 //! The cost of searches, ours beside LuaJIT's own in C: `cargo bench -p sampan-lua --bench patterns`.
 //!
-//! Prints nanoseconds per call as the best of several rounds that alternate, and the ratio. The loop around the calls is compiled by
-//! LuaJIT as far as it can.
+//! Prints nanoseconds per call as the best of several rounds that alternate, and the ratio. The loop around the calls
+//! is compiled by LuaJIT as far as it can.
 
 use sampan_lua::comparison::{Argument, Comparison};
 

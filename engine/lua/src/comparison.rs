@@ -1,5 +1,5 @@
-//! LuaJIT's own searches and those of this crate side by side in one state, for the fuzz target and the benchmark that compare
-//! them. No part of the engine's interface.
+//! LuaJIT's own searches and those of this crate side by side in one state, for the fuzz target and the benchmark that
+//! compare them. No part of the engine's interface.
 
 use crate::builtin_limits;
 use crate::vm::state::State;
@@ -25,8 +25,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Runs `chunk` with two tables, LuaJIT's `string` and one with the functions of this crate. It returns the function
-    /// that compares.
+    /// Runs `chunk` with two tables, LuaJIT's `string` and one with the functions of this crate. It returns the
+    /// function that compares.
     ///
     /// # Panics
     /// If there is no memory or the chunk fails.

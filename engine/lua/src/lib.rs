@@ -5,8 +5,8 @@
 //!
 //! How unsafe code is kept in bounds here:
 //! - Lua errors unwind through C frames. A C function of ours therefore works in two stages: first plain Rust under
-//!   `guard`, which catches panics and calls nothing of Lua that can raise; then the pushing of results, which may raise and
-//!   has no live destructor on the stack.
+//!   `guard`, which catches panics and calls nothing of Lua that can raise; then the pushing of results, which may
+//!   raise and has no live destructor on the stack.
 //! - Rust enters Lua only through `Core::protected`, one protected call around a C function of ours.
 //! - What a C function needs beyond its arguments it finds through `vm::isolate::current`, set for as long as Lua runs.
 #![allow(

@@ -1,5 +1,5 @@
-//! Errors that LuaJIT's own functions raise from compiled code. Without the measures in `libraries/buffer.lua` and `vm/load/sandbox.lua` these
-//! tests end with a segmentation fault.
+//! Errors that LuaJIT's own functions raise from compiled code. Without the measures in `libraries/buffer.lua` and
+//! `vm/load/sandbox.lua` these tests end with a segmentation fault.
 
 mod support;
 

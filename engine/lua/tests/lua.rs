@@ -405,7 +405,8 @@ fn runaways_are_stopped_in_time() {
         // The processor's time: other work on the machine does not count.
         let took = cpu_time() - begun;
         assert_eq!(error.kind(), ErrorKind::Stopped, "{body}: {error}");
-        // Stopped while the answer is written, or in a call that the handler ended with, no line of the script runs any more.
+        // Stopped while the answer is written, or in a call that the handler ended with, no line of the script runs any
+        // more.
         assert!(
             error.place().is_some() || body.contains("{ t, t }") || body.starts_with("return ("),
             "{body}: {error:?}"

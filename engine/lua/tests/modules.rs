@@ -1,4 +1,5 @@
-//! `require` and `package`: where modules are looked for, what becomes of those that fail, and that nothing leads out of the project.
+//! `require` and `package`: where modules are looked for, what becomes of those that fail, and that nothing leads out
+//! of the project.
 
 mod support;
 

@@ -1,13 +1,18 @@
 //! Libraries from LuaRocks load in an isolate and pass their own specs, as far as these go.
 //!
 //! The sources are not part of the project. They are taken from the folder that `SAMPAN_ROCKS` names, or from
-//! `../shared/peers/rocks.tar.gz` beside the checkout; where there are none, these tests say that they are skipped. What cannot run, and why:
+//! `../shared/peers/rocks.tar.gz` beside the checkout; where there are none, these tests say that they are skipped.
+//! What cannot run, and why:
 //!
-//! - The specs of etlua and tableshape are written in MoonScript, whose compiler needs LPeg, a library in C. Cases of our own stand for them.
+//! - The specs of etlua and tableshape are written in MoonScript, whose compiler needs LPeg, a library in C. Cases of
+//!   our own stand for them.
 //! - Penlight and inspect come without specs. Cases of our own stand for them.
-//! - `pl.path` needs LuaFileSystem, a library in C; `pl.app`, `pl.config`, `pl.dir`, `pl.file`, `pl.test` and `pl` as a whole need `pl.path`.
-//! - `pl.pretty.read`, and `pl.pretty.load` when it is told to be paranoid, take the metatable of strings away from the whole isolate.
-//! - Four cases of middleclass: two need `collectgarbage()` to collect at once, two `debug.getmetatable`, which would show the server's metatables.
+//! - `pl.path` needs LuaFileSystem, a library in C; `pl.app`, `pl.config`, `pl.dir`, `pl.file`, `pl.test` and `pl` as a
+//!   whole need `pl.path`.
+//! - `pl.pretty.read`, and `pl.pretty.load` when it is told to be paranoid, take the metatable of strings away from the
+//!   whole isolate.
+//! - Four cases of middleclass: two need `collectgarbage()` to collect at once, two `debug.getmetatable`, which would
+//!   show the server's metatables.
 //! - middleclass tests `__gc` of tables and other metamethods of Lua 5.3 only where there is `string.unpack`.
 
 mod support;
@@ -76,8 +81,8 @@ fn collect(folder: &Path, prefix: &str, into: &mut Vec<(String, String)>) {
     }
 }
 
-/// Loads the libraries of `folder` and runs `specs`, whose texts are given or lie in the folder `spec` of the rock. So many cases pass, and
-/// none fails but those that `failing` names.
+/// Loads the libraries of `folder` and runs `specs`, whose texts are given or lie in the folder `spec` of the rock. So
+/// many cases pass, and none fails but those that `failing` names.
 #[track_caller]
 fn passes(
     (rock, folder): (&str, &str),

@@ -1,4 +1,5 @@
-//! Errors below a tail call: LuaJIT drops the frame of a function that ends with `return f(...)`, and what is told of the place says so.
+//! Errors below a tail call: LuaJIT drops the frame of a function that ends with `return f(...)`, and what is told of
+//! the place says so.
 
 mod support;
 

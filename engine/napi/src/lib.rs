@@ -1,12 +1,13 @@
-//! Node.js and Bun behind the contract of `sampan-host`: a project runs in the JavaScript engine of the program that loaded us.
+//! Node.js and Bun behind the contract of `sampan-host`: a project runs in the JavaScript engine of the program that
+//! loaded us.
 //!
-//! [`load`] makes an isolate of the environment that the face has [attached](attach) to its thread. What QuickJS lacks is the
-//! platform's here: promises, timers, the Web's classes, modules. So this engine binds the modules' tables, keeps the request object
-//! light, and turns what handlers return into answers (`vm/prelude/`).
+//! [`load`] makes an isolate of the environment that the face has [attached](attach) to its thread. What QuickJS lacks
+//! is the platform's here: promises, timers, the Web's classes, modules. So this engine binds the modules' tables,
+//! keeps the request object light, and turns what handlers return into answers (`vm/prelude/`).
 //!
-//! What it cannot do: stop a script, or limit its memory. Nobody can from inside of a foreign runtime. And its microtasks run when the
-//! platform wants: after the turn of the loop in which a handler was called. So a handler that waits is a [`Step::Waiting`], even where
-//! QuickJS would have its answer at once.
+//! What it cannot do: stop a script, or limit its memory. Nobody can from inside of a foreign runtime. And its
+//! microtasks run when the platform wants: after the turn of the loop in which a handler was called. So a handler that
+//! waits is a [`Step::Waiting`], even where QuickJS would have its answer at once.
 // Node-API is a C interface. Every unsafe block says what makes it sound; the rules that they share stand in `sys`.
 #![allow(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Drives an isolate of either engine through the host's contract, for the engines' tests: files in memory, a request made
-//! of parts, an executor of a few lines, and tables with a row of each kind.
+//! Drives an isolate of either engine through the host's contract, for the engines' tests: files in memory, a request
+//! made of parts, an executor of a few lines, and tables with a row of each kind.
 
 mod callbacks;
 mod modules;

@@ -1,4 +1,5 @@
-//! Templates that the engines' benchmarks render: a heading, a list of 50 items with a condition, and a page of 2.8 KB that extends another.
+//! Templates that the engines' benchmarks render: a heading, a list of 50 items with a condition, and a page of 2.8 KB
+//! that extends another.
 
 /// The templates, by their names.
 pub const PAGES: &[(&str, &str)] = &[

@@ -106,8 +106,9 @@ impl ResponseSink for BodySink {
     }
 }
 
-/// Prints nanoseconds per call of each route, as the median of several rounds; those below `/middleware` within the middleware. Of the command
-/// line, a part of a pattern runs only such routes, and a number after it is that of the calls per round, for a profiler that counts instructions.
+/// Prints nanoseconds per call of each route, as the median of several rounds; those below `/middleware` within the
+/// middleware. Of the command line, a part of a pattern runs only such routes, and a number after it is that of the
+/// calls per round, for a profiler that counts instructions.
 ///
 /// # Panics
 /// A handler fails or waits.
@@ -156,7 +157,8 @@ pub fn time_routes<I: Isolate>(app: &App<I>) {
     println!("{:>9} KiB at the end", app.isolate.memory_bytes() / 1024);
 }
 
-/// Prints what one call of `reading.lengths` costs in the project's route, which makes as many as its query's `times` says.
+/// Prints what one call of `reading.lengths` costs in the project's route, which makes as many as its query's `times`
+/// says.
 ///
 /// # Panics
 /// The route fails.

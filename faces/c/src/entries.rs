@@ -15,8 +15,8 @@ pub struct sampan_lengths {
     pub value_len: u32,
 }
 
-/// The beginning of the entry of a request. Behind it lie header_count and then param_count times sampan_lengths, and then the bytes: method,
-/// target, remote, the name and the value of each header, those of each parameter, body.
+/// The beginning of the entry of a request. Behind it lie header_count and then param_count times sampan_lengths, and
+/// then the bytes: method, target, remote, the name and the value of each header, those of each parameter, body.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sampan_request_entry {
@@ -40,8 +40,8 @@ pub struct sampan_request_entry {
     pub body_len: u32,
 }
 
-/// The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the name and the value of each
-/// header, file, message, body.
+/// The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the
+/// name and the value of each header, file, message, body.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sampan_answer_entry {
@@ -51,8 +51,9 @@ pub struct sampan_answer_entry {
     pub size: u32,
     /// 200 to 999. From scripts it is 200 for a call that returned, and 0 where there is no answer, see code.
     pub status: u32,
-    /// From scripts: SAMPAN_OK, or the fault; message says it, and file and line are its place. With a status it is what the script has left
-    /// unhandled, behind an answer that says no more than that something failed. To a server it is written: what came of this answer.
+    /// From scripts: SAMPAN_OK, or the fault; message says it, and file and line are its place. With a status it is
+    /// what the script has left unhandled, behind an answer that says no more than that something failed. To a server
+    /// it is written: what came of this answer.
     pub code: sampan_status,
     /// The line of file, from 1; 0 if there is none.
     pub line: u32,
@@ -66,8 +67,8 @@ pub struct sampan_answer_entry {
     pub message_len: u32,
 }
 
-/// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still counts as to be answered.
-/// Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
+/// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still
+/// counts as to be answered. Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
 pub const SAMPAN_TAG_GONE: u32 = 0xFFFF_FFFF;
 /// The tag of an entry for scripts: answer this request. Headers about its framing are left out, parameters too.
 pub const SAMPAN_HANDLE: u32 = 0;

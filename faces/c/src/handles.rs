@@ -17,7 +17,8 @@ const INDEX_BITS: u32 = 24;
 const SHARD_BITS: u32 = 4;
 const SHARDS: usize = 1 << SHARD_BITS;
 
-/// A table of one kind, in parts with a lock each. Places are never given back to the system, so the generations of the past are known.
+/// A table of one kind, in parts with a lock each. Places are never given back to the system, so the generations of the
+/// past are known.
 pub(crate) struct Handles<T> {
     kind: HandleKind,
     shards: [Mutex<Shard<T>>; SHARDS],
@@ -86,7 +87,8 @@ impl<T> Handles<T> {
         Some((self.kind as u64) << 60 | number)
     }
 
-    /// Does something with a value under its lock. What `with` gives as second ends the value, for the reason that it says.
+    /// Does something with a value under its lock. What `with` gives as second ends the value, for the reason that it
+    /// says.
     pub(crate) fn with<R>(
         &self,
         handle: u64,

@@ -21,7 +21,8 @@ pub(crate) struct GivenAnswer {
 }
 
 impl GivenAnswer {
-    /// The answer as the server sends it. `on_gone` is called if its body is being written and the client leaves meanwhile.
+    /// The answer as the server sends it. `on_gone` is called if its body is being written and the client leaves
+    /// meanwhile.
     pub(crate) fn into_response(self, on_gone: Box<dyn FnOnce()>) -> Response {
         let mut response = Response::new(self.status);
         for (name, value) in &self.headers {

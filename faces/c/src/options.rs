@@ -13,9 +13,9 @@ pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
     set: "settings",
 };
 
-/// Takes one line of the log, without its end; it is valid during the call. level: 0 debug, 1 info, 2 warning, 3 error. With
-/// "log.format=json" among the settings each line is a JSON object. Called on threads of the library, on several at the same time. It must not
-/// wait for long, and must not call the library.
+/// Takes one line of the log, without its end; it is valid during the call. level: 0 debug, 1 info, 2 warning, 3 error.
+/// With "log.format=json" among the settings each line is a JSON object. Called on threads of the library, on several
+/// at the same time. It must not wait for long, and must not call the library.
 pub type sampan_log_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, level: i32, line: *const c_char, len: usize)>;
 
@@ -23,7 +23,8 @@ pub type sampan_log_fn =
 #[derive(Clone, Copy)]
 pub(crate) struct User(pub(crate) *mut c_void);
 
-// SAFETY: it is never read here. The program that passes it says, by passing it, that its functions may have it on any thread.
+// SAFETY: it is never read here. The program that passes it says, by passing it, that its functions may have it on any
+// thread.
 unsafe impl Send for User {}
 // SAFETY: as above.
 unsafe impl Sync for User {}
@@ -47,7 +48,8 @@ pub(crate) fn taker(
             Level::Warn => 2,
             Level::Error => 3,
         };
-        // SAFETY: the program promised a function of this form, which may be called on any thread; the line lives as long as the call.
+        // SAFETY: the program promised a function of this form, which may be called on any thread; the line lives as
+        // long as the call.
         unsafe { log(user.get(), level, line.as_ptr().cast(), line.len()) }
     })
 }

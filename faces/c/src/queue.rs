@@ -49,8 +49,9 @@ impl EntryQueue {
         }
     }
 
-    /// Adds an entry from a worker. A sleeping thread is woken when a turn of the worker has brought no further entry: woken for the first, it
-    /// would take the processor from the worker on a machine that has one, for one entry each time.
+    /// Adds an entry from a worker. A sleeping thread is woken when a turn of the worker has brought no further entry:
+    /// woken for the first, it would take the processor from the worker on a machine that has one, for one entry each
+    /// time.
     pub(crate) fn push_with_turn(self: &Arc<Self>, entry: Vec<u8>) {
         let mut state = self.lock();
         state.entries.push_back(entry);

@@ -70,7 +70,8 @@ pub(crate) fn keep(
     Ok(reply)
 }
 
-/// Gives back the memory of a reply, by its handle. What the reply points to is gone. Doing so again is SAMPAN_ERROR_HANDLE.
+/// Gives back the memory of a reply, by its handle. What the reply points to is gone. Doing so again is
+/// SAMPAN_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_reply_free(handle: u64) -> sampan_status {
     protect_plain(|| {

@@ -31,7 +31,8 @@ pub struct sampan_field {
     pub value_len: usize,
 }
 
-/// A request. In a callback all pointers are valid until it returns, and no longer: what another thread needs is copied.
+/// A request. In a callback all pointers are valid until it returns, and no longer: what another thread needs is
+/// copied.
 #[repr(C)]
 pub struct sampan_request {
     /// By which it is answered; of this request only. Not read by sampan_scripts_handle.
@@ -70,9 +71,10 @@ pub struct sampan_request {
     pub body_len: usize,
 }
 
-/// Answers the requests of a route. It is called on the thread of a worker, which serves nobody else meanwhile: what takes long is answered
-/// later, by another thread, with the id. Each request is to be answered once, also if its client has gone; until then the library
-/// keeps its place. It may call all functions but sampan_server_stop and sampan_server_free, and must not unwind or jump out.
+/// Answers the requests of a route. It is called on the thread of a worker, which serves nobody else meanwhile: what
+/// takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
+/// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop and
+/// sampan_server_free, and must not unwind or jump out.
 pub type sampan_handler_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, request: *const sampan_request)>;
 
@@ -81,7 +83,8 @@ pub type sampan_handler_fn =
 pub struct sampan_response {
     /// 200 to 999.
     pub status: u32,
-    /// The headers. Those about framing (Content-Length, Transfer-Encoding, Connection and the like) are the server's: they are left out.
+    /// The headers. Those about framing (Content-Length, Transfer-Encoding, Connection and the like) are the server's:
+    /// they are left out.
     pub headers: *const sampan_field,
     /// The number of headers.
     pub header_count: usize,
@@ -248,8 +251,8 @@ fn call(
         body_len: body.len(),
     };
     let before = IS_IN_CALLBACK.replace(true);
-    // SAFETY: the program promised a function of this form, which may be called on any thread and does not unwind. All that the
-    // request shows lives until the end of this function.
+    // SAFETY: the program promised a function of this form, which may be called on any thread and does not unwind. All
+    // that the request shows lives until the end of this function.
     unsafe { handler(user.get(), &raw const shown) };
     IS_IN_CALLBACK.set(before);
 }
@@ -357,9 +360,9 @@ pub(crate) fn give(request: u64, answer: GivenAnswer) -> sampan_status {
     status
 }
 
-/// Answers a request of a callback. Any thread, during the callback or later. SAMPAN_ERROR_ANSWERED for a second answer; SAMPAN_ERROR_GONE if
-/// nobody waits for it any more; SAMPAN_ERROR_ARGUMENT for a status or a header that cannot be sent: then the request is still to be answered.
-/// SAMPAN_ERROR_HANDLE for an id that is none.
+/// Answers a request of a callback. Any thread, during the callback or later. SAMPAN_ERROR_ANSWERED for a second
+/// answer; SAMPAN_ERROR_GONE if nobody waits for it any more; SAMPAN_ERROR_ARGUMENT for a status or a header that
+/// cannot be sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
 ///
 /// # Safety
 /// What `response` points to must live as long as the call.

@@ -80,8 +80,9 @@ fn entry(scripts: sampan_scripts) -> Result<Arc<ScriptsEntry>, Fault> {
     SCRIPTS.get(scripts).map_err(|_| Fault::handle("scripts"))
 }
 
-/// Loads a script into isolates. It is an app file as for `sampan run`, with routes or a fetch export, or has functions to be called by name:
-/// global ones, or those of the table that it returns, in Lua; exported ones in JavaScript. *scripts is the handle, for sampan_scripts_free.
+/// Loads a script into isolates. It is an app file as for `sampan run`, with routes or a fetch export, or has functions
+/// to be called by name: global ones, or those of the table that it returns, in Lua; exported ones in JavaScript.
+/// *scripts is the handle, for sampan_scripts_free.
 ///
 /// Errors: SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_ARGUMENT.
 ///
@@ -257,13 +258,14 @@ fn wait(
     Ok((keep(parts.status, parts.headers, parts.body)?, parts.fault))
 }
 
-/// Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let it). Of request only method,
-/// target, remote (which may be empty), headers and body are read. *reply is to be given to sampan_reply_free by its handle. The error of a
-/// handler is an answer too, with a status from 400. Where the script has not handled it and it is no fault of the client, *error says what and
-/// where it was, beside SAMPAN_OK: its code is that of sampan_scripts_call for such an error.
+/// Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let
+/// it). Of request only method, target, remote (which may be empty), headers and body are read. *reply is to be given
+/// to sampan_reply_free by its handle. The error of a handler is an answer too, with a status from 400. Where the
+/// script has not handled it and it is no fault of the client, *error says what and where it was, beside SAMPAN_OK: its
+/// code is that of sampan_scripts_call for such an error.
 ///
-/// Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT,
-/// SAMPAN_ERROR_HANDLE.
+/// Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED,
+/// SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
 /// What `request` points to must live as long as the call.
@@ -306,8 +308,8 @@ pub unsafe extern "C" fn sampan_scripts_handle(
     }
 }
 
-/// Calls a function by its name with the arguments of a JSON array (NULL: none), and waits as sampan_scripts_handle. The body of *reply is what it
-/// returned, as JSON.
+/// Calls a function by its name with the arguments of a JSON array (NULL: none), and waits as sampan_scripts_handle.
+/// The body of *reply is what it returned, as JSON.
 ///
 /// Errors: SAMPAN_ERROR_SCRIPT with file and line, SAMPAN_ERROR_MISSING, and those of sampan_scripts_handle.
 ///
@@ -408,9 +410,10 @@ fn answer_entry(id: u64, outcome: Result<Outcome, Error>) -> Vec<u8> {
     write_answer(id, &written)
 }
 
-/// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them were taken, of which each
-/// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns. Those behind it have not been
-/// looked at, and can be handed over by another call: behind one that was refused with SAMPAN_ERROR_ARGUMENT at once.
+/// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them
+/// were taken, of which each gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is
+/// what the function returns. Those behind it have not been looked at, and can be handed over by another call: behind
+/// one that was refused with SAMPAN_ERROR_ARGUMENT at once.
 ///
 /// Errors: SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 ///
@@ -444,8 +447,8 @@ pub unsafe extern "C" fn sampan_scripts_submit(
     })
 }
 
-/// Moves answers into a buffer, as sampan_server_next does with requests: sampan_answer_entry, in the order in which they became ready. Each entry
-/// that was taken is answered once, one that was given up too.
+/// Moves answers into a buffer, as sampan_server_next does with requests: sampan_answer_entry, in the order in which
+/// they became ready. Each entry that was taken is answered once, one that was given up too.
 ///
 /// # Safety
 /// `buffer` points to `capacity` bytes of the caller's.
@@ -464,8 +467,9 @@ pub unsafe extern "C" fn sampan_scripts_next(
     })
 }
 
-/// Gives up an entry by its id: one that waits does not begin, one that runs is stopped. Its answer has SAMPAN_ERROR_CANCELLED, and is ready at
-/// once. SAMPAN_ERROR_HANDLE: no entry with this id is under way, or there are no such scripts.
+/// Gives up an entry by its id: one that waits does not begin, one that runs is stopped. Its answer has
+/// SAMPAN_ERROR_CANCELLED, and is ready at once. SAMPAN_ERROR_HANDLE: no entry with this id is under way, or there are
+/// no such scripts.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_scripts_cancel(scripts: sampan_scripts, id: u64) -> sampan_status {
     protect_plain(|| {
@@ -497,8 +501,8 @@ pub unsafe extern "C" fn sampan_scripts_reload(
     unsafe { protect_telling(error, reload) }
 }
 
-/// Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is left, and then
-/// SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
+/// Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is
+/// left, and then SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_scripts_free(scripts: sampan_scripts) -> sampan_status {
     protect_plain(|| {

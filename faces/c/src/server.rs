@@ -31,7 +31,8 @@ pub struct sampan_server_options {
     pub size: usize,
     /// The folder, or the file, of a Lua or JavaScript project; NULL for native routes alone.
     pub project: *const c_char,
-    /// "127.0.0.1:8080", with port 0 for a free one, "unix:/run/app.sock", or several with commas between; NULL as configured.
+    /// "127.0.0.1:8080", with port 0 for a free one, "unix:/run/app.sock", or several with commas between; NULL as
+    /// configured.
     pub listen: *const c_char,
     /// The path of a configuration file; NULL for the project's sampan.toml.
     pub config: *const c_char,
@@ -205,11 +206,12 @@ unsafe fn add_route(
     Ok(SAMPAN_OK)
 }
 
-/// Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all. pattern: as in scripts,
-/// with :name for a part and *name for the rest at the end. Only before the start. What user points to must live as long as the server.
+/// Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all.
+/// pattern: as in scripts, with :name for a part and *name for the rest at the end. Only before the start. What user
+/// points to must live as long as the server.
 ///
-/// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, also for a pattern that cannot be and a route that is there twice, SAMPAN_ERROR_STATE.
-/// A route that a script has too is an error of sampan_server_start.
+/// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, also for a pattern that cannot be and a route that is there
+/// twice, SAMPAN_ERROR_STATE. A route that a script has too is an error of sampan_server_start.
 ///
 /// # Safety
 /// `handler` may be called on any thread, on several at the same time, until the server has stopped.
@@ -234,8 +236,8 @@ pub unsafe extern "C" fn sampan_server_route(
     unsafe { protect_telling(error, add) }
 }
 
-/// Adds a route whose requests are taken in batches, by sampan_server_next. Each has the tag, which must not be SAMPAN_TAG_GONE. Else as
-/// sampan_server_route.
+/// Adds a route whose requests are taken in batches, by sampan_server_next. Each has the tag, which must not be
+/// SAMPAN_TAG_GONE. Else as sampan_server_route.
 ///
 /// # Safety
 /// The texts must live as long as the call.
@@ -261,10 +263,11 @@ pub unsafe extern "C" fn sampan_server_queue_route(
     unsafe { protect_telling(error, add) }
 }
 
-/// Loads the project on each worker, listens, and serves on threads of the library. Returns when it serves. A server starts once: after an
-/// error it can only be freed.
+/// Loads the project on each worker, listens, and serves on threads of the library. Returns when it serves. A server
+/// starts once: after an error it can only be freed.
 ///
-/// Errors: SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_ADDRESS, SAMPAN_ERROR_STATE, SAMPAN_ERROR_HANDLE.
+/// Errors: SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_ADDRESS, SAMPAN_ERROR_STATE,
+/// SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
 /// `error` is NULL or the caller's.
@@ -314,7 +317,8 @@ fn with_running<R>(
 
 /// Writes an address that the server listens on, as "127.0.0.1:8080" and NUL. at counts from 0.
 ///
-/// Errors: SAMPAN_ERROR_ARGUMENT if there is no such address or it does not fit, SAMPAN_ERROR_STATE, SAMPAN_ERROR_HANDLE.
+/// Errors: SAMPAN_ERROR_ARGUMENT if there is no such address or it does not fit, SAMPAN_ERROR_STATE,
+/// SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
 /// `text` points to `size` bytes of the caller's.
@@ -360,8 +364,9 @@ pub unsafe extern "C" fn sampan_server_reload(
     unsafe { protect_telling(error, reload) }
 }
 
-/// Stops accepting, lets requests in flight end within limits.shutdown_millis_max, and ends the threads; blocks until then. Threads in
-/// sampan_server_next get what is left, and then SAMPAN_ERROR_STOPPED. Requests that are not answered by then need no answer any more.
+/// Stops accepting, lets requests in flight end within limits.shutdown_millis_max, and ends the threads; blocks until
+/// then. Threads in sampan_server_next get what is left, and then SAMPAN_ERROR_STOPPED. Requests that are not answered
+/// by then need no answer any more.
 ///
 /// Errors: SAMPAN_ERROR_STATE if it does not run, and in a callback; SAMPAN_ERROR_HANDLE.
 ///
@@ -380,7 +385,8 @@ pub unsafe extern "C" fn sampan_server_stop(
     unsafe { protect_telling(error, stop) }
 }
 
-/// Stops a server if it runs, and forgets it. The handle stands for nothing from then on: freeing it again is SAMPAN_ERROR_HANDLE.
+/// Stops a server if it runs, and forgets it. The handle stands for nothing from then on: freeing it again is
+/// SAMPAN_ERROR_HANDLE.
 ///
 /// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_STATE in a callback, and while another thread starts or stops it.
 #[unsafe(no_mangle)]
@@ -394,12 +400,13 @@ pub extern "C" fn sampan_server_free(server: sampan_server) -> sampan_status {
     })
 }
 
-/// Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other, as many as there are and
-/// fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: any negative number is for ever, 0 not at all. Several threads
-/// may do so at the same time. Each request is to be answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
+/// Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other,
+/// as many as there are and fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: any
+/// negative number is for ever, 0 not at all. Several threads may do so at the same time. Each request is to be
+/// answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
 ///
-/// Gives SAMPAN_TIMEOUT; SAMPAN_SMALL_BUFFER: *len is what the first entry needs, nothing is taken; SAMPAN_ERROR_STOPPED: none comes any more;
-/// SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
+/// Gives SAMPAN_TIMEOUT; SAMPAN_SMALL_BUFFER: *len is what the first entry needs, nothing is taken;
+/// SAMPAN_ERROR_STOPPED: none comes any more; SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
 /// `buffer` points to `capacity` bytes of the caller's.
@@ -418,9 +425,9 @@ pub unsafe extern "C" fn sampan_server_next(
     })
 }
 
-/// Answers requests by entries, sampan_answer_entry one behind the other. Never waits. The code of each entry is overwritten with what came of
-/// it: SAMPAN_OK, SAMPAN_ERROR_ANSWERED, SAMPAN_ERROR_GONE, SAMPAN_ERROR_HANDLE, or SAMPAN_ERROR_ARGUMENT for a status or a header that cannot
-/// be sent: such a request is still to be answered.
+/// Answers requests by entries, sampan_answer_entry one behind the other. Never waits. The code of each entry is
+/// overwritten with what came of it: SAMPAN_OK, SAMPAN_ERROR_ANSWERED, SAMPAN_ERROR_GONE, SAMPAN_ERROR_HANDLE, or
+/// SAMPAN_ERROR_ARGUMENT for a status or a header that cannot be sent: such a request is still to be answered.
 ///
 /// Errors: SAMPAN_ERROR_ARGUMENT for bytes that are no entry: those before it have been answered. SAMPAN_ERROR_HANDLE.
 ///

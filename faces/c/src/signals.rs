@@ -1,7 +1,8 @@
 //! Signals that the threads of the library must not get.
 //!
-//! A program in Rust ignores SIGPIPE from its start on; one in C or Go need not. So the threads that this library starts have it blocked: a write to a
-//! client that has gone is an error there, and never the end of the program. Threads inherit what is blocked from the one that starts them.
+//! A program in Rust ignores SIGPIPE from its start on; one in C or Go need not. So the threads that this library
+//! starts have it blocked: a write to a client that has gone is an error there, and never the end of the program.
+//! Threads inherit what is blocked from the one that starts them.
 
 use std::mem::MaybeUninit;
 
@@ -17,7 +18,8 @@ struct Blocked(Option<libc::sigset_t>);
 impl Blocked {
     fn new() -> Self {
         let (mut pipe, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: `sigemptyset` initialises the set, which is then a valid argument; `before` is written if the last call succeeds.
+        // SAFETY: `sigemptyset` initialises the set, which is then a valid argument; `before` is written if the last
+        // call succeeds.
         unsafe {
             libc::sigemptyset(pipe.as_mut_ptr());
             libc::sigaddset(pipe.as_mut_ptr(), libc::SIGPIPE);

@@ -153,8 +153,10 @@ impl Drop for PipeBody {
     }
 }
 
-/// Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and sampan_stream_write adds to it.
-/// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this fails.
+/// Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and
+/// sampan_stream_write adds to it.
+/// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this
+/// fails.
 ///
 /// Errors: as sampan_answer.
 ///
@@ -193,12 +195,12 @@ pub unsafe extern "C" fn sampan_answer_begin(
     })
 }
 
-/// Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most timeout_millis: -1 is for ever, 0 not at
-/// all, as in a callback. Any thread; of several that write at the same time, none knows which is first. With no bytes it says whether
-/// somebody still reads.
+/// Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most
+/// timeout_millis: -1 is for ever, 0 not at all, as in a callback. Any thread; of several that write at the same time,
+/// none knows which is first. With no bytes it says whether somebody still reads.
 ///
-/// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with HEAD, or got nothing for
-/// limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
+/// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with
+/// HEAD, or got nothing for limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
 /// `bytes` points to `len` bytes that stay as they are during the call.
@@ -219,8 +221,9 @@ pub unsafe extern "C" fn sampan_stream_write(
     })
 }
 
-/// Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is missing, and the log says so. The
-/// number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE. SAMPAN_ERROR_GONE: nobody has read to the end.
+/// Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is
+/// missing, and the log says so. The number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE.
+/// SAMPAN_ERROR_GONE: nobody has read to the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_stream_end(stream: sampan_stream, is_whole: i32) -> sampan_status {
     protect_plain(|| {

@@ -1,5 +1,6 @@
-//! Programs in C against the library: the examples, and those of `tests/c`. They are compiled by `cc`, with all warnings as errors, and
-//! run alone and under valgrind. Where one of these programs is missing, its tests are skipped with a note.
+//! Programs in C against the library: the examples, and those of `tests/c`. They are compiled by `cc`, with all
+//! warnings as errors, and run alone and under valgrind. Where one of these programs is missing, its tests are skipped
+//! with a note.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! `include/sampan.h` says what the library has. It is made by cbindgen; where that is not installed, only the functions are compared.
+//! `include/sampan.h` says what the library has. It is made by cbindgen; where that is not installed, only the
+//! functions are compared.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,9 +1,9 @@
 //! `sampan bench`: puts a server under load and measures it.
 //!
-//! Without a rate each connection sends its next request when it has its answer (a closed loop): that finds the most that a server
-//! does, but while the server stalls nobody asks, and the stall counts once. With `--rate` requests are due at fixed times whatever the
-//! server does (an open model), and a latency counts from the time at which its request was due. So a stall counts for all that
-//! would have been asked meanwhile.
+//! Without a rate each connection sends its next request when it has its answer (a closed loop): that finds the most
+//! that a server does, but while the server stalls nobody asks, and the stall counts once. With `--rate` requests are
+//! due at fixed times whatever the server does (an open model), and a latency counts from the time at which its request
+//! was due. So a stall counts for all that would have been asked meanwhile.
 
 mod answer;
 mod connection;
@@ -98,7 +98,8 @@ pub(crate) struct OwnServerArgs {
     pub(crate) workers: Option<usize>,
 }
 
-/// The first Ctrl-C ends the load, so that what was seen so far is told. What else ends the process leaves no copy of a database.
+/// The first Ctrl-C ends the load, so that what was seen so far is told. What else ends the process leaves no copy of a
+/// database.
 pub(crate) fn watch_signals(shared: &Arc<Shared>) -> Result<(), String> {
     let shared = Arc::clone(shared);
     let stop = move || shared.has_begun.load(Relaxed) && !shared.is_stopped.swap(true, Relaxed);

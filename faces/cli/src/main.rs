@@ -106,7 +106,8 @@ struct ServerOptions {
     /// Do not run the migrations of the project at start.
     #[arg(long)]
     no_migrate: bool,
-    /// A file of variables for the project, NAME=value a line. Those of the environment win. `sampan dev` reads .env by itself.
+    /// A file of variables for the project, NAME=value a line. Those of the environment win. `sampan dev` reads .env by
+    /// itself.
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
     /// A value of the configuration, such as limits.body_bytes_max=10MB.

@@ -152,7 +152,8 @@ fn write(output: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("cannot write {}: {error}", output.display()))
 }
 
-/// One line a stack, as `flamegraph.pl`, speedscope and others read it: calls with `;` between them, then how often it was seen.
+/// One line a stack, as `flamegraph.pl`, speedscope and others read it: calls with `;` between them, then how often it
+/// was seen.
 fn folded(stacks: &Stacks) -> String {
     let lines = stacks.iter().map(|(calls, count)| {
         let calls: Vec<String> = calls.iter().map(|call| call.replace(';', ",")).collect();

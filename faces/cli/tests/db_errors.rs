@@ -1,5 +1,5 @@
-//! The codes of errors that only a fault or another process brings about, as scripts of both languages catch them. The other
-//! codes are in `tests/specs/db/errors`. Together they are those that the guide lists.
+//! The codes of errors that only a fault or another process brings about, as scripts of both languages catch them. The
+//! other codes are in `tests/specs/db/errors`. Together they are those that the guide lists.
 
 mod faults;
 
@@ -89,8 +89,8 @@ app.post("/setup", () => {
 /// The codes that the tests below expect.
 const CODES: [&str; 6] = ["busy", "full", "io", "read_only", "corrupt", "aborted"];
 
-/// A project whose database is opened by the first statement, and whose cache is so small that a large row goes to the disk before
-/// the commit.
+/// A project whose database is opened by the first statement, and whose cache is so small that a large row goes to the
+/// disk before the commit.
 fn project(app: &str, name: &str) -> Project {
     let settings = "cache_kib = 64\nbusy_millis_max = 50\nquery_inline_millis_max = 30000\n[limits]\nscript_millis_max = 1000";
     let project = Project::new(&format!("code-{name}-{app}"), "full", settings);

@@ -1,5 +1,5 @@
-//! A disk that is full, one that fails to write and one that fails to sync: who wrote meanwhile is told, nothing of theirs is
-//! visible, reads go on, and writing resumes when the fault ends.
+//! A disk that is full, one that fails to write and one that fails to sync: who wrote meanwhile is told, nothing of
+//! theirs is visible, reads go on, and writing resumes when the fault ends.
 
 mod faults;
 
@@ -19,8 +19,8 @@ const FAULT_MILLIS: u64 = 300;
 /// The longest time that it may take until writing goes on.
 const RESUME_SECONDS_MAX: u64 = 10;
 
-/// Writes that are sent together, each on a connection of its own: the status of each id. Every third one waits for something else after
-/// it has written.
+/// Writes that are sent together, each on a connection of its own: the status of each id. Every third one waits for
+/// something else after it has written.
 fn write_together(server: &Server, cycle: u64) -> Vec<(u64, u16)> {
     let gate = Arc::new(Barrier::new(TOGETHER as usize));
     let clients = (1..=TOGETHER).map(|number| {
@@ -135,8 +135,8 @@ fn expect_logged(server: &Server, words: &[&str]) {
     }
 }
 
-/// Many clients for a while, none of which is told 200, and a reader that goes on. It is told 500 only where it ran in a group
-/// that was lost, as it may have seen what is not there any more; what it is told else is right.
+/// Many clients for a while, none of which is told 200, and a reader that goes on. It is told 500 only where it ran in
+/// a group that was lost, as it may have seen what is not there any more; what it is told else is right.
 fn under_fire(server: &Server, cycle: u64, later: &[u16], rows: &str) -> Told {
     let writers = Writers::start(server, cycle, 8, Writes::All);
     let end = Instant::now() + Duration::from_millis(FAULT_MILLIS);

@@ -1,5 +1,6 @@
-//! Nothing that could depend on a write leaves before its commit, on a disk whose syncs take four tenths of a second: neither the
-//! answer of who wrote nor that of a handler which only saw a variable that the writer set. What no script makes is not held.
+//! Nothing that could depend on a write leaves before its commit, on a disk whose syncs take four tenths of a second:
+//! neither the answer of who wrote nor that of a handler which only saw a variable that the writer set. What no script
+//! makes is not held.
 
 mod faults;
 

@@ -1,5 +1,5 @@
-//! Clients that leave in the middle of a transaction, at random moments, beside others who write: nothing of theirs stays, and the others are
-//! not kept waiting.
+//! Clients that leave in the middle of a transaction, at random moments, beside others who write: nothing of theirs
+//! stays, and the others are not kept waiting.
 //!
 //! `SAMPAN_LEFT_CLIENTS` sets the number of those who leave from each app (200).
 

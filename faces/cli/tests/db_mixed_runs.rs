@@ -1,5 +1,5 @@
-//! In JavaScript a request can go on in another's run: when that settles the promise that it waits for. What it writes there is
-//! kept or it is told, whatever becomes of the other.
+//! In JavaScript a request can go on in another's run: when that settles the promise that it waits for. What it writes
+//! there is kept or it is told, whatever becomes of the other.
 
 mod faults;
 

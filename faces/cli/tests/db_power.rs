@@ -1,4 +1,5 @@
-//! Power loss with `durability = "full"`: all that was not synced is gone, or some of it, and nothing acknowledged is lost.
+//! Power loss with `durability = "full"`: all that was not synced is gone, or some of it, and nothing acknowledged is
+//! lost.
 //!
 //! `SAMPAN_POWER_CYCLES` sets the number of cycles (60).
 

@@ -1,6 +1,6 @@
-//! Random programs of requests in JavaScript that share promises and callbacks, beside one another in one isolate: batches that
-//! nest, fail, are misused, settle what others wait for and call what others have left. Each request is answered 200 and finds
-//! all that it wrote, and each batch is there whole or not at all.
+//! Random programs of requests in JavaScript that share promises and callbacks, beside one another in one isolate:
+//! batches that nest, fail, are misused, settle what others wait for and call what others have left. Each request is
+//! answered 200 and finds all that it wrote, and each batch is there whole or not at all.
 //!
 //! `SAMPAN_RANDOM_SECONDS` sets how long (4), `SAMPAN_RANDOM_SEED` repeats a run as far as the clock allows.
 
@@ -37,7 +37,8 @@ const settle = (at, how) => {
 };
 const calm = (promise) => promise.catch(() => {});
 
-// Leaves a callback to others; fulfilled when it has run. What it does belongs to who calls it, and to the batch in which that is.
+// Leaves a callback to others; fulfilled when it has run. What it does belongs to who calls it, and to the batch in
+// which that is.
 const hooked = (work) => new Promise((done, fail) => hooks.push((run, batch) => {
   try { work(run, batch); done(); } catch (error) { fail(error); }
 }));

@@ -1,5 +1,5 @@
-//! Workers that are deaf to their stop: the last resort of the limits. No script that we know of can be that, so these tests give
-//! theirs a capability of their own that blocks its thread.
+//! Workers that are deaf to their stop: the last resort of the limits. No script that we know of can be that, so these
+//! tests give theirs a capability of their own that blocks its thread.
 
 mod support;
 
@@ -194,7 +194,8 @@ fn after_three_the_server_gives_up() {
     let (running, logger) = start(&scratch.path().join("app.lua"), 1);
     let has_given_up = || logger.lines().contains("(3 of 3");
     wait_for("three workers are abandoned", || {
-        // A client sees its connection close before the line is written, so there may be one request more than it takes.
+        // A client sees its connection close before the line is written, so there may be one request more than it
+        // takes.
         let mut stuck = Client::connect(running.address()).expect("someone listens");
         send(&mut stuck, "/deaf/30");
         let _ = stuck.read(false);

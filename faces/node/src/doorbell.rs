@@ -1,7 +1,7 @@
 //! Wakes JavaScript when a pump has something to do.
 //!
-//! A thread waits on an epoll set whose only member that matters is the pump's own. It is registered for one event at a time: to arm
-//! the doorbell again is one system call, and an idle server costs nothing.
+//! A thread waits on an epoll set whose only member that matters is the pump's own. It is registered for one event at a
+//! time: to arm the doorbell again is one system call, and an idle server costs nothing.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -28,7 +28,8 @@ unsafe extern "C" fn napi_register_module_v1(
 ) -> sys::napi_value {
     static LOADED: Once = Once::new();
     LOADED.call_once(|| {
-        // SAFETY: the functions of Node-API are looked up once, before the first is called. The library that has them is the program itself.
+        // SAFETY: the functions of Node-API are looked up once, before the first is called. The library that has them
+        // is the program itself.
         std::mem::forget(unsafe { sys::setup() });
     });
     // SAFETY: as above.

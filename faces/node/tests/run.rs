@@ -1,5 +1,5 @@
-//! `npx sampan run` with several workers, in Node.js and in Bun: threads of one process, which start together and end together. What a
-//! worker answers is shown by the specs.
+//! `npx sampan run` with several workers, in Node.js and in Bun: threads of one process, which start together and end
+//! together. What a worker answers is shown by the specs.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

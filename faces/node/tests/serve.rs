@@ -6,7 +6,8 @@ use std::process::Command;
 
 use sampan_testkit::{built_addon, npm};
 
-/// Late timers are a matter of the machine where tests share it. Alone, `SAMPAN_LATE_MILLIS=5 node cases.cjs timers` holds.
+/// Late timers are a matter of the machine where tests share it. Alone, `SAMPAN_LATE_MILLIS=5 node cases.cjs timers`
+/// holds.
 const LATE_MILLIS: &str = "100";
 
 /// The addon under the name that Node.js wants.

@@ -34,8 +34,8 @@ impl App {
         Self::default()
     }
 
-    /// Serves a project too: its folder, or the file to run. Its `sampan.toml` and the environment's `SAMPAN_…` configure the server, as
-    /// they do for `sampan run`; what is said here wins.
+    /// Serves a project too: its folder, or the file to run. Its `sampan.toml` and the environment's `SAMPAN_…`
+    /// configure the server, as they do for `sampan run`; what is said here wins.
     #[must_use]
     pub fn project(mut self, path: impl AsRef<Path>) -> Self {
         self.has_project = true;
@@ -57,8 +57,8 @@ impl App {
         self
     }
 
-    /// The address to listen on, or several with commas between: `"127.0.0.1:8080"`, `"unix:/run/app.sock"`. With port 0 the system chooses
-    /// a free one, see [`Server::address`].
+    /// The address to listen on, or several with commas between: `"127.0.0.1:8080"`, `"unix:/run/app.sock"`. With port
+    /// 0 the system chooses a free one, see [`Server::address`].
     #[must_use]
     pub fn listen(mut self, addresses: &str) -> Self {
         self.options.flags.listen = Some(addresses.to_owned());
@@ -88,9 +88,10 @@ impl App {
         self.route(None, pattern, handler)
     }
 
-    /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id` or `/files/*rest`. Literal parts win over
-    /// parameters, and those over `*rest`, among native routes and those of scripts alike. What is wrong with
-    /// a route, and one that is there twice, is an error of the start, with the place of this call or that in the script.
+    /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id` or `/files/*rest`.
+    /// Literal parts win over parameters, and those over `*rest`, among native routes and those of scripts alike. What
+    /// is wrong with a route, and one that is there twice, is an error of the start, with the place of this call or
+    /// that in the script.
     ///
     /// ```
     /// # use sampan::{App, Request, Response};
@@ -137,8 +138,8 @@ impl App {
         self
     }
 
-    /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> } from "sampan"` in
-    /// JavaScript.
+    /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> } from
+    /// "sampan"` in JavaScript.
     ///
     /// ```
     /// use sampan::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
@@ -172,7 +173,8 @@ impl App {
         self
     }
 
-    /// Gives your capabilities what they need: called for each isolate before its script runs. Their functions find with `context.get` what
+    /// Gives your capabilities what they need: called for each isolate before its script runs. Their functions find
+    /// with `context.get` what
     /// `context.put` keeps, one value of each type.
     #[must_use]
     pub fn with_context(mut self, put: impl Fn(&Context) + Send + Sync + 'static) -> Self {
@@ -180,19 +182,20 @@ impl App {
         self
     }
 
-    /// Gives the lines of the log to a function in place of standard error. It is called on the thread that has something to say, on several
-    /// at the same time, and must not wait for long.
+    /// Gives the lines of the log to a function in place of standard error. It is called on the thread that has
+    /// something to say, on several at the same time, and must not wait for long.
     #[must_use]
     pub fn log(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
         self.options.log(take);
         self
     }
 
-    /// Loads the project on every worker, listens, and serves on threads of its own. Returns when it serves; that may take as long as the
-    /// project's `on_start` does.
+    /// Loads the project on every worker, listens, and serves on threads of its own. Returns when it serves; that may
+    /// take as long as the project's `on_start` does.
     ///
     /// # Errors
-    /// A setting is wrong, a route cannot be or is there twice, a capability has the name of another, the project does not load (with file and line), or the address cannot be listened on.
+    /// A setting is wrong, a route cannot be or is there twice, a capability has the name of another, the project does
+    /// not load (with file and line), or the address cannot be listened on.
     pub fn start(self) -> Result<Server, Error> {
         self.options.check()?;
         check_native_routes(&self.routes).map_err(Error::of_route)?;
@@ -204,8 +207,9 @@ impl App {
         Server::start(config, self.has_project, self.options, self.routes)
     }
 
-    /// Starts, and serves until the future is dropped or the server gives up. It needs no particular runtime: the workers have threads of
-    /// their own, and nothing of the caller's thread is blocked. Dropping the future stops the server, on a thread of its own.
+    /// Starts, and serves until the future is dropped or the server gives up. It needs no particular runtime: the
+    /// workers have threads of their own, and nothing of the caller's thread is blocked. Dropping the future stops the
+    /// server, on a thread of its own.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), sampan::Error> {

@@ -99,8 +99,8 @@ impl Error {
         self.code.as_deref()
     }
 
-    /// The status of the answer that a handler gives by returning this error: that of [`Error::with_status`], that of a body that cannot be read
-    /// (413 where it is too large), else 500.
+    /// The status of the answer that a handler gives by returning this error: that of [`Error::with_status`], that of a
+    /// body that cannot be read (413 where it is too large), else 500.
     pub fn status(&self) -> u16 {
         self.status.unwrap_or(500)
     }

@@ -24,11 +24,13 @@ pub enum Streaming {}
 #[derive(Debug)]
 pub struct Limited<Kind>(PhantomData<Kind>);
 
-/// A function that answers the requests of a route: from [`Request`] to what becomes a [`Response`](crate::Response) (see the table of
-/// [`IntoResponse`]), or to a future of that. `Kind` tells the two apart; nobody needs to name it. It is called when the request has arrived with all of its body. One that also takes
-/// a [`RequestBody`] is called before the body has arrived, and gives a future.
+/// A function that answers the requests of a route: from [`Request`] to what becomes a [`Response`](crate::Response)
+/// (see the table of [`IntoResponse`]), or to a future of that. `Kind` tells the two apart; nobody needs to name it. It
+/// is called when the request has arrived with all of its body. One that also takes a [`RequestBody`] is called before
+/// the body has arrived, and gives a future.
 ///
-/// The future stays on the thread of its worker, so it may hold what cannot be sent. It is dropped when the client leaves, or when
+/// The future stays on the thread of its worker, so it may hold what cannot be sent. It is dropped when the client
+/// leaves, or when
 /// `limits.handler_millis_max` has passed; then the client gets 504. A panic is answered 500 and logged.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler",

@@ -2,8 +2,8 @@
 //!
 //! # A server
 //!
-//! [`App`] takes routes that your program answers, and the folder of a project if there is one. Both stand in one tree of routes, on the
-//! same workers, under the same limits.
+//! [`App`] takes routes that your program answers, and the folder of a project if there is one. Both stand in one tree
+//! of routes, on the same workers, under the same limits.
 //!
 //! ```
 //! use sampan::{App, Request, Response};
@@ -27,20 +27,23 @@
 //! # Ok::<(), sampan::Error>(())
 //! ```
 //!
-//! A handler gets a [`Request`] and returns what becomes a [`Response`]; or a future of that, for which its worker does not wait. Handlers
-//! run on the threads of the workers. What takes long without waiting belongs on a thread of your own.
+//! A handler gets a [`Request`] and returns what becomes a [`Response`]; or a future of that, for which its worker does
+//! not wait. Handlers run on the threads of the workers. What takes long without waiting belongs on a thread of your
+//! own.
 //!
-//! Bodies need not be whole. [`Response::stream`] and [`Response::reader`] answer with what comes piece by piece: server-sent events, large
-//! downloads. A handler that takes a [`RequestBody`] beside the request reads what a client sends as it arrives.
+//! Bodies need not be whole. [`Response::stream`] and [`Response::reader`] answer with what comes piece by piece:
+//! server-sent events, large downloads. A handler that takes a [`RequestBody`] beside the request reads what a client
+//! sends as it arrives.
 //!
 //! Inside of a program that has tokio already, [`App::run`] serves until the future is dropped or the server ends.
 //!
 //! # Scripts around native routes
 //!
-//! Guards of the project (CSRF protection, rate limits and other middleware in Rust) check the requests of native routes as they do those of
-//! scripts. Middleware of the script runs first too: what `next` gives there stands for the answer to come, as it does for a file. When the
-//! middleware returns it, the native handler runs, and its answer has the header fields and the status that the middleware has set. When it
-//! returns something else, that is the answer, and the native handler does not run. Middleware cannot read the body of a native answer.
+//! Guards of the project (CSRF protection, rate limits and other middleware in Rust) check the requests of native
+//! routes as they do those of scripts. Middleware of the script runs first too: what `next` gives there stands for the
+//! answer to come, as it does for a file. When the middleware returns it, the native handler runs, and its answer has
+//! the header fields and the status that the middleware has set. When it returns something else, that is the answer,
+//! and the native handler does not run. Middleware cannot read the body of a native answer.
 //!
 //! # Capabilities of your own
 //!
@@ -48,8 +51,8 @@
 //!
 //! # Scripts without a server
 //!
-//! [`Scripts`] loads a file or a text into isolates on threads of their own, calls functions by name, and has requests answered that you have
-//! from elsewhere.
+//! [`Scripts`] loads a file or a text into isolates on threads of their own, calls functions by name, and has requests
+//! answered that you have from elsewhere.
 //!
 //! ```
 //! use sampan::{Scripts, Value};
@@ -65,7 +68,8 @@
 //!
 //! # Building
 //!
-//! SQLite takes its build flags from the environment. A program that depends on this crate needs a line for them in its own
+//! SQLite takes its build flags from the environment. A program that depends on this crate needs a line for them in its
+//! own
 //! `.cargo/config.toml`; without it the build stops and shows the line. A C compiler and make are needed too.
 
 mod app;

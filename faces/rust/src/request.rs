@@ -4,7 +4,8 @@ use sampan_app::NativeRequest;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A request to a native route. Clones are the same request. It stays on the thread of its worker: what another thread needs is copied.
+/// A request to a native route. Clones are the same request. It stays on the thread of its worker: what another thread
+/// needs is copied.
 #[derive(Clone)]
 pub struct Request(NativeRequest);
 
@@ -58,8 +59,8 @@ impl Request {
         self.0.headers()
     }
 
-    /// The body, whole. It is at most `limits.body_bytes_max` long: a larger one is answered 413 before a handler is called.
-    /// Empty where the handler takes a [`RequestBody`](crate::RequestBody).
+    /// The body, whole. It is at most `limits.body_bytes_max` long: a larger one is answered 413 before a handler is
+    /// called. Empty where the handler takes a [`RequestBody`](crate::RequestBody).
     pub fn body(&self) -> &[u8] {
         self.0.body()
     }

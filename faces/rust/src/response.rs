@@ -16,7 +16,8 @@ const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
 
-/// An answer: a status, headers and a body. `Date`, `Content-Length` and what else is about the connection is the server's.
+/// An answer: a status, headers and a body. `Date`, `Content-Length` and what else is about the connection is the
+/// server's.
 ///
 /// ```
 /// # use sampan::Response;
@@ -76,11 +77,13 @@ impl Response {
         Ok(Self::with_body(JSON, body))
     }
 
-    /// A body that comes in pieces: the items of a stream, each sent as soon as it is there. The stream is polled on the thread of its worker, and
-    /// only while the client takes what it gives; it is dropped when the client leaves. An error cuts the connection, so that the client can
-    /// tell, and is logged. A stream that gives nothing for `limits.stream_idle_millis_max` is cut too.
+    /// A body that comes in pieces: the items of a stream, each sent as soon as it is there. The stream is polled on
+    /// the thread of its worker, and only while the client takes what it gives; it is dropped when the client leaves.
+    /// An error cuts the connection, so that the client can tell, and is logged. A stream that gives nothing for
+    /// `limits.stream_idle_millis_max` is cut too.
     ///
-    /// The content type is `application/octet-stream` unless there is such a header. For a HEAD request the stream is not polled.
+    /// The content type is `application/octet-stream` unless there is such a header. For a HEAD request the stream is
+    /// not polled.
     ///
     /// ```
     /// # use sampan::{App, Request, Response};
@@ -108,7 +111,8 @@ impl Response {
         Self::streamed(Pieces(Box::pin(stream)))
     }
 
-    /// A body that is read from a file, a process, another connection, as far as the client takes it. Else as [`Response::stream`].
+    /// A body that is read from a file, a process, another connection, as far as the client takes it. Else as
+    /// [`Response::stream`].
     ///
     /// ```
     /// # use sampan::{App, Request, Response};
@@ -202,7 +206,8 @@ impl Response {
 /// | `Result<T, E>` | `T`; for an error 500 without details, and the log says what failed of which request |
 /// | [`Error`] | its [status](Error::status); below 500 its message too, and no line of the log |
 ///
-/// The `E` of a result is whatever `?` takes for `Box<dyn std::error::Error + Send + Sync>`: errors of the standard library and of other crates,
+/// The `E` of a result is whatever `?` takes for `Box<dyn std::error::Error + Send + Sync>`: errors of the standard
+/// library and of other crates,
 /// `anyhow::Error`, texts. An [`Error`] in its place answers as it does alone.
 ///
 /// ```

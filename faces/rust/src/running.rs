@@ -93,7 +93,8 @@ impl Server {
         counts.into_iter().flatten().sum()
     }
 
-    /// Loads the project anew, with its configuration. Requests in flight end in the old one. What only a restart can change stays, as
+    /// Loads the project anew, with its configuration. Requests in flight end in the old one. What only a restart can
+    /// change stays, as
     /// `sampan reload` says; native routes stay too.
     ///
     /// # Errors
@@ -111,8 +112,8 @@ impl Server {
             .map_err(|text| Error::told(ErrorKind::Load, &text))
     }
 
-    /// Stops accepting, lets requests in flight end within `limits.shutdown_millis_max`, and ends the threads. Blocks until then. False if a
-    /// thread had to be left behind.
+    /// Stops accepting, lets requests in flight end within `limits.shutdown_millis_max`, and ends the threads. Blocks
+    /// until then. False if a thread had to be left behind.
     pub fn stop(mut self) -> bool {
         self.running.take().is_none_or(Running::shutdown)
     }

@@ -42,12 +42,13 @@ pub struct ScriptsBuilder {
     looks_every: Option<Duration>,
 }
 
-/// Isolates that run a script, on threads of their own, for callers on any thread. Clones are the same isolates. Dropping the last clone stops
-/// them.
+/// Isolates that run a script, on threads of their own, for callers on any thread. Clones are the same isolates.
+/// Dropping the last clone stops them.
 ///
-/// The script is an app file as for `sampan run`, with routes or a `fetch` export, or has functions to be called: global ones or those of the
-/// table that it returns in Lua, exported ones in JavaScript. Its limits are those of `[limits]`: one run is at most `script_millis_max`
-/// long, a call that waits at most `handler_millis_max`, an isolate has `memory_bytes_max`.
+/// The script is an app file as for `sampan run`, with routes or a `fetch` export, or has functions to be called:
+/// global ones or those of the table that it returns in Lua, exported ones in JavaScript. Its limits are those of
+/// `[limits]`: one run is at most `script_millis_max` long, a call that waits at most `handler_millis_max`, an isolate
+/// has `memory_bytes_max`.
 #[derive(Clone)]
 pub struct Scripts(std::sync::Arc<Pool>);
 
@@ -65,7 +66,8 @@ impl Scripts {
         ScriptsBuilder::new(ScriptSource::Path(path.into()))
     }
 
-    /// A script from a text. The name tells the language by its end (`.lua`, `.js`, `.ts` and the like), and stands in errors.
+    /// A script from a text. The name tells the language by its end (`.lua`, `.js`, `.ts` and the like), and stands in
+    /// errors.
     pub fn text(name: &str, text: &str) -> ScriptsBuilder {
         ScriptsBuilder::new(ScriptSource::Text {
             name: name.to_owned(),
@@ -73,7 +75,8 @@ impl Scripts {
         })
     }
 
-    /// Calls a function by its name. Dropping the future gives the call up: it does not begin, or its script is stopped.
+    /// Calls a function by its name. Dropping the future gives the call up: it does not begin, or its script is
+    /// stopped.
     ///
     /// ```
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -94,7 +97,8 @@ impl Scripts {
     /// ```
     ///
     /// # Errors
-    /// What the script raised, with file and line; [`ErrorKind::Missing`]; [`ErrorKind::Limit`]; [`ErrorKind::Stopped`].
+    /// What the script raised, with file and line; [`ErrorKind::Missing`]; [`ErrorKind::Limit`];
+    /// [`ErrorKind::Stopped`].
     pub async fn call(
         &self,
         function: &str,
@@ -122,8 +126,8 @@ impl Scripts {
         }
     }
 
-    /// Has the script answer a request: through its guards, middleware and routes, as a server would. The error of a handler is an answer
-    /// too, with a status from 400; see [`Answer::error`].
+    /// Has the script answer a request: through its guards, middleware and routes, as a server would. The error of a
+    /// handler is an answer too, with a status from 400; see [`Answer::error`].
     ///
     /// ```
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -144,8 +148,8 @@ impl Scripts {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] for a method, a target or a header that cannot be sent; [`ErrorKind::Limit`] if the queue is full;
-    /// [`ErrorKind::Stopped`].
+    /// [`ErrorKind::Config`] for a method, a target or a header that cannot be sent; [`ErrorKind::Limit`] if the queue
+    /// is full; [`ErrorKind::Stopped`].
     pub async fn handle(
         &self,
         method: &str,
@@ -181,8 +185,8 @@ impl Scripts {
         reloaded.map_err(|text| Error::told(ErrorKind::Load, &text))
     }
 
-    /// Gives up what waits and runs, and ends the threads; blocks until then. False if one had to be left behind. Must not be called on a
-    /// thread of the isolates.
+    /// Gives up what waits and runs, and ends the threads; blocks until then. False if one had to be left behind. Must
+    /// not be called on a thread of the isolates.
     pub fn stop(&self) -> bool {
         self.0.0.stop()
     }
@@ -327,8 +331,8 @@ impl ScriptsBuilder {
         self
     }
 
-    /// Looks whether files of the script have changed, when work comes, but not more often than this; and loads it anew if so. If it does not
-    /// load, the log is told and the old one goes on.
+    /// Looks whether files of the script have changed, when work comes, but not more often than this; and loads it anew
+    /// if so. If it does not load, the log is told and the old one goes on.
     #[must_use]
     pub fn reload_every(mut self, pause: Duration) -> Self {
         self.looks_every = Some(pause);

@@ -1,8 +1,8 @@
-//! `find`, `match`, `gmatch` and `gsub` of the Lua engine give what those of LuaJIT give: the same values, and the same errors
-//! at the same places.
+//! `find`, `match`, `gmatch` and `gsub` of the Lua engine give what those of LuaJIT give: the same values, and the same
+//! errors at the same places.
 //!
-//! Bytes choose a call from a grammar that reaches every class of items, and what is no pattern as well. When they are used up,
-//! numbers drawn from their hash choose the rest.
+//! Bytes choose a call from a grammar that reaches every class of items, and what is no pattern as well. When they are
+//! used up, numbers drawn from their hash choose the rest.
 
 use crate::mutate::hash;
 use sampan_lua::comparison::{Argument, Comparison};

@@ -11,7 +11,8 @@ const WEB: &str = include_str!("../declarations/web.d.ts");
 /// The types of the options that rows read in place.
 const OPTIONS: &str = include_str!("../declarations/options.d.ts");
 
-/// Parameters and results of rows that TypeScript knows more exactly than the tables do: the row, and what stands between its name and its end.
+/// Parameters and results of rows that TypeScript knows more exactly than the tables do: the row, and what stands
+/// between its name and its end.
 const SIGNATURES: &[(&str, &str)] = &[
     ("cors", "(options: CorsOptions): NativeMiddleware"),
     (

@@ -1,8 +1,9 @@
-//! The tests of a project, as `sampan test` runs them: `tests/**/*.test.lua` and the like, against the real application, without sockets.
+//! The tests of a project, as `sampan test` runs them: `tests/**/*.test.lua` and the like, against the real
+//! application, without sockets.
 //!
-//! Each test file gets the project loaded anew, with a database of its own, and the script of the tests beside it. Before each test the
-//! database is put back. Files run one after the other, each on a thread of its own: one that cannot be stopped is left behind, and
-//! the next goes on.
+//! Each test file gets the project loaded anew, with a database of its own, and the script of the tests beside it.
+//! Before each test the database is put back. Files run one after the other, each on a thread of its own: one that
+//! cannot be stopped is left behind, and the next goes on.
 
 mod api;
 mod compare;

@@ -1,5 +1,6 @@
-//! Waits for changes of a project's files, for `sampan test --watch`: scripts, tests, templates, texts, migrations, the configuration.
-//! The files are looked at again and again, which works on every file system and costs next to nothing at this pace.
+//! Waits for changes of a project's files, for `sampan test --watch`: scripts, tests, templates, texts, migrations, the
+//! configuration. The files are looked at again and again, which works on every file system and costs next to nothing
+//! at this pace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! Tries the blocks of code of all chapters, and checks their links. Each block is a test of its own.
 //!
-//! - Blocks that stand directly below each other are one example. Those of Lua and of JavaScript are served, each in its
-//!   language, with the files that the other blocks give: templates, migrations, locales, configuration.
+//! - Blocks that stand directly below each other are one example. Those of Lua and of JavaScript are served, each in
+//!   its language, with the files that the other blocks give: templates, migrations, locales, configuration.
 //! - A block that begins with a comment such as `-- migrations/0001_notes.sql` is that file. Other blocks of Lua and
-//!   JavaScript stand behind the lines that all examples begin with. Where such a file is a test of the project, it is run.
+//!   JavaScript stand behind the lines that all examples begin with. Where such a file is a test of the project, it is
+//!   run.
 //! - What nginx, Caddy, systemd, the shell and others read is checked by them, where they are installed.
 //!
 //! A comment `<!-- test ... -->` before an example has TOML. Its `[[request]]` are those of an `expect.toml`.

@@ -1,4 +1,5 @@
-//! Blocks that programs other than Sampan read, checked by them. Where such a program is not installed, the test says so.
+//! Blocks that programs other than Sampan read, checked by them. Where such a program is not installed, the test says
+//! so.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

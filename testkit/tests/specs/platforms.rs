@@ -1,12 +1,13 @@
-//! Every case in Node.js and in Bun too, where the npm package has been built and these programs are there; and those of `tests/platforms`,
-//! about what only happens there.
+//! Every case in Node.js and in Bun too, where the npm package has been built and these programs are there; and those
+//! of `tests/platforms`, about what only happens there.
 
 use libtest_mimic::{Failed, Trial};
 use sampan_testkit::{Case, CaseEngine, Platform, built_addon, npm};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the folder of the package; if it is not set, that is put together with the addon which was built beside this test.
+/// Names the folder of the package; if it is not set, that is put together with the addon which was built beside this
+/// test.
 const PACKAGE: &str = "SAMPAN_NPM_PACKAGE";
 
 /// The runtimes, and the variables that name their programs where the search path does not have them.

@@ -1,4 +1,5 @@
-//! Profile-guided optimisation: the executable is built once to count what runs, put under load, and built again with the counts.
+//! Profile-guided optimisation: the executable is built once to count what runs, put under load, and built again with
+//! the counts.
 //!
 //! See <https://doc.rust-lang.org/rustc/profile-guided-optimization.html>.
 
@@ -22,7 +23,8 @@ const BROWSER: [&str; 3] = [
     "Accept-Encoding: gzip, deflate, br, zstd",
 ];
 
-/// The projects below `examples/`, each in both languages, and the routes that are asked for. One that begins with `POST ` gets JSON.
+/// The projects below `examples/`, each in both languages, and the routes that are asked for. One that begins with
+/// `POST ` gets JSON.
 const LOADS: [(&str, &[&str]); 4] = [
     (
         "hello/app.",

@@ -1,8 +1,8 @@
 //! The bill of materials: what the executable is made from, as CycloneDX 1.6 in JSON.
 //!
-//! The crates are those that `cargo tree` finds for the command `sampan`, with the features of that alone. Crates that are compiled in but only
-//! asked for by build scripts are known by their names: they end in `-src`. The text has no time and no random number, so that one version
-//! gives one text.
+//! The crates are those that `cargo tree` finds for the command `sampan`, with the features of that alone. Crates that
+//! are compiled in but only asked for by build scripts are known by their names: they end in `-src`. The text has no
+//! time and no random number, so that one version gives one text.
 
 use crate::{Error, project};
 use cargo_metadata::{Metadata, MetadataCommand, Package};

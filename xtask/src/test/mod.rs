@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything that must hold, in one command that is also CI.
 //!
 //! The steps go on after a failure, so that one run reports all there is to repair, and the run ends with the
-//! tests that were skipped and one line `N passed, N failed`. Everything is built once, in the dev profile: `build` compiles all targets but
-//! benchmarks with the features that the tests use. Test programs and fuzz targets run from that build, side by side: many
-//! of them wait more than they compute.
+//! tests that were skipped and one line `N passed, N failed`. Everything is built once, in the dev profile: `build`
+//! compiles all targets but benchmarks with the features that the tests use. Test programs and fuzz targets run from
+//! that build, side by side: many of them wait more than they compute.
 
 mod step;
 

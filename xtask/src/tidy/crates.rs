@@ -8,7 +8,8 @@ use spdx::{Expression, LicenseReq, Licensee, ParseMode};
 use super::tree::Tree;
 use crate::Error;
 
-/// Each place of the house and those that it may depend on. A name that ends in `/` stands for all crates in that folder.
+/// Each place of the house and those that it may depend on. A name that ends in `/` stands for all crates in that
+/// folder.
 const ARROWS: &[(&str, &[&str])] = &[
     ("engine/http", &[]),
     ("engine/host", &[]),
@@ -51,7 +52,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Arrows that tests may follow besides: tests share a client and a rig, and engines show that they bind real capabilities.
+/// Arrows that tests may follow besides: tests share a client and a rig, and engines show that they bind real
+/// capabilities.
 const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("engine/http", &["testkit/client"]),
     ("engine/lua", &["engine/rig", "capabilities/"]),
@@ -145,7 +147,8 @@ fn follows(arrows: &[(&str, &[&str])], from: &str, to: &str) -> bool {
         .any(|target| is_at(target, to))
 }
 
-/// Every third-party crate is pinned as `=x.y.z`, to the same version everywhere, and every crate has the workspace's lints.
+/// Every third-party crate is pinned as `=x.y.z`, to the same version everywhere, and every crate has the workspace's
+/// lints.
 ///
 /// # Errors
 ///

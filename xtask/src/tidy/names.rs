@@ -198,7 +198,8 @@ fn camel_case(name: &str) -> String {
     })
 }
 
-/// Short names of languages count where they are a part of a name, as in `from_js` and `LuaError`, but not in `evaluate`.
+/// Short names of languages count where they are a part of a name, as in `from_js` and `LuaError`, but not in
+/// `evaluate`.
 fn names_language(word: &str) -> bool {
     let word = word.replace("JSON", "").replace("Json", "");
     let lower = word.to_lowercase();

@@ -10,8 +10,8 @@ const WANTED: &[&str] = &["app.lua", "app.js", "expect.toml"];
 /// The programs of cases about TypeScript, which have no twins.
 const TYPED: &[&str] = &["app.ts", "app.tsx"];
 
-/// Every `tests/specs/<capability>/<case>/` has `app.lua`, `app.js` and `expect.toml`, or `app.ts` in place of both. What these say is the test runner's
-/// business.
+/// Every `tests/specs/<capability>/<case>/` has `app.lua`, `app.js` and `expect.toml`, or `app.ts` in place of both.
+/// What these say is the test runner's business.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! The answers that nobody wrote: to what is not there, and to what went wrong.
 //!
-//! They are JSON, `{"error": "..."}`, and a page for clients that prefer HTML. A message reaches the client only where it describes the
-//! client's own fault.
+//! They are JSON, `{"error": "..."}`, and a page for clients that prefer HTML. A message reaches the client only where
+//! it describes the client's own fault.
 
 mod page;
 
@@ -29,8 +29,8 @@ pub(crate) fn above(status: u16, Exceeded { name, max }: Exceeded) -> String {
     format!("{}: at most {max}{unit}", rules::label(status))
 }
 
-/// Why a body cannot be read any further, for the script that reads it as it comes. What the script leaves unhandled is answered as
-/// the HTTP engine would have answered it.
+/// Why a body cannot be read any further, for the script that reads it as it comes. What the script leaves unhandled is
+/// answered as the HTTP engine would have answered it.
 pub(crate) fn unreadable(error: ReadError) -> Error {
     match error {
         ReadError::Over => request::is_over(),
@@ -44,7 +44,8 @@ pub(crate) fn unreadable(error: ReadError) -> Error {
     }
 }
 
-/// The default answer to an error that no `on_error` handled. A program that handed the request over is told of the error too.
+/// The default answer to an error that no `on_error` handled. A program that handed the request over is told of the
+/// error too.
 pub(crate) fn answer_to(error: &Error, view: &View) -> Response {
     let (kind, mut id) = (error.kind(), None);
     if is_logged(kind) {

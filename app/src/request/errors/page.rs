@@ -10,7 +10,8 @@ const STYLE: &str = include_str!("page.css");
 /// Allows the style of the page, by the hash of its text, and nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'sha256-VDI8gj1Rwj6eSnqr5/QTrqk7DWTxd7oSJY392rRLoAk='; base-uri 'none'; form-action 'none'";
 
-/// Writes the page. `message` is in place of what is said of the status otherwise; `id` is that of the request in the log.
+/// Writes the page. `message` is in place of what is said of the status otherwise; `id` is that of the request in the
+/// log.
 pub(super) fn write(response: &mut Response, message: Option<&str>, id: Option<&str>) {
     let status = response.status();
     let mut page = String::with_capacity(STYLE.len() + 768);

@@ -1,5 +1,6 @@
-//! Cookies set and read. A signed one is `value.expires.signature`; an encrypted one seals eight bytes of its expiry and the value.
-//! The expiry, in seconds since 1970 or 0 for none, is inside: a client that keeps a cookie for longer has nothing of it.
+//! Cookies set and read. A signed one is `value.expires.signature`; an encrypted one seals eight bytes of its expiry
+//! and the value. The expiry, in seconds since 1970 or 0 for none, is inside: a client that keeps a cookie for longer
+//! has nothing of it.
 
 use super::options::{self, DELETING, Protection, SETTING};
 use crate::options::members;

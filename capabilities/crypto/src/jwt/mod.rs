@@ -1,6 +1,7 @@
 //! JSON Web Tokens, RFC 7519, in the compact form that is signed (RFC 7515).
 //!
-//! A key carries its algorithm. The token's `alg` chooses nothing: it must be that of the key (RFC 8725, sections 3.1 and 3.2).
+//! A key carries its algorithm. The token's `alg` chooses nothing: it must be that of the key (RFC 8725, sections 3.1
+//! and 3.2).
 
 mod claims;
 mod keys;

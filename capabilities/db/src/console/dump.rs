@@ -1,7 +1,7 @@
 //! A database as the SQL that makes it.
 //!
-//! Everything is read in one transaction. Tables come first, with their rows, then virtual tables, indexes, triggers and views, so
-//! that nothing runs while rows are put in.
+//! Everything is read in one transaction. Tables come first, with their rows, then virtual tables, indexes, triggers
+//! and views, so that nothing runs while rows are put in.
 
 use super::{Console, fault};
 use crate::sqlite::open::explain;

@@ -22,7 +22,8 @@ pub struct LoadReport {
 }
 
 impl Console {
-    /// Runs the statements of a text in one transaction. Those that would begin or end one are passed over, since dumps have them.
+    /// Runs the statements of a text in one transaction. Those that would begin or end one are passed over, since dumps
+    /// have them.
     /// `progress` is told after some of them how many bytes are done.
     ///
     /// # Errors

@@ -152,8 +152,8 @@ impl WorkerDb {
         }
     }
 
-    /// As [`WorkerDb::fetch`], until a first write has begun in place: that took over what had been fetched so far, and its group is to be
-    /// committed.
+    /// As [`WorkerDb::fetch`], until a first write has begun in place: that took over what had been fetched so far, and
+    /// its group is to be committed.
     pub(crate) async fn fetch_unless_begun(&self) -> Result<(), Error> {
         let mut fetch = pin!(self.fetch());
         let mut woken = pin!(self.wake.notified());
@@ -229,7 +229,8 @@ impl WorkerDb {
         .await
     }
 
-    /// Begins a transaction on the connection that is owned. False if another process holds the lock, or nothing is owned.
+    /// Begins a transaction on the connection that is owned. False if another process holds the lock, or nothing is
+    /// owned.
     fn begin(&self, opened: &Opened) -> Result<bool, Error> {
         let Fetch::Owned(writer) = self.fetching.take() else {
             return Ok(false);
@@ -258,8 +259,9 @@ impl WorkerDb {
         }
     }
 
-    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would. Nobody waits in place for a
-    /// transaction: it may need this thread. Who can wait in the middle of a call (`may_wait`) is told so, and calls [`WorkerDb::writable`].
+    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would.
+    /// Nobody waits in place for a transaction: it may need this thread. Who can wait in the middle of a call
+    /// (`may_wait`) is told so, and calls [`WorkerDb::writable`].
     pub(crate) fn open_in_place(&self, may_wait: bool) -> Result<(), Error> {
         if self.is_in_transaction() {
             return Err(ErrorCode::Denied.error(

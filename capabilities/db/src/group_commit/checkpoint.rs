@@ -1,9 +1,10 @@
 //! The thread that copies the write-ahead log into the database, so that no writer and no worker has to.
 //!
-//! Most checkpoints are PASSIVE: they wait for nobody and nobody waits for them. But under writers that never pause such a
-//! checkpoint never sees the end of the log, which then grows on instead of starting over. So when it has become twice as
-//! long as it should be, writers are asked to wait, and a RESTART checkpoint copies the last few pages. Readers that still need an old
-//! state of the database (a backup, a long query) make it give up soon, and it comes back less and less often.
+//! Most checkpoints are PASSIVE: they wait for nobody and nobody waits for them. But under writers that never pause
+//! such a checkpoint never sees the end of the log, which then grows on instead of starting over. So when it has become
+//! twice as long as it should be, writers are asked to wait, and a RESTART checkpoint copies the last few pages.
+//! Readers that still need an old state of the database (a backup, a long query) make it give up soon, and it comes
+//! back less and less often.
 
 use crate::config::{DatabaseConfig, Durability};
 use crate::sqlite::connection::{Role, SqliteConnection};

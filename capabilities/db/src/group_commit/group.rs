@@ -1,13 +1,13 @@
 //! Group commit on one worker.
 //!
 //! All writes of the handlers that are runnable together share one transaction. The first write takes the write
-//! connection and begins; each `exec` outside of `batch` is a statement of it, each `batch` a savepoint. When the handlers
-//! that were runnable have run, or a millisecond has passed, and no savepoint is open, it commits, and only then does
-//! anything leave: the worker's [`Outbox`] is open from the first write to the verdict.
+//! connection and begins; each `exec` outside of `batch` is a statement of it, each `batch` a savepoint. When the
+//! handlers that were runnable have run, or a millisecond has passed, and no savepoint is open, it commits, and only
+//! then does anything leave: the worker's [`Outbox`] is open from the first write to the verdict.
 //!
-//! One request cannot take the group with it unnoticed: SQLite undoes a whole transaction on some errors, so after every
-//! error the connection is asked whether its transaction is still there. If it is gone, everything that was held becomes 500, the
-//! request that did it too, and what did it runs alone from then on.
+//! One request cannot take the group with it unnoticed: SQLite undoes a whole transaction on some errors, so after
+//! every error the connection is asked whether its transaction is still there. If it is gone, everything that was held
+//! becomes 500, the request that did it too, and what did it runs alone from then on.
 
 use crate::database::{Database, RouteUse};
 use crate::group_commit::acquire::{Fetch, Wanted};
@@ -85,8 +85,8 @@ pub(crate) struct WriteGroup {
 }
 
 impl Db {
-    /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch` tells when
-    /// a script must stop.
+    /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch`
+    /// tells when a script must stop.
     pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
         Self(Rc::new(WorkerDb {
             database,
@@ -144,8 +144,8 @@ impl Db {
         done
     }
 
-    /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's `LocalSet` as
-    /// long as the worker serves.
+    /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's
+    /// `LocalSet` as long as the worker serves.
     pub async fn serve(self) {
         let inner = self.0;
         loop {
@@ -170,9 +170,9 @@ impl Db {
         }
     }
 
-    /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script left
-    /// open, and commits what should not wait: also where all others who could join the group wait for it already (`is_complete`).
-    /// Reports whether a group was lost in between is told by [`Db::losses`].
+    /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script
+    /// left open, and commits what should not wait: also where all others who could join the group wait for it already
+    /// (`is_complete`). Reports whether a group was lost in between is told by [`Db::losses`].
     pub fn left(&self, route: Option<&RouteUse>, is_complete: impl FnOnce() -> bool) {
         let inner = &*self.0;
         inner.close_savepoints();
@@ -210,8 +210,8 @@ impl Db {
         !self.0.transactions.borrow().is_empty()
     }
 
-    /// The open outboxes of the transactions on which what this request gives depends: its own, and in JavaScript others' that it has used. None
-    /// at all if one of those was rolled back.
+    /// The open outboxes of the transactions on which what this request gives depends: its own, and in JavaScript
+    /// others' that it has used. None at all if one of those was rolled back.
     pub fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
         self.0.transactions_behind(request)
     }
@@ -245,8 +245,8 @@ impl Db {
 }
 
 impl WorkerDb {
-    /// Lets those join the group who can: whatever is runnable runs first, and the system is asked for more, again and again
-    /// while more come. The group's age is looked at whenever one has run, so this ends.
+    /// Lets those join the group who can: whatever is runnable runs first, and the system is asked for more, again and
+    /// again while more come. The group's age is looked at whenever one has run, so this ends.
     async fn gather(&self) {
         let mut joined = self.outbox.held();
         loop {

@@ -1,8 +1,8 @@
 //! The server's own statements in the database beside the tables of its scripts: statements of capabilities, past the
 //! authorizer.
 //!
-//! They take part in groups as a script's do, but no route counts as one that writes because of them: a page that shows a message once
-//! does not take the write connection each time.
+//! They take part in groups as a script's do, but no route counts as one that writes because of them: a page that shows
+//! a message once does not take the write connection each time.
 
 use crate::group_commit::group::{Db, GroupState, WorkerDb};
 use crate::sqlite::connection::RunLimits;
@@ -11,7 +11,8 @@ use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::time::Duration;
 
 impl Db {
-    /// The rows of a statement that reads, as this worker's requests see them. None where it names a table that is not there.
+    /// The rows of a statement that reads, as this worker's requests see them. None where it names a table that is not
+    /// there.
     ///
     /// # Errors
     /// What SQLite says.
@@ -22,8 +23,8 @@ impl Db {
     /// Joins the open group of writes or begins one, so that nobody else writes between what is read and written now.
     ///
     /// # Errors
-    /// It cannot be begun. Of kind [`ErrorKind::TooLong`] where it would have to wait for the write connection: try again after
-    /// [`Db::writable`].
+    /// It cannot be begun. Of kind [`ErrorKind::TooLong`] where it would have to wait for the write connection: try
+    /// again after [`Db::writable`].
     pub fn own_begin(&self) -> Result<(), Error> {
         self.timed(WorkerDb::own_begin)
     }
@@ -36,8 +37,8 @@ impl Db {
         self.timed(WorkerDb::own_begin_in_place)
     }
 
-    /// Runs a statement that writes, in the open group or a new one. Tells how many rows it changed; nothing where it names a table that
-    /// is not there.
+    /// Runs a statement that writes, in the open group or a new one. Tells how many rows it changed; nothing where it
+    /// names a table that is not there.
     ///
     /// # Errors
     /// What SQLite says, and as [`Db::own_begin`].

@@ -1,8 +1,8 @@
 //! After the disk failed: writing begins again when a fresh connection has written and synced.
 //!
-//! A failed sync may have thrown away what it was to write (the kernel marks the pages clean all the same), so nothing that
-//! the old connection believes can be trusted. A fresh one reads the log as it is on disk, and its first commit writes over what
-//! the failed one left.
+//! A failed sync may have thrown away what it was to write (the kernel marks the pages clean all the same), so nothing
+//! that the old connection believes can be trusted. A fresh one reads the log as it is on disk, and its first commit
+//! writes over what the failed one left.
 
 use crate::config::DatabaseConfig;
 use crate::database::ReportLine;

@@ -1,10 +1,13 @@
-//! Transactions of functions that wait: one request has the write connection for itself, outside of any group, until its function has ended.
+//! Transactions of functions that wait: one request has the write connection for itself, outside of any group, until
+//! its function has ended.
 //!
-//! A transaction takes its turn with the [`WriterHandover`](crate::group_commit::writer::WriterHandover) like a group. While one is open or waits for
-//! its turn, nobody waits for the connection in place: the one who has it may need this very thread to go on. What its request answers
-//! meanwhile is held until it has ended; all others read what is committed.
+//! A transaction takes its turn with the [`WriterHandover`](crate::group_commit::writer::WriterHandover) like a group.
+//! While one is open or waits for its turn, nobody waits for the connection in place: the one who has it may need this
+//! very thread to go on. What its request answers meanwhile is held until it has ended; all others read what is
+//! committed.
 //!
-//! It is rolled back when its function fails, when it is older than `transaction_millis_max`, and when it is dropped: its request was given up.
+//! It is rolled back when its function fails, when it is older than `transaction_millis_max`, and when it is dropped:
+//! its request was given up.
 
 mod place;
 

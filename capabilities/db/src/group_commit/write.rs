@@ -39,8 +39,8 @@ impl WorkerDb {
         Ok(self.reader.get_or_init(|| reader))
     }
 
-    /// Runs `read` if the statement only reads, on the connection that sees what this worker has written; `write` otherwise. `may_wait`: where
-    /// the read would take too long, the caller waits for it elsewhere.
+    /// Runs `read` if the statement only reads, on the connection that sees what this worker has written; `write`
+    /// otherwise. `may_wait`: where the read would take too long, the caller waits for it elsewhere.
     pub(crate) fn run<T>(
         &self,
         sql: &str,
@@ -80,7 +80,8 @@ impl WorkerDb {
         })
     }
 
-    /// A read on the read connection. One that took too long before does not try again where the caller can wait (`may_wait`).
+    /// A read on the read connection. One that took too long before does not try again where the caller can wait
+    /// (`may_wait`).
     fn read<T>(
         &self,
         reader: &SqliteConnection,
@@ -160,8 +161,8 @@ impl WorkerDb {
         committed
     }
 
-    /// One write within the open group. Where the schema has foreign keys that are checked at the end of the transaction,
-    /// the statement is a transaction of its own as far as they are concerned.
+    /// One write within the open group. Where the schema has foreign keys that are checked at the end of the
+    /// transaction, the statement is a transaction of its own as far as they are concerned.
     pub(super) fn write_one<T>(
         &self,
         sql: &str,
@@ -337,7 +338,8 @@ impl WorkerDb {
         Ok(())
     }
 
-    /// Does something with the savepoint of a batch. Most batches are not nested, and theirs is not spelled anew each time.
+    /// Does something with the savepoint of a batch. Most batches are not nested, and theirs is not spelled anew each
+    /// time.
     fn savepoint(&self, word: &str, depth: u32) -> bool {
         match (word, depth) {
             ("SAVEPOINT", 1) => self.control("SAVEPOINT batch1"),

@@ -1,8 +1,8 @@
 //! The one connection that writes, passed from worker to worker.
 //!
 //! A worker owns it for one group of writes and gives it back; those who wait for it get it in the order in which they
-//! asked, handed over directly, so that a busy worker cannot keep it for itself. Waiting is a future; only a route's first
-//! write waits in place.
+//! asked, handed over directly, so that a busy worker cannot keep it for itself. Waiting is a future; only a route's
+//! first write waits in place.
 //!
 //! After a failed write to the disk the connection is closed and nothing is written until a fresh one has written and
 //! synced again, see [`crate::group_commit::repair`].
@@ -150,8 +150,8 @@ impl WriterHandover {
         }
     }
 
-    /// Waits for the connection in place; `give_up` is asked now and then. Behind a transaction only if it is on another thread for sure
-    /// (`behind_transactions`).
+    /// Waits for the connection in place; `give_up` is asked now and then. Behind a transaction only if it is on
+    /// another thread for sure (`behind_transactions`).
     pub(crate) fn take_in_place(
         &self,
         millis_max: u64,

@@ -1,8 +1,8 @@
 //! The files of a migrations folder: their numbers, names, texts and checksums.
 //!
-//! `NNNN_name.sql`, four digits or more, counted up from 0001 without a gap. A hole means that a file was forgotten: once a later
-//! one has been applied it could not be applied any more, so it is noticed before. Other files are left alone, unless they end
-//! in `.sql`, because then somebody expects them to be applied.
+//! `NNNN_name.sql`, four digits or more, counted up from 0001 without a gap. A hole means that a file was forgotten:
+//! once a later one has been applied it could not be applied any more, so it is noticed before. Other files are left
+//! alone, unless they end in `.sql`, because then somebody expects them to be applied.
 
 use sampan_host::{Error, ErrorKind};
 use sha2::{Digest, Sha256};

@@ -1,7 +1,7 @@
 //! The statements of a text, one by one, as SQLite's own parser separates them.
 //!
-//! A `;` inside a string, a comment or a trigger ends nothing, and each statement is prepared only after the one before has run,
-//! because it may need the table which that one made.
+//! A `;` inside a string, a comment or a trigger ends nothing, and each statement is prepared only after the one before
+//! has run, because it may need the table which that one made.
 
 use crate::sqlite::error::words;
 use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};

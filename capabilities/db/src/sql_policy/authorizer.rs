@@ -2,8 +2,8 @@
 //! SQLite asks
 //! here while it prepares a statement.
 //!
-//! Transactions belong to group commit, other files to the operator, and settings to the configuration. Our own statements
-//! go past the authorizer, see [`Authorizer::bypassed`].
+//! Transactions belong to group commit, other files to the operator, and settings to the configuration. Our own
+//! statements go past the authorizer, see [`Authorizer::bypassed`].
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};

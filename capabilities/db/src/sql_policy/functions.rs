@@ -1,11 +1,11 @@
-//! Functions of SQL that replace SQLite's own where one call of those takes time in proportion to the product of the lengths
-//! of its texts: SQLite asks between two calls whether to go on, never within one, and a client may choose both texts.
-//! With texts of a megabyte together, `body_bytes_max`, SQLite's own take 3.7 s and 1.6 GB (`json_pretty`), 47 s (`json_patch`)
-//! and minutes (`unhex`, of which 64 KiB take 2.4 s); `instr`, `replace` and `trim` take 2.4 s and more.
+//! Functions of SQL that replace SQLite's own where one call of those takes time in proportion to the product of the
+//! lengths of its texts: SQLite asks between two calls whether to go on, never within one, and a client may choose both
+//! texts. With texts of a megabyte together, `body_bytes_max`, SQLite's own take 3.7 s and 1.6 GB (`json_pretty`), 47 s
+//! (`json_patch`) and minutes (`unhex`, of which 64 KiB take 2.4 s); `instr`, `replace` and `trim` take 2.4 s and more.
 //!
-//! `instr`, `replace`, `trim` and `unhex` are done here in linear time, byte for byte as SQLite does them, ill-formed UTF-8
-//! included, because an index may have been built by either. `json_patch` and `json_pretty` are left to SQLite after a look
-//! at what they would cost, in a connection of their own ([`Aside`]) where they still are SQLite's.
+//! `instr`, `replace`, `trim` and `unhex` are done here in linear time, byte for byte as SQLite does them, ill-formed
+//! UTF-8 included, because an index may have been built by either. `json_patch` and `json_pretty` are left to SQLite
+//! after a look at what they would cost, in a connection of their own ([`Aside`]) where they still are SQLite's.
 
 use crate::sql_policy::chars::{Chars, Read, skip};
 use memchr::memmem::Finder;
@@ -16,8 +16,8 @@ use rusqlite::{Connection, Error, Result, ToSql, ffi};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-/// The most that the lengths of both texts of `json_patch` are, multiplied: SQLite looks up each name of one among all names
-/// of the other, which takes some 60 ms here.
+/// The most that the lengths of both texts of `json_patch` are, multiplied: SQLite looks up each name of one among all
+/// names of the other, which takes some 60 ms here.
 const PATCH_PRODUCT_MAX: usize = 256 * 1024 * 1024;
 /// The largest result of `json_pretty`, which grows with the depth of each value.
 const PRETTY_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! One connection to the database: how it is opened, and the statements that it keeps prepared.
 //!
-//! A statement is looked up by its text in [`crate::sqlite::prepared`], stepped to its end and reset before anything else
-//! happens, so no statement is ever open between two calls.
+//! A statement is looked up by its text in [`crate::sqlite::prepared`], stepped to its end and reset before anything
+//! else happens, so no statement is ever open between two calls.
 
 use crate::config::DatabaseConfig;
 use crate::sql_policy::authorizer::{self, Authorizer};
@@ -189,7 +189,8 @@ impl SqliteConnection {
         self.wal_pages.load(Relaxed)
     }
 
-    /// The connection itself, for what only its owner needs. Statements prepared here pass the authorizer like a script's.
+    /// The connection itself, for what only its owner needs. Statements prepared here pass the authorizer like a
+    /// script's.
     pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
         self.prepared.sqlite()
     }

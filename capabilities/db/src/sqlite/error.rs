@@ -2,7 +2,8 @@
 //! left of the transaction.
 //!
 //! A message begins with SQLite's own words, tells the place in the statement where SQLite knows it, and ends with the
-//! statement, shortened to one line. The name of the function and the line of the script are added by those who know them.
+//! statement, shortened to one line. The name of the function and the line of the script are added by those who know
+//! them.
 
 use crate::sqlite::open::{PATTERN_BYTES_MAX, VALUE_BYTES_MAX};
 use rusqlite::ErrorCode as SqliteCode;

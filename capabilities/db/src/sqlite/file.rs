@@ -1,8 +1,8 @@
 //! Which file a database is, to notice when another one, or none, stands in its place.
 //!
-//! A connection that is opened on another file of the same name would take the write-ahead log beside it for its own, and empty
-//! it: what is in there and not in the database would be lost. So only the first connection creates the file, and each later
-//! one makes sure that it is the same.
+//! A connection that is opened on another file of the same name would take the write-ahead log beside it for its own,
+//! and empty it: what is in there and not in the database would be lost. So only the first connection creates the file,
+//! and each later one makes sure that it is the same.
 
 use rustix::fs::inotify;
 use std::os::fd::OwnedFd;
@@ -29,8 +29,8 @@ struct OpenedFile {
 }
 
 impl OpenedFile {
-    /// Reports whether the file may have been moved or removed since the last look. Asking for the length of the queue takes 0.27 µs where
-    /// the shortest system call takes 0.18, and asking for the file at the path takes 1.0.
+    /// Reports whether the file may have been moved or removed since the last look. Asking for the length of the queue
+    /// takes 0.27 µs where the shortest system call takes 0.18, and asking for the file at the path takes 1.0.
     fn is_suspect(&self) -> bool {
         let Some(events) = &self.events else {
             return true;

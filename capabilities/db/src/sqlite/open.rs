@@ -15,11 +15,12 @@ use std::time::Duration;
 const BUSY_WAIT: Duration = Duration::from_millis(300);
 /// Size to which the write-ahead log shrinks after a checkpoint.
 const WAL_KEPT_BYTES: u64 = 16 * 1024 * 1024;
-/// The largest text or blob, and the largest row. A function that makes one (`printf`, `hex`, `randomblob`) is not interrupted
-/// meanwhile, which takes some 100 ms.
+/// The largest text or blob, and the largest row. A function that makes one (`printf`, `hex`, `randomblob`) is not
+/// interrupted meanwhile, which takes some 100 ms.
 pub(crate) const VALUE_BYTES_MAX: i32 = 16 * 1024 * 1024;
-/// The longest pattern of LIKE and GLOB. One comparison is not interrupted and takes time in proportion to the pattern and to
-/// the text: with 1 MiB of text made for it, some 250 ms. A function of our own would not be slow, nor would it use an index.
+/// The longest pattern of LIKE and GLOB. One comparison is not interrupted and takes time in proportion to the pattern
+/// and to the text: with 1 MiB of text made for it, some 250 ms. A function of our own would not be slow, nor would it
+/// use an index.
 pub(crate) const PATTERN_BYTES_MAX: usize = 128;
 /// The limits on a script's statement.
 const LIMITS: [(Limit, i32); 7] = [
@@ -99,8 +100,8 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
         Durability::Throwaway => "OFF",
     };
     let kept_bytes = WAL_KEPT_BYTES.min(config.wal_bytes_max);
-    // What a statement sorts or makes distinct goes to a file when it is large: in memory, nothing but time would bound it.
-    // A damaged page is found when it is read (cell_size_check), and not by what it does later.
+    // What a statement sorts or makes distinct goes to a file when it is large: in memory, nothing but time would bound
+    // it. A damaged page is found when it is read (cell_size_check), and not by what it does later.
     sqlite.execute_batch(&format!(
         "PRAGMA synchronous={synchronous}; PRAGMA foreign_keys=ON; PRAGMA temp_store=FILE;
          PRAGMA cache_size=-{}; PRAGMA mmap_size={}; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit={kept_bytes};

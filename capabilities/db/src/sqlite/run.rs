@@ -1,8 +1,9 @@
 //! One execution of a statement: its limits, and what it changed. Its rows are read in [`crate::sqlite::rows`].
 //!
-//! SQLite calls the progress handler every [`PROGRESS_OPS`] instructions of its virtual machine; what ends before the first
-//! call costs no look at the clock. A single instruction is never interrupted: the length of patterns and values is limited in
-//! [`crate::sqlite::open`], and functions that would take long are replaced in [`crate::sql_policy::functions`].
+//! SQLite calls the progress handler every [`PROGRESS_OPS`] instructions of its virtual machine; what ends before the
+//! first call costs no look at the clock. A single instruction is never interrupted: the length of patterns and values
+//! is limited in [`crate::sqlite::open`], and functions that would take long are replaced in
+//! [`crate::sql_policy::functions`].
 
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::status::WatchSlot;
@@ -61,8 +62,8 @@ const BY_NOTHING: u8 = 0;
 const BY_LIMIT: u8 = 1;
 const BY_STOP: u8 = 2;
 
-/// The limits of the statement that runs now, where the progress handler finds them. Only the connection's thread reads and
-/// writes these; they are atomic because the handler has to be `Send`.
+/// The limits of the statement that runs now, where the progress handler finds them. Only the connection's thread reads
+/// and writes these; they are atomic because the handler has to be `Send`.
 #[derive(Default)]
 pub(crate) struct RunGuard {
     /// Counts the executions, so that the handler notices the beginning of one.

@@ -1,7 +1,8 @@
 //! A prepared statement: SQLite's own, and what is worth knowing about it for as long as it is kept.
 //!
-//! rusqlite's statements borrow their connection, so that no cache can own both, and ask SQLite two or three times for each
-//! cell. This one is a handle that is finalized on drop. [`crate::sqlite::prepared`] keeps it beside its connection.
+//! rusqlite's statements borrow their connection, so that no cache can own both, and ask SQLite two or three times for
+//! each cell. This one is a handle that is finalized on drop. [`crate::sqlite::prepared`] keeps it beside its
+//! connection.
 #![allow(unsafe_code)]
 
 use crate::sql_policy::{authorizer, search};
@@ -120,7 +121,8 @@ impl Statement {
     }
 }
 
-/// A statement that runs. It is reset at the end, after a panic too, and what was bound, which may be large, is dropped.
+/// A statement that runs. It is reset at the end, after a panic too, and what was bound, which may be large, is
+/// dropped.
 pub(crate) struct Execution<'s>(pub(super) &'s mut Statement);
 
 impl Execution<'_> {
@@ -181,9 +183,9 @@ impl Execution<'_> {
     /// Where there is no memory for converted text.
     #[inline]
     pub(crate) fn cell(&self, column: usize) -> ValueRef<'_> {
-        // SAFETY: what a value points to stays until the next step or the reset, which both need `&mut self`. SQLite has a NULL
-        // for a column or a row that is not there. The type is asked before anything is converted, and the length after the
-        // text, which may be converted to UTF-8 in place; asked again, it has been converted already.
+        // SAFETY: what a value points to stays until the next step or the reset, which both need `&mut self`. SQLite
+        // has a NULL for a column or a row that is not there. The type is asked before anything is converted, and the
+        // length after the text, which may be converted to UTF-8 in place; asked again, it has been converted already.
         unsafe {
             let value = ffi::sqlite3_column_value(self.raw(), column as c_int);
             let bytes = |start: *const u8| -> &[u8] {
@@ -267,7 +269,8 @@ unsafe fn compile<'t>(
     let start = text.as_ptr().cast::<c_char>();
     let length = c_int::try_from(text.len()).unwrap_or(c_int::MAX);
     let (mut raw, mut tail) = (std::ptr::null_mut(), start);
-    // SAFETY: the connection is open while `sqlite` is borrowed. SQLite reads no more than the length that it is given, and sets
+    // SAFETY: the connection is open while `sqlite` is borrowed. SQLite reads no more than the length that it is given,
+    // and sets
     // `tail` to a place in the text or to its end.
     let (failed, offset) = unsafe {
         let (sqlite, kept) = (sqlite.handle(), ffi::SQLITE_PREPARE_PERSISTENT);

@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard};
 /// Reports whether the open transaction violates deferred foreign keys, so that its COMMIT would fail.
 pub(crate) fn deferred_violations(sqlite: &Connection) -> bool {
     let (mut current, mut highest) = (0, 0);
-    // SAFETY: the handle is open for as long as `sqlite` is borrowed; SQLite writes two integers, which outlive the call.
+    // SAFETY: the handle is open for as long as `sqlite` is borrowed; SQLite writes two integers, which outlive the
+    // call.
     let result = unsafe {
         ffi::sqlite3_db_status(
             sqlite.handle(),
@@ -46,8 +47,8 @@ impl WatchSlot {
                 *self.0.lock() = None;
             }
         }
-        // SAFETY: the reference is never handed out, only followed under the lock of the slot; `_emptied` takes it away under
-        // the same lock before this function returns or unwinds, and thus while `watch` is still borrowed.
+        // SAFETY: the reference is never handed out, only followed under the lock of the slot; `_emptied` takes it away
+        // under the same lock before this function returns or unwinds, and thus while `watch` is still borrowed.
         let unbounded = unsafe { std::mem::transmute::<&Watch, &'static Watch>(watch) };
         let _emptied = Emptied(self);
         *self.lock() = Some(unbounded);

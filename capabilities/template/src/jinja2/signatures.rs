@@ -125,7 +125,8 @@ pub(crate) fn signature(name: &str) -> Option<&'static Signature> {
 }
 
 impl Signature {
-    /// Says what is wrong with arguments of which the count of those without a name and the names of the others are known.
+    /// Says what is wrong with arguments of which the count of those without a name and the names of the others are
+    /// known.
     pub(crate) fn fault(&self, count: usize, names: &[&str]) -> Option<String> {
         let taken = match self.params {
             [] => "takes no arguments".to_owned(),
@@ -209,7 +210,8 @@ fn path(attribute: &Value) -> Value {
     }
 }
 
-/// Returns the arguments of a filter in the form in which it is called: where its parameters are known, all by their places.
+/// Returns the arguments of a filter in the form in which it is called: where its parameters are known, all by their
+/// places.
 pub(crate) fn normalised(name: &str, args: Vec<Value>) -> Result<Vec<Value>, Error> {
     let has_body = |signature: &&Signature| signature.body.is_some();
     if let Some(signature) = signature(name).filter(has_body) {

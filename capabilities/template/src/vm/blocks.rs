@@ -39,7 +39,8 @@ impl Machine<'_, '_> {
                 .store(self.out.len(), Ordering::Relaxed);
             return Ok(self.out);
         };
-        // What stands outside of blocks sets variables and declares macros. What it prints is not wanted, so the data need not have it.
+        // What stands outside of blocks sets variables and declares macros. What it prints is not wanted, so the data
+        // need not have it.
         let undefined = std::mem::replace(&mut self.undefined, UndefinedBehavior::Chainable);
         self.begin_capture(false);
         self.run(&template.main, 0)?;

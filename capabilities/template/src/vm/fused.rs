@@ -1,7 +1,7 @@
 //! Operations that do the work of several: what most of a page's time goes into.
 //!
-//! Each looks at a value of the script where it lies. Where there is more to do than to look, it does nothing, and the operations that it
-//! stands for do their work one by one.
+//! Each looks at a value of the script where it lies. Where there is more to do than to look, it does nothing, and the
+//! operations that it stands for do their work one by one.
 
 use super::Machine;
 use super::print::escape_html;

@@ -1,6 +1,7 @@
 //! Operators of numbers and texts.
 //!
-//! Whole numbers have a way of their own. For everything else minijinja is asked: an expression of one operator is evaluated.
+//! Whole numbers have a way of their own. For everything else minijinja is asked: an expression of one operator is
+//! evaluated.
 
 use super::Machine;
 use crate::fault::Outcome;

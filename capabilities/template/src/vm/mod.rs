@@ -1,8 +1,8 @@
 //! The machine that runs a compiled template.
 //!
-//! It is a stack machine, as minijinja's is, and does in each step what minijinja does. What differs: values of the script stay where they are,
-//! output goes into one buffer that captures share, and each round of a loop forgets what it has read of the script, unless a macro has
-//! enclosed it.
+//! It is a stack machine, as minijinja's is, and does in each step what minijinja does. What differs: values of the
+//! script stay where they are, output goes into one buffer that captures share, and each round of a loop forgets what
+//! it has read of the script, unless a macro has enclosed it.
 
 mod blocks;
 mod bounds;

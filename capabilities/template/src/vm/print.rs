@@ -203,7 +203,8 @@ pub(super) fn first_special(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Looks at many bytes with a few vector instructions; at some of them twice, where that is quicker than to look at each of the rest.
+/// Looks at many bytes with a few vector instructions; at some of them twice, where that is quicker than to look at
+/// each of the rest.
 #[inline]
 fn has_special(text: &[u8]) -> bool {
     let any = |block: [u8; 16]| {

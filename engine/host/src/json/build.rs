@@ -10,7 +10,8 @@ enum Open {
 }
 
 impl Tape {
-    /// The value of the text `source` that was read. It has a stack of its own: the text's nesting never becomes the thread's.
+    /// The value of the text `source` that was read. It has a stack of its own: the text's nesting never becomes the
+    /// thread's.
     pub fn value(&self, source: &[u8]) -> Value {
         let text = |token: &Token| {
             let text = String::from_utf8(self.text(token, source).to_vec());

@@ -55,8 +55,8 @@ pub(super) fn plain_bytes(text: &[u8]) -> usize {
     }
     let (words, rest) = text.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
-        // The lowest byte comes first. A subtraction sets the upper bit of a byte that it takes below zero; it may borrow from
-        // the bytes above, but those come later.
+        // The lowest byte comes first. A subtraction sets the upper bit of a byte that it takes below zero; it may
+        // borrow from the bytes above, but those come later.
         let word = u64::from_le_bytes(*word);
         let control = word.wrapping_sub(all(0x20));
         let quote = (word ^ all(b'"')).wrapping_sub(all(1));

@@ -76,8 +76,9 @@ impl AcceptedCodings {
         }
     }
 
-    /// The coding to send of those that there are, where `None` is none at all: that with the highest quality, and the first of these where
-    /// several have it. An error where the client accepts neither one of them nor an answer without a coding.
+    /// The coding to send of those that there are, where `None` is none at all: that with the highest quality, and the
+    /// first of these where several have it. An error where the client accepts neither one of them nor an answer
+    /// without a coding.
     ///
     /// # Errors
     /// Nothing that there is is acceptable.

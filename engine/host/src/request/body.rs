@@ -7,8 +7,8 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
-/// A body that comes in pieces, to one reader at a time. Nothing is received while nobody reads, so a slow script slows its client
-/// down.
+/// A body that comes in pieces, to one reader at a time. Nothing is received while nobody reads, so a slow script slows
+/// its client down.
 #[derive(Clone)]
 pub struct BodySource(Rc<Source>);
 

@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 /// Has something to do at the end of a request's handler: a session is written there.
 pub trait AnswerHook {
-    /// The handler and its middleware have ended well; a stream of the answer has not begun. What this writes belongs to the same group
-    /// as the handler's own writes, and header fields can still be added.
+    /// The handler and its middleware have ended well; a stream of the answer has not begun. What this writes belongs
+    /// to the same group as the handler's own writes, and header fields can still be added.
     ///
     /// # Errors
-    /// The handler counts as failed. After an error of kind [`TooLong`](crate::ErrorKind::TooLong) it is called again as soon as the
-    /// database can be written without blocking the worker.
+    /// The handler counts as failed. After an error of kind [`TooLong`](crate::ErrorKind::TooLong) it is called again
+    /// as soon as the database can be written without blocking the worker.
     fn before_answer(&self, request: &dyn RequestView) -> Result<(), Error>;
 
     /// The handler failed. An error handler may follow; then [`AnswerHook::before_answer`] is called after that.

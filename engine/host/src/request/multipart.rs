@@ -1,7 +1,7 @@
 //! Bodies of `multipart/form-data`: RFC 7578 in the framing of RFC 2046, section 5.1.
 //!
-//! Lines end with CRLF only. What a browser, curl or another fetch sends is taken; anything out of form is an error for the whole
-//! body, never a guess. The bytes come in pieces of any size.
+//! Lines end with CRLF only. What a browser, curl or another fetch sends is taken; anything out of form is an error for
+//! the whole body, never a guess. The bytes come in pieces of any size.
 
 use memchr::memmem::Finder;
 
@@ -235,7 +235,8 @@ pub fn part_head(head: &[u8]) -> Result<PartHead, String> {
     })
 }
 
-/// The text of an extended parameter, `UTF-8''na%C3%AFve.txt` (RFC 8187 section 3.2). `None` where it is in another encoding or out of form.
+/// The text of an extended parameter, `UTF-8''na%C3%AFve.txt` (RFC 8187 section 3.2). `None` where it is in another
+/// encoding or out of form.
 fn extended_text(value: &str) -> Option<String> {
     let mut parts = value.splitn(3, '\'');
     let charset = parts.next()?;

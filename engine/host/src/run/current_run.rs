@@ -1,7 +1,7 @@
 //! The running script of a worker, and its costs, for those who write it down.
 //!
-//! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one request may run
-//! in the turn of another, so nothing that decides anything may depend on it.
+//! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one
+//! request may run in the turn of another, so nothing that decides anything may depend on it.
 
 use crate::{RequestView, Value};
 use std::cell::{Cell, RefCell};

@@ -6,8 +6,8 @@
 //! leaves what it has with [`Outbox::hold`]. Neither knows the other.
 //!
 //! While the outcome is being found out elsewhere (a slow commit on a thread of its own) the outbox is
-//! [sealed](Outbox::seal): the isolate may not be entered until it is settled, because what it would do then would depend on
-//! writes whose group it can no longer join.
+//! [sealed](Outbox::seal): the isolate may not be entered until it is settled, because what it would do then would
+//! depend on writes whose group it can no longer join.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -68,7 +68,8 @@ impl Outbox {
         self.0.fate.borrow().clone()
     }
 
-    /// Has `held` called with the verdict on the group that is open now; at once with [`Verdict::Committed`] if there is none.
+    /// Has `held` called with the verdict on the group that is open now; at once with [`Verdict::Committed`] if there
+    /// is none.
     pub fn hold(&self, held: Held) {
         if self.is_open() {
             self.0.held.borrow_mut().push(held);

@@ -1,8 +1,9 @@
 //! Samples of what the scripts of a worker do, for `sampan profile`.
 //!
-//! A thread of its own looks at the worker about a thousand times a second ([`Watch::sample`](crate::Watch::sample)). While a script
-//! runs, one more sample is due for that run, and the engine is woken. It shows the stack as soon as it safely can, which then counts for
-//! all that are due. What is still due when the run has ended was spent by the engine outside of the script's functions.
+//! A thread of its own looks at the worker about a thousand times a second ([`Watch::sample`](crate::Watch::sample)).
+//! While a script runs, one more sample is due for that run, and the engine is woken. It shows the stack as soon as it
+//! safely can, which then counts for all that are due. What is still due when the run has ended was spent by the engine
+//! outside of the script's functions.
 
 use crate::error::Place;
 use crate::watch::Kick;
@@ -88,8 +89,8 @@ impl Samples {
         taken.epoch == epoch && taken.due > 0
     }
 
-    /// Counts all samples that are due for the run of `epoch` for this stack. `frames` has the innermost call first; `has_more` says that
-    /// there are calls outside of them.
+    /// Counts all samples that are due for the run of `epoch` for this stack. `frames` has the innermost call first;
+    /// `has_more` says that there are calls outside of them.
     pub fn record(&self, epoch: u64, frames: &[Frame], has_more: bool) {
         let mut taken = self.lock();
         if taken.epoch == epoch && taken.due > 0 && !frames.is_empty() {

@@ -1,9 +1,9 @@
 //! The stopwatch of one worker: how a watchdog thread notices a script that runs too long, and how it says stop.
 //!
 //! Entering and leaving a script each cost one store; no clock is read. The epoch is odd while a script runs. The
-//! watchdog looks at it every few milliseconds: an odd epoch that has not changed for longer than the limit is a runaway,
-//! and the watchdog stores that epoch as the one to be stopped. A stop that arrives late names an epoch that is
-//! over, so it can never hit the next request.
+//! watchdog looks at it every few milliseconds: an odd epoch that has not changed for longer than the limit is a
+//! runaway, and the watchdog stores that epoch as the one to be stopped. A stop that arrives late names an epoch that
+//! is over, so it can never hit the next request.
 
 use crate::samples::Samples;
 use std::sync::OnceLock;
@@ -73,8 +73,8 @@ impl Watch {
         epoch & 1 == 1 && self.stop.load(Ordering::Acquire) == epoch
     }
 
-    /// Engines that do not poll install a way to be interrupted; it is called from the watchdog's thread, again and again,
-    /// for as long as the run that must stop goes on.
+    /// Engines that do not poll install a way to be interrupted; it is called from the watchdog's thread, again and
+    /// again, for as long as the run that must stop goes on.
     pub fn on_stop(&self, kick: Kick) {
         // A second engine on the same worker replaces an isolate; the first way of interrupting the thread stays right.
         let _ = self.kick.set(kick);

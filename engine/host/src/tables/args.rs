@@ -25,8 +25,8 @@ impl fmt::Debug for Args {
 }
 
 impl Args {
-    /// Checks `values` against the row's parameters, in the words of the tables. Missing optional arguments become [`Value::Null`],
-    /// further ones are dropped.
+    /// Checks `values` against the row's parameters, in the words of the tables. Missing optional arguments become
+    /// [`Value::Null`], further ones are dropped.
     ///
     /// # Errors
     /// A value of another type than the row wants.

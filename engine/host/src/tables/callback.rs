@@ -4,20 +4,22 @@ use crate::{Error, LocalFuture, Value};
 use std::any::Any;
 use std::rc::Rc;
 
-/// A function of the script. It is given up with its last clone. It may outlive its isolate: each call is an error then.
+/// A function of the script. It is given up with its last clone. It may outlive its isolate: each call is an error
+/// then.
 pub type Callback = Rc<dyn ScriptFunction>;
 
 /// A function of the script.
 pub trait ScriptFunction {
-    /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. Called by the future of an
-    /// asynchronous row, that is a run of the row's request. It cannot wait.
+    /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. Called by the
+    /// future of an asynchronous row, that is a run of the row's request. It cannot wait.
     ///
     /// # Errors
     /// What it raised, or that it would have to wait.
     fn call(&self, args: &[Value]) -> Result<Value, Error>;
 
-    /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing runs before the
-    /// future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox, as for any run.
+    /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing
+    /// runs before the future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox,
+    /// as for any run.
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
 
     /// Starts a call in globals and modules of its own, where each request has such: a function that the project's file

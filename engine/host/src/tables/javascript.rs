@@ -11,7 +11,8 @@ pub const WORDS: Words = Words {
     spell: camel_case,
 };
 
-/// The error of a function that took too long to wait for it in place, with what to call instead: `awaited` of the same module.
+/// The error of a function that took too long to wait for it in place, with what to call instead: `awaited` of the same
+/// module.
 #[cold]
 pub fn with_advice(error: Error, name: &str, module: &str, awaited: Option<&str>) -> Error {
     let Some(awaited) = awaited.filter(|_| error.kind() == ErrorKind::TooLong) else {

@@ -133,13 +133,13 @@ pub enum Type {
     BytesOrNothing,
     /// A table or object with these members, named in snake_case: only as a result.
     Record(&'static [(&'static str, Type)]),
-    /// Several results, each of which may be nothing; the body gives a list of them: only as a result. Lua has them one after the other, JavaScript
-    /// as the members of an object.
+    /// Several results, each of which may be nothing; the body gives a list of them: only as a result. Lua has them one
+    /// after the other, JavaScript as the members of an object.
     Results(&'static [(&'static str, Type)]),
     /// Anything that JSON has; the body gets its text. The engine writes it by the rules of an answer.
     Json,
-    /// Anything, for people to read: what cannot be passed on is named, and reading it never fails. An error is a map with `error`
-    /// (its name and message), `stack`, and where it has them `cause` and `errors`.
+    /// Anything, for people to read: what cannot be passed on is named, and reading it never fails. An error is a map
+    /// with `error` (its name and message), `stack`, and where it has them `cause` and `errors`.
     Shown,
     /// An object of this class.
     Object(&'static Class),
@@ -149,8 +149,9 @@ pub enum Type {
     TextOrFunction,
     /// Anything, read where it lies: only as a parameter of a row of kind `Reading`.
     InPlace,
-    /// An answer, as the builders of answers make them: only as a result. The body gives what [`answer::rendered`](crate::answer::rendered)
-    /// makes; the engine takes the options of a builder as one argument more.
+    /// An answer, as the builders of answers make them: only as a result. The body gives what
+    /// [`answer::rendered`](crate::answer::rendered) makes; the engine takes the options of a builder as one argument
+    /// more.
     Answer,
 }
 
@@ -165,8 +166,8 @@ pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
 /// The `leave` function of a bracket that waits.
 pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Error>>;
 
-/// Ends a bracket that waits: `left` is what its `leave` gave. What a function threw is more telling than what `leave` says on top of it,
-/// which is only reported then.
+/// Ends a bracket that waits: `left` is what its `leave` gave. What a function threw is more telling than what `leave`
+/// says on top of it, which is only reported then.
 pub fn end_bracket(
     left: LocalFuture<Result<(), Error>>,
     succeeded: bool,
@@ -190,19 +191,20 @@ pub enum FunctionKind {
     Reading(ReadingBody),
     /// Waits without blocking the worker.
     Async(AsyncBody),
-    /// Returns at once where it can. Where `body` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong), a script that can wait in the
-    /// middle of a call (Lua) waits for `later`, called with the same arguments; elsewhere the error is the script's, and its
-    /// engine adds what to call instead.
+    /// Returns at once where it can. Where `body` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong), a
+    /// script that can wait in the middle of a call (Lua) waits for `later`, called with the same arguments; elsewhere
+    /// the error is the script's, and its engine adds what to call instead.
     Prompt {
         /// Tries at once.
         body: SyncBody,
         /// Does the same without blocking the worker.
         later: AsyncBody,
-        /// The row of the module that always waits, if there is one: what scripts call that cannot wait in the middle of a call.
+        /// The row of the module that always waits, if there is one: what scripts call that cannot wait in the middle
+        /// of a call.
         awaited: Option<&'static str>,
     },
-    /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values. Lua has
-    /// no such thing and does not get the row.
+    /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values.
+    /// Lua has no such thing and does not get the row.
     Tag(SyncBody),
     /// Calls a function of the script between `enter` and `leave`. The function is the last argument; it is not among
     /// `params`. Its results are passed on, its errors too, after `leave`.

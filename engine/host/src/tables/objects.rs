@@ -1,7 +1,8 @@
 //! Native objects: what a capability keeps for a script between calls, with methods declared like functions.
 //!
-//! A script holds an [`Object`]: two small numbers. The value behind it stays in the isolate's [`Objects`], and a number that is out of
-//! date finds nothing there. So an object may be kept, passed on and used too late, and each use is checked.
+//! A script holds an [`Object`]: two small numbers. The value behind it stays in the isolate's [`Objects`], and a
+//! number that is out of date finds nothing there. So an object may be kept, passed on and used too late, and each use
+//! is checked.
 
 use crate::{Error, Function, RowOwner};
 use std::any::Any;
@@ -23,14 +24,16 @@ pub struct Class {
     pub lifetime: Lifetime,
     /// True if its objects have keys of the script's own, as `session.user_id`. A key that is no method is read by the
     /// method `get`, written
-    /// by `set` (with [`Value::Null`](crate::Value::Null) to remove it) and listed by `keys`; they are rows of kind `Sync`.
+    /// by `set` (with [`Value::Null`](crate::Value::Null) to remove it) and listed by `keys`; they are rows of kind
+    /// `Sync`.
     pub is_keyed: bool,
 }
 
 /// When an object goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// With the request whose run got it: when that has ended or was given up. What runs to end such a request in order finds it gone.
+    /// With the request whose run got it: when that has ended or was given up. What runs to end such a request in order
+    /// finds it gone.
     Request,
     /// When the script has forgotten it.
     Collector,

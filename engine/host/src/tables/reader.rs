@@ -1,9 +1,9 @@
 //! Values of the script, read where they lie.
 //!
-//! A row with a parameter of [`Type::InPlace`](crate::Type::InPlace) gets a [`Reader`] instead of a copy. What it reads are
-//! [`Handle`]s: numbers that mean a value for as long as the call goes on. A getter of JavaScript or a metamethod of Lua may run script
-//! under the reader's hands, and that script may change what is being read. So a reader looks anew at every question: what was
-//! there a moment ago may be [`Kind::Nothing`] now, and is never memory that is gone.
+//! A row with a parameter of [`Type::InPlace`](crate::Type::InPlace) gets a [`Reader`] instead of a copy. What it reads
+//! are [`Handle`]s: numbers that mean a value for as long as the call goes on. A getter of JavaScript or a metamethod
+//! of Lua may run script under the reader's hands, and that script may change what is being read. So a reader looks
+//! anew at every question: what was there a moment ago may be [`Kind::Nothing`] now, and is never memory that is gone.
 
 use crate::{Callback, Error, Object};
 use std::collections::HashMap;
@@ -120,11 +120,12 @@ pub trait Reader {
     /// Returns the kind of a value. Runs no script.
     fn kind(&self, it: Handle) -> Kind;
 
-    /// Shows the bytes of a [`Kind::Text`] or [`Kind::Bytes`]; is not called for anything else. Text of JavaScript is UTF-8, text of Lua
-    /// what the script made it. Runs no script.
+    /// Shows the bytes of a [`Kind::Text`] or [`Kind::Bytes`]; is not called for anything else. Text of JavaScript is
+    /// UTF-8, text of Lua what the script made it. Runs no script.
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8]));
 
-    /// Shows a value if it is a plain one. False, with nothing done, if it is not, or if there is more to do than to look. Runs no script.
+    /// Shows a value if it is a plain one. False, with nothing done, if it is not, or if there is more to do than to
+    /// look. Runs no script.
     fn show(&self, _it: Handle, _see: &mut dyn FnMut(Plain<'_>)) -> bool {
         false
     }
@@ -146,15 +147,17 @@ pub trait Reader {
     /// As for all of these.
     fn item(&self, list: Handle, at: usize) -> Result<Handle, Error>;
 
-    /// The member of a map, or of anything else that has members; nothing if there is none. Inherited members are found too, and in a JavaScript
+    /// The member of a map, or of anything else that has members; nothing if there is none. Inherited members are found
+    /// too, and in a JavaScript
     /// `Map` its entries.
     ///
     /// # Errors
     /// As for all of these.
     fn member(&self, map: Handle, name: Name) -> Result<Handle, Error>;
 
-    /// The keys of a map, in an order that is always the same. Lua: the columns of a row in the statement's order; then numbers, then text by its
-    /// bytes. JavaScript: its own order of an object's own names, and of a `Map`'s keys. What has no such order is left out.
+    /// The keys of a map, in an order that is always the same. Lua: the columns of a row in the statement's order; then
+    /// numbers, then text by its bytes. JavaScript: its own order of an object's own names, and of a `Map`'s keys. What
+    /// has no such order is left out.
     ///
     /// # Errors
     /// As for all of these.
@@ -183,8 +186,8 @@ pub trait Reader {
     /// Returns the number of handles.
     fn mark(&self) -> Mark;
 
-    /// Forgets the handles that came after the mark, so that a long loop takes no more room than one of its rounds. Those whose bytes are being
-    /// shown stay.
+    /// Forgets the handles that came after the mark, so that a long loop takes no more room than one of its rounds.
+    /// Those whose bytes are being shown stay.
     fn release(&self, mark: Mark);
 }
 
@@ -214,8 +217,8 @@ impl dyn Reader + '_ {
     }
 }
 
-/// The name of a member, made once and found quickly from then on. Names are kept as long as the process: make them of what a capability or
-/// a template says, not of what a request says.
+/// The name of a member, made once and found quickly from then on. Names are kept as long as the process: make them of
+/// what a capability or a template says, not of what a request says.
 #[derive(Clone, Copy, Debug)]
 pub struct Name {
     number: u32,

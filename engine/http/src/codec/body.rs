@@ -1,4 +1,5 @@
-//! A request body in pieces: each piece of input is decoded where it lies and handed on, so that no more than one is kept.
+//! A request body in pieces: each piece of input is decoded where it lies and handed on, so that no more than one is
+//! kept.
 
 use super::Fault;
 use super::chunked::{ChunkDecoder, ChunkProgress};

@@ -261,8 +261,9 @@ impl Decoder {
         Ok(())
     }
 
-    /// After [`DecoderEvent::Head`], in place of [`accept_body`](Self::accept_body): leaves the body to the caller, who decodes it as
-    /// it comes, beginning with the bytes that are here already. The request is whole then, without a body.
+    /// After [`DecoderEvent::Head`], in place of [`accept_body`](Self::accept_body): leaves the body to the caller, who
+    /// decodes it as it comes, beginning with the bytes that are here already. The request is whole then, without a
+    /// body.
     ///
     /// # Errors
     /// As `accept_body`.

@@ -1,5 +1,5 @@
-//! Deadlines of all connections of a worker, checked by one sweep instead of a timer each, and what becomes of a connection whose
-//! deadline has passed.
+//! Deadlines of all connections of a worker, checked by one sweep instead of a timer each, and what becomes of a
+//! connection whose deadline has passed.
 
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};

@@ -12,7 +12,8 @@ use crate::answer::{Observer, RequestOutcome};
 /// The status of a request whose client left before it was answered, as nginx counts it.
 const CLIENT_LEFT: u16 = 499;
 
-/// A request that somebody observes; `None` where nobody does. Dropped without an answer, it tells that the client left.
+/// A request that somebody observes; `None` where nobody does. Dropped without an answer, it tells that the client
+/// left.
 pub(super) type Observed = Option<Box<PendingOutcome>>;
 
 pub(super) struct PendingOutcome {

@@ -27,7 +27,8 @@ fn machine_bytes(text: &str) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// The smallest limit of the control groups that the process is in, of version 2 and of version 1, and of those above them.
+/// The smallest limit of the control groups that the process is in, of version 2 and of version 1, and of those above
+/// them.
 fn group_bytes(groups: &str, root: &Path) -> Option<u64> {
     let limits = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -44,8 +45,8 @@ fn group_bytes(groups: &str, root: &Path) -> Option<u64> {
     limits.min()
 }
 
-/// The smallest number in `file` of a folder below `root` and of all folders above it. In a container the path may lead outside of what is
-/// mounted there; then that of the root counts.
+/// The smallest number in `file` of a folder below `root` and of all folders above it. In a container the path may lead
+/// outside of what is mounted there; then that of the root counts.
 fn smallest_above(root: &Path, path: &str, file: &str) -> Option<u64> {
     let mut folder: PathBuf = root.join(path);
     let mut smallest: Option<u64> = None;

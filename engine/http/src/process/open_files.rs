@@ -7,8 +7,9 @@ const OWN_FILES: u64 = 64;
 /// The most files that are asked for without need: what Linux allows a process unless configured otherwise.
 const USEFUL_FILES_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of open files as far as the system allows, and lowers `limits.connections_max` where that is not enough
-/// for them and for `reserved` further files (of databases, logs, uploads). Returns a line for the log if it did.
+/// Raises the process's limit of open files as far as the system allows, and lowers `limits.connections_max` where that
+/// is not enough for them and for `reserved` further files (of databases, logs, uploads). Returns a line for the log if
+/// it did.
 pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
     let own = OWN_FILES + reserved + limits.refused_max as u64;
     let wanted = limits.connections_max as u64 + own;

@@ -1,12 +1,13 @@
-//! Some built-ins can run for over a second without an interrupt poll, on a request body of 1 MiB or within the memory limit. They
-//! are wrapped: the wrapper measures the work first, and throws a RangeError if there is too much. The table in `rules.rs` is the list,
-//! and `tests/builtins.rs` has a call for each entry, with the time that it takes without the wrapper.
+//! Some built-ins can run for over a second without an interrupt poll, on a request body of 1 MiB or within the memory
+//! limit. They are wrapped: the wrapper measures the work first, and throws a RangeError if there is too much. The
+//! table in `rules.rs` is the list, and `tests/builtins.rs` has a call for each entry, with the time that it takes
+//! without the wrapper.
 //!
-//! The built-in must see what was measured. So a length that a script computes is refused, and texts to search are converted once,
-//! here. `flat` and `flatMap` are replaced by `flat.js`.
+//! The built-in must see what was measured. So a length that a script computes is refused, and texts to search are
+//! converted once, here. `flat` and `flatMap` are replaced by `flat.js`.
 //!
-//! A wrapper costs about ten nanoseconds. Built-ins that poll, or that must allocate as they go, are not wrapped: an allocation fails
-//! when the script must stop.
+//! A wrapper costs about ten nanoseconds. Built-ins that poll, or that must allocate as they go, are not wrapped: an
+//! allocation fails when the script must stop.
 
 use crate::builtin_limits::rules::{Rule, WRAPPED};
 use crate::builtin_limits::work;
@@ -126,8 +127,8 @@ unsafe extern "C" fn stringify(
     })
 }
 
-/// Measures, then calls the built-in. Its data: the built-in, the getter of the length of typed arrays, and the symbol (or the
-/// comparator) that the rule needs.
+/// Measures, then calls the built-in. Its data: the built-in, the getter of the length of typed arrays, and the symbol
+/// (or the comparator) that the rule needs.
 // SAFETY: called by QuickJS alone, with a context that has a core and the data that it was made with.
 unsafe extern "C" fn guarded(
     ctx: *mut qjs::JSContext,

@@ -63,8 +63,8 @@ fn check(cx: Cx<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The sum of the lengths of what is equal to the beginning of `wanted` at each place of `text` (by the Z algorithm), or more than
-/// [`SEARCH_STEPS_MAX`].
+/// The sum of the lengths of what is equal to the beginning of `wanted` at each place of `text` (by the Z algorithm),
+/// or more than [`SEARCH_STEPS_MAX`].
 fn comparisons(
     text: &[u8],
     wanted: &[u8],

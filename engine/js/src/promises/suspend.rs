@@ -230,7 +230,8 @@ impl Suspended for Waiting {
     }
 }
 
-/// Aborts the signal of a request that is given up. The reason is what its waits fail with, under the name that the Web gives it.
+/// Aborts the signal of a request that is given up. The reason is what its waits fail with, under the name that the Web
+/// gives it.
 pub(crate) fn abort(cx: Cx<'_>, signal: &Val) -> Result<(), Failure> {
     let reason = error::to_exception(cx, &cancelled())?;
     error::hidden(cx, reason.raw(), c"name", cx.string("AbortError")?)?;
@@ -260,8 +261,8 @@ pub(crate) fn ended(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, error
     }
 }
 
-/// Lets what a request left unfinished go on after its answer, for a while. While a body stream is sent, that drives the
-/// tasks instead, and calls this at its end.
+/// Lets what a request left unfinished go on after its answer, for a while. While a body stream is sent, that drives
+/// the tasks instead, and calls this at its end.
 fn continue_in_background(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
     if tasks.is_empty() || tasks.feeds_stream.get() {
         return;

@@ -1,7 +1,7 @@
 //! The tasks of a request: the futures behind its promises.
 //!
-//! A future belongs to the request whose script was running when it was made. Dropping a request's tasks drops its futures and
-//! with them the only references to the functions that would go on with its script.
+//! A future belongs to the request whose script was running when it was made. Dropping a request's tasks drops its
+//! futures and with them the only references to the functions that would go on with its script.
 
 use crate::values::value;
 use crate::vm::error;
@@ -99,8 +99,8 @@ impl Tasks {
         waker.inspect(Waker::wake_by_ref);
     }
 
-    /// Polls the futures and goes on with the script for each that is ready. True if any was. An error ends the request: the script was
-    /// stopped.
+    /// Polls the futures and goes on with the script for each that is ready. True if any was. An error ends the
+    /// request: the script was stopped.
     pub(crate) fn advance(
         self: &Rc<Self>,
         core: &Rc<Core>,

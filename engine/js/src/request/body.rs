@@ -1,6 +1,7 @@
 //! The body of a native request: `json()`, `text()`, `bytes()` and `form()`, read from the bytes as they came.
 //!
-//! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods answer.
+//! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods
+//! answer.
 
 use crate::request::added::live_request;
 use crate::request::fields::form_object;
@@ -19,7 +20,8 @@ pub(crate) fn json(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
     consume(cx, this, c"json", json_read::json)
 }
 
-/// Adds `parse(bytes)` for the Web surface, which keeps bodies that were streamed or cloned: they are read as [`json`] reads them.
+/// Adds `parse(bytes)` for the Web surface, which keeps bodies that were streamed or cloned: they are read as [`json`]
+/// reads them.
 pub(crate) fn register(
     ctx: &rquickjs::Ctx<'_>,
     table: &rquickjs::Object<'_>,
@@ -86,7 +88,8 @@ pub(crate) fn clone(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, F
     inherited(cx, this, c"clone")
 }
 
-/// The content for the Web surface, handed out once: bytes, `null` if there are none, or a stream where they are read as they come.
+/// The content for the Web surface, handed out once: bytes, `null` if there are none, or a stream where they are read
+/// as they come.
 pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if let Some(source) = data.view()?.body_source() {

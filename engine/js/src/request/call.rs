@@ -1,4 +1,5 @@
-//! The hot path: a handler is called and what it returns is written, without a future and, for plain handlers, without a promise.
+//! The hot path: a handler is called and what it returns is written, without a future and, for plain handlers, without
+//! a promise.
 
 use crate::promises::suspend::{Waiting, ended};
 use crate::request::object;

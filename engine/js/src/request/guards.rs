@@ -1,7 +1,7 @@
 //! Native objects that `app.use` takes: guards, and those that ask a function of the script.
 //!
-//! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so that the function
-//! may give a promise.
+//! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so
+//! that the function may give a promise.
 
 use crate::request::added::{self, live_request};
 use crate::request::object::data;
@@ -35,7 +35,8 @@ fn asking_at(cx: Cx<'_>, value: RawValue) -> Result<Rc<dyn AskingGuard>, Failure
     }
 }
 
-/// `ask(middleware, request)`: the arguments for its function, the request behind them. Throws what refuses the request.
+/// `ask(middleware, request)`: the arguments for its function, the request behind them. Throws what refuses the
+/// request.
 pub(crate) fn ask(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let &[native, request] = args else {
         return Ok(cx.undefined());

@@ -1,8 +1,8 @@
 //! The header fields that a builder is given, as the flat list of a `Headers`, made without one.
 //!
-//! Only the usual case is decided here: a plain object of names with text, whole numbers or lists of these. Whatever else comes, right
-//! or wrong, is left to the Web surface, which has the rules and the errors. Nothing here runs a script, so the object is
-//! the same when it is asked again.
+//! Only the usual case is decided here: a plain object of names with text, whole numbers or lists of these. Whatever
+//! else comes, right or wrong, is left to the Web surface, which has the rules and the errors. Nothing here runs a
+//! script, so the object is the same when it is asked again.
 
 use crate::values::inspect;
 use crate::values::value::{PropertyNames, has_own_class, is_ordinary};
@@ -10,7 +10,8 @@ use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, class_id, is_object, is
 use rquickjs::qjs;
 use sampan_host::answer::FIELDS_MAX;
 
-/// `headerList(fields, contentType)`: the list, with `contentType` (a string or `null`) at its end unless a field has that name;
+/// `headerList(fields, contentType)`: the list, with `contentType` (a string or `null`) at its end unless a field has
+/// that name;
 /// `undefined` where the Web surface must decide.
 pub(crate) fn header_list(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let &[fields, content_type] = args else {

@@ -1,9 +1,10 @@
 //! Strings and bytes that are sent from where they lie.
 //!
-//! A string never changes. A client that reads slowly keeps it alive meanwhile, in the memory of the isolate. So only a part of that
-//! memory may be lent; beyond that strings are copied.
+//! A string never changes. A client that reads slowly keeps it alive meanwhile, in the memory of the isolate. So only a
+//! part of that memory may be lent; beyond that strings are copied.
 //!
-//! Bytes are the script's, which may change or detach them whenever it runs. So they are lent until then, and looked up each time.
+//! Bytes are the script's, which may change or detach them whenever it runs. So they are lent until then, and looked up
+//! each time.
 
 use crate::values::layout::TextLayout;
 use crate::values::value::place_of_bytes;
@@ -85,7 +86,8 @@ impl LentBytes {
 impl AsRef<[u8]> for LentBytes {
     fn as_ref(&self) -> &[u8] {
         match place_of_bytes(self.core.cx(), self.bytes.raw()) {
-            // SAFETY: the value is alive. Its memory stays until a script runs, and nobody keeps the slice until then (`Chunk::LentBriefly`).
+            // SAFETY: the value is alive. Its memory stays until a script runs, and nobody keeps the slice until then
+            // (`Chunk::LentBriefly`).
             Some((start, length)) => unsafe { std::slice::from_raw_parts(start, length) },
             None => &[],
         }

@@ -86,8 +86,8 @@ pub(crate) fn new(
 #[inline]
 pub(crate) fn data<'a>(cx: Cx<'a>, object: RawValue) -> Result<&'a RequestData, Failure> {
     let id = cx.core().classes.request;
-    // SAFETY: asks for the opaque pointer of that very class, which is a `RequestData` for as long as the object lives; callers
-    // hold the object.
+    // SAFETY: asks for the opaque pointer of that very class, which is a `RequestData` for as long as the object lives;
+    // callers hold the object.
     let data = unsafe { qjs::JS_GetOpaque(object, id).cast::<RequestData>().as_ref() };
     data.ok_or_else(|| Error::script("this is not a request of the server").into())
 }
@@ -109,8 +109,8 @@ impl RequestData {
 // SAFETY: called by QuickJS alone, once for each object of our class.
 unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
     let mut id: qjs::JSClassID = 0;
-    // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns. The pool lies in the core, after
-    // the runtime, so it is still there.
+    // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns. The pool lies in the
+    // core, after the runtime, so it is still there.
     let data = unsafe {
         let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<RequestData>();
         if pointer.is_null() {

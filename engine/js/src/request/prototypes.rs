@@ -1,8 +1,9 @@
 //! The prototypes of request objects: getters that read from a [`RequestView`] when a script asks, and methods.
 //!
 //! The first has what a route's request has beyond the Web's. That inherits from one with what the Web knows, answered
-//! natively, and that from the Web surface's `Request.prototype`, which is loaded when one of its members is touched (the engine
-//! contract in `web/mod.rs`). A `fetch` export gets requests without the first: routers such as itty-router keep their own
+//! natively, and that from the Web surface's `Request.prototype`, which is loaded when one of its members is touched
+//! (the engine contract in `web/mod.rs`). A `fetch` export gets requests without the first: routers such as itty-router
+//! keep their own
 //! `params` and `id` there.
 
 use crate::request::accessor::{Setter, accessor};
@@ -205,8 +206,8 @@ pub(crate) fn install(cx: Cx<'_>, tables: &Tables) -> Result<Val, Thrown> {
     Ok(web)
 }
 
-/// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of middleware again.
-/// Other objects stay as they are.
+/// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of
+/// middleware again. Other objects stay as they are.
 pub(crate) fn show_to_fetch(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let &[request, is_for_fetch] = args else {
         return Ok(cx.undefined());

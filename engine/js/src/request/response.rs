@@ -1,6 +1,7 @@
 //! The conversion of a handler's result to an answer.
 //!
-//! The rules stand in `sampan_host::answer`. What only JavaScript has: a `Response` is itself, buffers of bytes, a `Blob` and a
+//! The rules stand in `sampan_host::answer`. What only JavaScript has: a `Response` is itself, buffers of bytes, a
+//! `Blob` and a
 //! `ReadableStream` are sent as bytes.
 
 use crate::promises::tasks::Tasks;
@@ -30,7 +31,8 @@ pub(crate) struct Answerer<'a> {
 }
 
 impl Answerer<'_> {
-    /// Writes the answer that `value` means. A failure is described as an error; what is in the sink counts for nothing then.
+    /// Writes the answer that `value` means. A failure is described as an error; what is in the sink counts for nothing
+    /// then.
     #[inline]
     pub(crate) fn write(
         &self,
@@ -75,8 +77,8 @@ impl Answerer<'_> {
         Ok(())
     }
 
-    /// Writes an object that is no JSON but an answer of its own: a `Response`, bytes, a `Blob` or a stream. False, with nothing
-    /// written, for any other.
+    /// Writes an object that is no JSON but an answer of its own: a `Response`, bytes, a `Blob` or a stream. False,
+    /// with nothing written, for any other.
     #[inline]
     fn other_object(
         &self,

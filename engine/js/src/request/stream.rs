@@ -100,8 +100,8 @@ impl JsStream {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
         let (tasks, core) = (self.tasks.clone(), self.core.clone());
-        // A stream that is always ready does not keep the rest of its request from going on. Not after a chunk is here: the script might
-        // open a transaction, which that must not be held by.
+        // A stream that is always ready does not keep the rest of its request from going on. Not after a chunk is here:
+        // the script might open a transaction, which that must not be held by.
         if self.asked.is_none() && !tasks.is_empty() {
             tasks.advance_all(&core, self.handler, cx, || false)?;
         }

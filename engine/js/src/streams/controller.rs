@@ -1,8 +1,8 @@
 //! The state of a `ReadableStreamDefaultController`: its queue, and whether its source is to be asked (WHATWG Streams
 //! 4.6).
 //!
-//! It is the object that scripts see. Beside it stands a state of `readable.js`, whose methods are called for all that is rare: a queue of
-//! more than one chunk, a reader that waits, a promise of the source.
+//! It is the object that scripts see. Beside it stands a state of `readable.js`, whose methods are called for all that
+//! is rare: a queue of more than one chunk, a reader that waits, a promise of the source.
 
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, float_of, int_of, is_undefined, tag,
@@ -176,7 +176,8 @@ impl Controller {
         wants
     }
 
-    /// Asks the source if it is to be asked. True if that gave nothing to wait for: then [`Controller::pulled`] must be the next job.
+    /// Asks the source if it is to be asked. True if that gave nothing to wait for: then [`Controller::pulled`] must be
+    /// the next job.
     fn pull(&self, cx: Cx<'_>, object: RawValue) -> Result<bool, Failure> {
         if !self.wants_pull() {
             return Ok(false);
@@ -211,7 +212,8 @@ impl Controller {
         Ok(())
     }
 
-    /// The next chunk for the engine, which has locked the stream: what a read gives, without its promise where it is there at once.
+    /// The next chunk for the engine, which has locked the stream: what a read gives, without its promise where it is
+    /// there at once.
     pub(super) fn next(&self, cx: Cx<'_>, object: RawValue) -> Result<Val, Failure> {
         if self.length.get() == 0 {
             return self.call(cx, c"onDemand", &[]);

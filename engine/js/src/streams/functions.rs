@@ -91,7 +91,8 @@ fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
 
 /// The controller that an object is.
 fn controller<'a>(_: Cx<'a>, object: RawValue, class: c_int) -> Option<&'a Controller> {
-    // SAFETY: asks for the opaque pointer of that very class, which is a `Controller` for as long as the object lives; callers hold it.
+    // SAFETY: asks for the opaque pointer of that very class, which is a `Controller` for as long as the object lives;
+    // callers hold it.
     unsafe {
         qjs::JS_GetOpaque(object, class as qjs::JSClassID)
             .cast::<Controller>()
@@ -144,7 +145,8 @@ where
     F: Fn(Cx<'_>, &Controller, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
 {
     native(ctx, |cx| {
-        // SAFETY: `function` and `method` were given such a body, which has no bytes and may be copied. QuickJS passes `argc` values.
+        // SAFETY: `function` and `method` were given such a body, which has no bytes and may be copied. QuickJS passes
+        // `argc` values.
         let (body, args) = unsafe {
             (
                 std::ptr::NonNull::<F>::dangling().read(),
@@ -296,7 +298,8 @@ unsafe extern "C" fn next(
 // SAFETY: called by QuickJS alone, once for each object of our class.
 unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
     let mut id: qjs::JSClassID = 0;
-    // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns, as are the references in it.
+    // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns, as are the references in
+    // it.
     unsafe {
         let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<Controller>();
         if pointer.is_null() {

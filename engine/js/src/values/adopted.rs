@@ -1,5 +1,5 @@
-//! Bytes that a script gets without a copy: the buffer takes over the block that they were received into. It counts as memory of the
-//! isolate.
+//! Bytes that a script gets without a copy: the buffer takes over the block that they were received into. It counts as
+//! memory of the isolate.
 
 use crate::vm::memory::Memory;
 use crate::vm::sys::{Cx, Thrown, Val};
@@ -34,8 +34,8 @@ pub(crate) fn bytes(cx: Cx<'_>, mut bytes: Vec<u8>) -> Result<Val, Thrown> {
         counted,
         memory,
     }));
-    // SAFETY: the buffer owns the block and gives it back by `resize`, once. Only where there is no memory even for the array itself does
-    // the block stay.
+    // SAFETY: the buffer owns the block and gives it back by `resize`, once. Only where there is no memory even for the
+    // array itself does the block stay.
     cx.check(unsafe {
         let block = block.cast::<c_void>();
         qjs::JS_NewUint8Array(cx.raw(), start, length as _, Some(resize), block, false)

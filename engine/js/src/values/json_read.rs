@@ -1,7 +1,7 @@
 //! JSON text to script values.
 //!
-//! The shared reader of `sampan-host` decides what is JSON and where it is not, so that both engines accept the same texts
-//! and say the same about the others; script values are made from its tape.
+//! The shared reader of `sampan-host` decides what is JSON and where it is not, so that both engines accept the same
+//! texts and say the same about the others; script values are made from its tape.
 
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, number, whole};
 use rquickjs::qjs;
@@ -62,8 +62,8 @@ impl<'t> Builder<'_, 't> {
         Ok(self.cx.own(raw))
     }
 
-    /// Makes the value that begins at the current token, with a reference that the caller owns. Recursion is bounded by the depth
-    /// that the reader allowed.
+    /// Makes the value that begins at the current token, with a reference that the caller owns. Recursion is bounded by
+    /// the depth that the reader allowed.
     fn value(&mut self) -> Result<RawValue, Thrown> {
         let cx = self.cx;
         let Some(token) = self.tape.tokens().get(self.at) else {
@@ -95,7 +95,8 @@ impl<'t> Builder<'_, 't> {
         }
         self.at += 1;
         let items = &self.made.1[start..];
-        // SAFETY: the pointer and the length describe `items`, whose references the function takes, so that they are forgotten here.
+        // SAFETY: the pointer and the length describe `items`, whose references the function takes, so that they are
+        // forgotten here.
         let array = unsafe {
             let array = qjs::JS_NewArrayFrom(self.cx.raw(), items.len() as c_int, items.as_ptr());
             self.made.1.set_len(start);

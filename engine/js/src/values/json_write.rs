@@ -1,8 +1,8 @@
 //! Writes JSON from script values straight into an output buffer, as `JSON.stringify` would.
 //!
-//! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
-//! nesting has a limit, and objects that would be `{}` though they hold something (a `Map`, an `Error`, a promise, bytes) are refused
-//! with advice. Everything else, from the order of keys to the escapes, is the standard's.
+//! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot
+//! hold), nesting has a limit, and objects that would be `{}` though they hold something (a `Map`, an `Error`, a
+//! promise, bytes) are refused with advice. Everything else, from the order of keys to the escapes, is the standard's.
 
 mod refusals;
 mod strings;

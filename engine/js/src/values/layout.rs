@@ -1,10 +1,10 @@
 //! The places of an object's shape and values.
 //!
-//! Objects that got the same names in the same order share one shape, which tells names, flags and prototype; the values lie in an
-//! array beside it, in that order. QuickJS has no function to read or fill that array at once, and going through names costs some
-//! hundred instructions for each value. Arrays keep their items in an array of their own. The places are those of `JSObject` in
-//! its sources, which are a part of the build; a probe makes sure of them (see [`Layout::find`]), and without them everything works but
-//! less quickly.
+//! Objects that got the same names in the same order share one shape, which tells names, flags and prototype; the
+//! values lie in an array beside it, in that order. QuickJS has no function to read or fill that array at once, and
+//! going through names costs some hundred instructions for each value. Arrays keep their items in an array of their
+//! own. The places are those of `JSObject` in its sources, which are a part of the build; a probe makes sure of them
+//! (see [`Layout::find`]), and without them everything works but less quickly.
 
 mod shared;
 mod text;
@@ -36,8 +36,8 @@ const VALUES_WORD: usize = 4;
 const ITEMS_WORD: usize = 7;
 
 impl Layout {
-    /// Looks for the shape, which is the same in objects with equal names and another in others, and for the values of objects that
-    /// are known. `None` where they are not in place.
+    /// Looks for the shape, which is the same in objects with equal names and another in others, and for the values of
+    /// objects that are known. `None` where they are not in place.
     pub(crate) fn find(cx: Cx<'_>) -> Result<Option<Self>, Thrown> {
         if size_of::<usize>() != 8 {
             return Ok(None);
@@ -129,7 +129,8 @@ impl Layout {
         }
     }
 
-    /// The values of an object, in the order of its names. Only as many are there as it has names, and only until it changes.
+    /// The values of an object, in the order of its names. Only as many are there as it has names, and only until it
+    /// changes.
     #[inline]
     pub(crate) fn values(self, object: RawValue) -> *mut RawValue {
         // SAFETY: as above.

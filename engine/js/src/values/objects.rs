@@ -1,5 +1,5 @@
-//! Native objects as objects of a native class each: what such an object holds is an [`Object`], two numbers. Scripts cannot make one, and what
-//! they put into its place is not of the class.
+//! Native objects as objects of a native class each: what such an object holds is an [`Object`], two numbers. Scripts
+//! cannot make one, and what they put into its place is not of the class.
 
 mod keyed;
 
@@ -104,7 +104,8 @@ pub(crate) fn at(cx: Cx<'_>, value: RawValue) -> Option<Object> {
     if !is_ours {
         return None;
     }
-    // SAFETY: asks for the opaque pointer of that very class, which is a `ObjectHandle` for as long as the object lives; a prototype has none.
+    // SAFETY: asks for the opaque pointer of that very class, which is a `ObjectHandle` for as long as the object
+    // lives; a prototype has none.
     let handle = unsafe { qjs::JS_GetOpaque(value, id).cast::<ObjectHandle>().as_ref() };
     handle.map(|handle| handle.object)
 }

@@ -1,7 +1,7 @@
 //! Reads values of the script where they lie, for one call of a row.
 //!
-//! Members, items and keys are looked up anew at every question. What was found stays alive ([`list`]), whatever a getter, a proxy or
-//! a callback does to the object that it came from.
+//! Members, items and keys are looked up anew at every question. What was found stays alive ([`list`]), whatever a
+//! getter, a proxy or a callback does to the object that it came from.
 
 mod intrinsics;
 mod kinds;

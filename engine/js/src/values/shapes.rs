@@ -1,9 +1,9 @@
 //! Keeps the shapes of objects that requests make again and again.
 //!
-//! QuickJS forgets a shape (the list of names that equal objects share) with its last object. A handler that returns `{ greeting }`
-//! would have that shape built and dropped with every request, which costs more than the object itself. So one object of each
-//! shape that is written as JSON is kept, with nothing in it; and one of each shape on the way there, because an object gets its
-//! properties one by one, and each step looks for a shape that is there already.
+//! QuickJS forgets a shape (the list of names that equal objects share) with its last object. A handler that returns `{
+//! greeting }` would have that shape built and dropped with every request, which costs more than the object itself. So
+//! one object of each shape that is written as JSON is kept, with nothing in it; and one of each shape on the way
+//! there, because an object gets its properties one by one, and each step looks for a shape that is there already.
 
 use crate::values::json_write::write_text;
 use crate::values::layout::{Layout, Shape};
@@ -48,8 +48,8 @@ pub(crate) struct PlannedMember {
 }
 
 impl WritePlan {
-    /// The plan of objects like `object`, which must be plain, have these names, and nobody else. None where objects cannot be looked
-    /// into, or where they tell themselves what they are written as.
+    /// The plan of objects like `object`, which must be plain, have these names, and nobody else. None where objects
+    /// cannot be looked into, or where they tell themselves what they are written as.
     pub(crate) fn new(
         cx: Cx<'_>,
         object: &Val,
@@ -111,7 +111,8 @@ pub(crate) const NAMES_MAX: usize = 64;
 /// Up to here the shapes on the way are kept: each is as large as its names are many.
 const STEPS_MAX: usize = 24;
 
-/// Objects whose shapes are all those through which one with these names passes. `empty` makes an empty one of its kind.
+/// Objects whose shapes are all those through which one with these names passes. `empty` makes an empty one of its
+/// kind.
 pub(crate) fn keep_shapes(
     cx: Cx<'_>,
     empty: impl Fn() -> Result<Val, Thrown>,
@@ -191,7 +192,8 @@ impl Shapes {
         (hash.0 >> 32) as usize & (Self::SLOTS - 1)
     }
 
-    /// Keeps the shape of an object with these names, which is made by a literal if it is plain, and has no prototype otherwise.
+    /// Keeps the shape of an object with these names, which is made by a literal if it is plain, and has no prototype
+    /// otherwise.
     #[cold]
     pub(crate) fn keep(
         &self,

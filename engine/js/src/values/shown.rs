@@ -1,7 +1,8 @@
-//! Values for people to read, in the log: reading them never fails, calls no getter and no proxy, and ends at limits of its own.
+//! Values for people to read, in the log: reading them never fails, calls no getter and no proxy, and ends at limits of
+//! its own.
 //!
-//! What holds no plain data is named in brackets. An error is a map with `error` (its name and message), `stack`, and where it has
-//! them `cause` and `errors`.
+//! What holds no plain data is named in brackets. An error is a map with `error` (its name and message), `stack`, and
+//! where it has them `cause` and `errors`.
 
 use crate::values::inspect::{self, FoundProperty};
 use crate::values::value::{PropertyNames, bytes_of, from_js};
@@ -228,7 +229,8 @@ impl ShownReader<'_> {
         Value::List(items)
     }
 
-    /// Reads the items from `next` on, the first of which is a hole, by their names: a short list may be 4 billion items long.
+    /// Reads the items from `next` on, the first of which is a hole, by their names: a short list may be 4 billion
+    /// items long.
     fn read_sparse(&mut self, list: RawValue, mut next: u32, length: u32, items: &mut Vec<Value>) {
         let cx = self.cx;
         let Ok(names) = PropertyNames::of(cx, list) else {

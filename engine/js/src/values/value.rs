@@ -17,7 +17,8 @@ use std::ffi::{c_int, c_void};
 /// The largest whole number that a JavaScript number holds exactly, with all below it.
 const SAFE_MAX: i64 = 9_007_199_254_740_991;
 
-/// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold BigInts.
+/// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold
+/// BigInts.
 pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
     match value {
         Value::Null => Ok(cx.own(NULL)),
@@ -82,7 +83,8 @@ pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
     cx.check(unsafe { qjs::JS_NewBigInt64(cx.raw(), value) })
 }
 
-/// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
+/// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
+/// object with
 /// `toJSON`, such as a date, is what that returns.
 pub(crate) fn from_js(cx: Cx<'_>, value: RawValue) -> Result<Value, Failure> {
     ValueReader::new(cx).read(value)

@@ -1,6 +1,7 @@
 //! The binder: walks any [`sampan_host::Module`] table and makes an object of native functions from it.
 //!
-//! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
+//! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two
+//! halves (see
 //! `bracket`), tags are template tags.
 
 mod arguments;
@@ -110,7 +111,8 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
     Ok(all)
 }
 
-/// The rows that give answers: `[module, function, how many parameters it has]` each. The module of a request's method is `req`.
+/// The rows that give answers: `[module, function, how many parameters it has]` each. The module of a request's method
+/// is `req`.
 pub(crate) fn answering(cx: Cx<'_>) -> Result<Val, Thrown> {
     let mut rows = Vec::new();
     for module in cx.core().modules {
@@ -331,7 +333,8 @@ fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
     )?)
 }
 
-/// An answer, or its parts. A body of ASCII is a string, which is sent from where it lies; any other is faster as bytes.
+/// An answer, or its parts. A body of ASCII is a string, which is sent from where it lies; any other is faster as
+/// bytes.
 fn answer(cx: Cx<'_>, parts: Vec<Value>) -> Result<Val, Failure> {
     if let [Value::Bytes(body), Value::Text(content_type)] = &parts[..] {
         let body = match body.is_ascii() {

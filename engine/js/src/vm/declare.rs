@@ -158,7 +158,8 @@ fn stringify(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure>
     Ok(cx.string(&json_write::text(cx, value)?)?)
 }
 
-/// `answerText(value)`: the JSON of what a handler returned; `[content, type]` where that is bytes, a `Blob` or a stream.
+/// `answerText(value)`: the JSON of what a handler returned; `[content, type]` where that is bytes, a `Blob` or a
+/// stream.
 fn answer_text(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let value = argument(args, 0);
     if response::may_be_bytes(cx, value)

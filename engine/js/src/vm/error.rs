@@ -15,8 +15,8 @@ use std::ffi::{CStr, c_int};
 /// Files whose name begins so are our own; their frames say nothing to the author of a script.
 pub(crate) const OWN_FILES: &str = "sampan:";
 
-/// A native error as an `Error` object. It keeps its kind in a hidden property, and shows the status of its answer as `status`
-/// if that is not 500; what a script can tell it by as `code`, `table`, `columns` and `constraint`.
+/// A native error as an `Error` object. It keeps its kind in a hidden property, and shows the status of its answer as
+/// `status` if that is not 500; what a script can tell it by as `code`, `table`, `columns` and `constraint`.
 pub(crate) fn to_exception(cx: Cx<'_>, error: &Error) -> Result<Val, Thrown> {
     fill(cx, here(cx)?, error)
 }
@@ -184,7 +184,8 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
     error
 }
 
-/// The error at the loop without a body that was stopped. QuickJS keeps no place for it, and names what was done before.
+/// The error at the loop without a body that was stopped. QuickJS keeps no place for it, and names what was done
+/// before.
 #[cold]
 fn at_empty_loop(cx: Cx<'_>, error: Error) -> Error {
     let found = error.place().and_then(|place| {

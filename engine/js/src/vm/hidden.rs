@@ -1,8 +1,9 @@
 //! Property keys that scripts do not see: `Reflect.ownKeys`, `Object.assign` and the like leave them out.
 //!
-//! They are private names (`#name`) of QuickJS. A class with a private field has one made; its key is read from an instance.
-//! As a value it is a symbol, which the Web surface uses in brackets. A proxy's trap is handed it like any other key, so a
-//! script can get hold of one: what is read through these keys is checked as everything from a script is.
+//! They are private names (`#name`) of QuickJS. A class with a private field has one made; its key is read from an
+//! instance. As a value it is a symbol, which the Web surface uses in brackets. A proxy's trap is handed it like any
+//! other key, so a script can get hold of one: what is read through these keys is checked as everything from a script
+//! is.
 
 use crate::vm::sys::{Cx, Thrown, Val};
 use rquickjs::qjs;
@@ -62,8 +63,8 @@ fn private_name(cx: Cx<'_>, name: &str) -> Result<qjs::JSAtom, Thrown> {
     let instance = cx.eval(&source, c"sampan:hidden")?;
     let mut keys: *mut qjs::JSPropertyEnum = std::ptr::null_mut();
     let mut count = 0;
-    // SAFETY: the object is alive; QuickJS writes a table of `count` keys, each owned, which is released here but for the
-    // first key, which the caller gets.
+    // SAFETY: the object is alive; QuickJS writes a table of `count` keys, each owned, which is released here but for
+    // the first key, which the caller gets.
     unsafe {
         let flags = qjs::JS_GPN_PRIVATE_MASK as c_int;
         let done = qjs::JS_GetOwnPropertyNames(

@@ -1,9 +1,9 @@
 //! The limits of a script, and the way to stop it.
 //!
-//! QuickJS polls for interrupts where it loops and calls, but asks its handler only once in ten thousand polls: a loop over a
-//! built-in that takes a millisecond would run on for seconds. So the watchdog's kick sets the poll counter of the
-//! context to zero, from its own thread: the next poll asks. The counter has no function in the API; its place in the context
-//! is found by a probe (see [`find_counter`]), and without it everything works but less promptly.
+//! QuickJS polls for interrupts where it loops and calls, but asks its handler only once in ten thousand polls: a loop
+//! over a built-in that takes a millisecond would run on for seconds. So the watchdog's kick sets the poll counter of
+//! the context to zero, from its own thread: the next poll asks. The counter has no function in the API; its place in
+//! the context is found by a probe (see [`find_counter`]), and without it everything works but less promptly.
 
 use crate::vm::isolate::Core;
 use rquickjs::qjs;
@@ -99,8 +99,9 @@ impl Counters {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the next poll of each isolate ask its interrupt handler, which knows whether it is meant. QuickJS writes the
-    /// same words without knowing of this thread, so one call may be lost; the watchdog calls until the run has ended.
+    /// Makes the next poll of each isolate ask its interrupt handler, which knows whether it is meant. QuickJS writes
+    /// the same words without knowing of this thread, so one call may be lost; the watchdog calls until the run has
+    /// ended.
     fn expire(&self) {
         for Address(counter) in &*self.lock() {
             // SAFETY: whoever added it removes it, under the mutex, before it is freed.

@@ -1,8 +1,8 @@
 //! The memory of an isolate: counted, limited, and running out in good order.
 //!
-//! QuickJS keeps small blocks in arenas of its own, so what arrives here is arenas and large blocks. A large block beyond the limit
-//! is refused, which is an error that a script can catch. An arena beyond it is still given, from a reserve, so that errors can
-//! be made and destructors run; but the script that needed it is stopped.
+//! QuickJS keeps small blocks in arenas of its own, so what arrives here is arenas and large blocks. A large block
+//! beyond the limit is refused, which is an error that a script can catch. An arena beyond it is still given, from a
+//! reserve, so that errors can be made and destructors run; but the script that needed it is stopped.
 
 use rquickjs::allocator::Allocator;
 use rquickjs::qjs;
@@ -104,8 +104,9 @@ impl Memory {
         self.grow(bytes, 0);
     }
 
-    /// QuickJS answers a refusal with an error object, which may be reason enough to collect; and it may ask for the block while the shape of
-    /// an object is in no list of its collector (`resize_properties`), which crashes a collection. So nothing is collected until the run has ended.
+    /// QuickJS answers a refusal with an error object, which may be reason enough to collect; and it may ask for the
+    /// block while the shape of an object is in no list of its collector (`resize_properties`), which crashes a
+    /// collection. So nothing is collected until the run has ended.
     #[cold]
     fn refuse(&self) -> bool {
         if !self.runtime.get().is_null() {

@@ -1,4 +1,5 @@
-//! Modules: files of the project and its packages, JSON files, and `sampan`. `sampan-js-modules` finds and transforms them.
+//! Modules: files of the project and its packages, JSON files, and `sampan`. `sampan-js-modules` finds and transforms
+//! them.
 
 mod commonjs;
 mod places;
@@ -174,7 +175,8 @@ pub(crate) fn compile(
     let file = CString::new(name).map_err(nul)?;
     let flags = (qjs::JS_EVAL_TYPE_MODULE | qjs::JS_EVAL_FLAG_COMPILE_ONLY) as c_int;
     let length = source.as_bytes().len();
-    // SAFETY: both texts are terminated. A compiled module is kept by the context, so the pointer stays good without a reference.
+    // SAFETY: both texts are terminated. A compiled module is kept by the context, so the pointer stays good without a
+    // reference.
     unsafe {
         let module = cx.check(qjs::JS_Eval(
             cx.raw(),

@@ -1,5 +1,6 @@
-//! Finds in a script's text what QuickJS does not tell: what was called that is no function, where a name is imported, where a
-//! module awaits at its top level. The text is searched, not parsed, so nothing may depend on what is found but messages.
+//! Finds in a script's text what QuickJS does not tell: what was called that is no function, where a name is imported,
+//! where a module awaits at its top level. The text is searched, not parsed, so nothing may depend on what is found but
+//! messages.
 
 /// Returns the called expression at `column` of `line` calls, such as `lib.users.find`. The column is the one in
 /// QuickJS's stacks: that of the

@@ -1,8 +1,9 @@
 //! The few safe words in which the rest of this crate talks to QuickJS.
 //!
 //! Two rules make the raw calls below sound, and every module of this crate keeps them. A [`Cx`] is only made from a
-//! context that is alive (by [`crate::vm::isolate::Core`], which owns it, or by a callback, which QuickJS hands it to), and a
-//! [`Val`] is dropped before the `Core` that its context belongs to: whatever keeps a `Val` beyond a call keeps an `Rc<Core>` too.
+//! context that is alive (by [`crate::vm::isolate::Core`], which owns it, or by a callback, which QuickJS hands it to),
+//! and a [`Val`] is dropped before the `Core` that its context belongs to: whatever keeps a `Val` beyond a call keeps
+//! an `Rc<Core>` too.
 
 mod cx;
 mod own_script;

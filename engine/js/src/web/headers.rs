@@ -3,7 +3,8 @@
 use rquickjs::{Function, Object, Result};
 use sampan_host::refusals;
 
-/// Adds `headerName` and `headerValue`, and `wrongName` and `wrongValue`, which are what to say where these give nothing.
+/// Adds `headerName` and `headerValue`, and `wrongName` and `wrongValue`, which are what to say where these give
+/// nothing.
 pub(super) fn register(table: &Object<'_>) -> Result<()> {
     let ctx = table.ctx();
     table.set("headerName", Function::new(ctx.clone(), header_name)?)?;

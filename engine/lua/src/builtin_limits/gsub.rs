@@ -12,9 +12,9 @@ use std::mem::MaybeUninit;
 /// `string.gsub(s, pattern, replacement [, n])`
 // SAFETY: called by Lua alone, with the arguments on its stack.
 pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
-    // SAFETY: called by Lua; nothing on these frames has a destructor. The strings of the arguments stay where they are: no script
-    // reaches the stack of a function in C. The buffer is used as the reference says: what it has pushed stays on top of the
-    // stack between two of its calls.
+    // SAFETY: called by Lua; nothing on these frames has a destructor. The strings of the arguments stay where they
+    // are: no script reaches the stack of a function in C. The buffer is used as the reference says: what it has pushed
+    // stays on top of the stack between two of its calls.
     unsafe {
         let (subject, pattern) = (text_argument(state, 1), text_argument(state, 2));
         let kind = lua_type(state, 3);

@@ -1,9 +1,9 @@
 //! Lua's patterns, matched as LuaJIT matches them, in counted steps.
 //!
-//! The algorithm is that of LuaJIT's `lib_string.c`, so that every pattern means the same here, the malformed ones included: an
-//! error is noticed where the match arrives at it, a NUL ends the pattern, and the recursion is as deep. What differs is that steps
-//! are counted: every few thousand of them the matcher asks whether the script must stop. It allocates nothing, and it
-//! reports errors by value, so that its caller can raise them with nothing left on the stack.
+//! The algorithm is that of LuaJIT's `lib_string.c`, so that every pattern means the same here, the malformed ones
+//! included: an error is noticed where the match arrives at it, a NUL ends the pattern, and the recursion is as deep.
+//! What differs is that steps are counted: every few thousand of them the matcher asks whether the script must stop. It
+//! allocates nothing, and it reports errors by value, so that its caller can raise them with nothing left on the stack.
 
 mod items;
 
@@ -126,8 +126,8 @@ impl<'a> Matcher<'a> {
         Ok(None)
     }
 
-    /// The item that the first character of every match must match, if there is one: from where to where it is. Where that does
-    /// not match, the pattern does not, and no error can come of it.
+    /// The item that the first character of every match must match, if there is one: from where to where it is. Where
+    /// that does not match, the pattern does not, and no error can come of it.
     fn first_item(&mut self) -> Option<(usize, usize)> {
         let mut p = 0;
         while at(self.pattern, p) == b'(' && at(self.pattern, p + 1) != b')' && p < CAPTURES_MAX {

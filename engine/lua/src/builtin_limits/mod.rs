@@ -1,8 +1,8 @@
 //! Built-in functions that could run for long without being interrupted, and what bounds them.
 //!
-//! Hooks reach a script between two of its instructions, not inside of a function in C. [`install`] replaces those of LuaJIT's
-//! functions that could take long there: the searches of `string` by ones that count their steps (`find.lua` leaves plain text to
-//! LuaJIT's own), and two of `table` by wrappers in `table.lua`.
+//! Hooks reach a script between two of its instructions, not inside of a function in C. [`install`] replaces those of
+//! LuaJIT's functions that could take long there: the searches of `string` by ones that count their steps (`find.lua`
+//! leaves plain text to LuaJIT's own), and two of `table` by wrappers in `table.lua`.
 
 mod classes;
 mod gsub;
@@ -26,8 +26,8 @@ const STRING: [(&CStr, lua_CFunction); 4] = [
     (c"gsub", gsub::gsub),
 ];
 
-/// Replaces the functions in the libraries of the globals at `globals`. May raise; called under protection, before any script
-/// has run.
+/// Replaces the functions in the libraries of the globals at `globals`. May raise; called under protection, before any
+/// script has run.
 pub(crate) unsafe fn install(state: State, globals: c_int) {
     // SAFETY: under protection; no destructors on this frame.
     unsafe {
@@ -86,8 +86,8 @@ unsafe fn error(state: State, format: &CStr) -> ! {
     unreachable!("luaL_error does not return")
 }
 
-/// The text of an argument, which a number becomes in place. Raises for any other value. It lives as long as the argument stays
-/// on the stack.
+/// The text of an argument, which a number becomes in place. Raises for any other value. It lives as long as the
+/// argument stays on the stack.
 #[inline]
 unsafe fn text_argument<'a>(state: State, index: c_int) -> &'a [u8] {
     let mut length = 0;

@@ -165,8 +165,8 @@ fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, MatchFailure>
     find_far(text, wanted, from)
 }
 
-/// Searches window by window, in time in proportion to the length of the text as a rule, so that it can be stopped in between. Of a
-/// long text that is wanted the search knows the head; the rest is compared where that is.
+/// Searches window by window, in time in proportion to the length of the text as a rule, so that it can be stopped in
+/// between. Of a long text that is wanted the search knows the head; the rest is compared where that is.
 #[cold]
 fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>, MatchFailure> {
     const WINDOW: usize = 1024 * 1024;

@@ -1,5 +1,5 @@
-//! The server's own chunks of Lua. The first isolate of a process compiles them, and the others load the bytecode of that: half of what an
-//! isolate costs would be compiling the same texts again.
+//! The server's own chunks of Lua. The first isolate of a process compiles them, and the others load the bytecode of
+//! that: half of what an isolate costs would be compiling the same texts again.
 
 use crate::vm::state::State;
 use mlua_sys::lua51::*;

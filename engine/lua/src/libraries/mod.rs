@@ -1,5 +1,5 @@
-//! The libraries of scripts that are more than a choice of LuaJIT's functions: modules, environments, `debug`, `utf8`, `string.buffer`, and
-//! what the sandbox refuses. Each is a chunk of Lua.
+//! The libraries of scripts that are more than a choice of LuaJIT's functions: modules, environments, `debug`, `utf8`,
+//! `string.buffer`, and what the sandbox refuses. Each is a chunk of Lua.
 
 pub(crate) mod chunk;
 pub(crate) mod traceback;
@@ -36,8 +36,8 @@ pub(crate) fn is_own_chunk(name: &str) -> bool {
     OTHERS.contains(&name) || CHUNKS.iter().any(is_library)
 }
 
-/// Adds the libraries to the globals of the scripts. The three indices are of LuaJIT's own globals, the host's table and the globals of the
-/// scripts. May raise; called under protection.
+/// Adds the libraries to the globals of the scripts. The three indices are of LuaJIT's own globals, the host's table
+/// and the globals of the scripts. May raise; called under protection.
 pub(crate) unsafe fn open(state: State, own: c_int, host: c_int, env: c_int) {
     // SAFETY: under protection; no destructors on this frame.
     unsafe {

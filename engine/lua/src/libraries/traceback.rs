@@ -14,9 +14,11 @@ const INNERMOST_CALLS_MAX: c_int = 12;
 /// The maximum number of outermost calls are shown behind them.
 const OUTERMOST_CALLS_MAX: c_int = 10;
 
-/// `debug.traceback([thread,] [message [, level]])`: the message and the calls on the stack. A message of another type is returned as given.
+/// `debug.traceback([thread,] [message [, level]])`: the message and the calls on the stack. A message of another type
+/// is returned as given.
 pub(crate) unsafe extern "C-unwind" fn traceback(state: State) -> c_int {
-    // SAFETY: two stages. The text lies in the isolate's scratch when it is pushed; nothing else on this frame has a destructor then.
+    // SAFETY: two stages. The text lies in the isolate's scratch when it is pushed; nothing else on this frame has a
+    // destructor then.
     unsafe {
         let other = lua_tothread(state, 1);
         let (thread, message) = if other.is_null() {
@@ -62,7 +64,8 @@ pub(crate) unsafe extern "C-unwind" fn traceback(state: State) -> c_int {
 
 /// Writes the calls of `thread` from `level` on, innermost first, one a line.
 unsafe fn write_calls(thread: State, level: c_int, text: &mut String) {
-    // SAFETY: reads debug information; `lua_getinfo` pushes nothing for these fields, and the strings belong to prototypes on the stack.
+    // SAFETY: reads debug information; `lua_getinfo` pushes nothing for these fields, and the strings belong to
+    // prototypes on the stack.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
         let depth = depth_of(thread);

@@ -1,6 +1,7 @@
 //! Bodies that a script reads as they come: the coroutine is suspended for each piece.
 //!
-//! The prelude makes `req:chunks()` of these, and the forms of `req:json()` and the like that wait for the end of such a body first.
+//! The prelude makes `req:chunks()` of these, and the forms of `req:json()` and the like that wait for the end of such
+//! a body first.
 
 use crate::request::object::view_at;
 use crate::vm::bind::{cannot_wait, yield_to_host};
@@ -43,13 +44,15 @@ pub(crate) unsafe extern "C-unwind" fn open(state: State) -> c_int {
     }
 }
 
-/// `host.read_chunk(req)`: suspends. What comes back is whether that succeeded, then the chunk, nil at the end, or the error.
+/// `host.read_chunk(req)`: suspends. What comes back is whether that succeeded, then the chunk, nil at the end, or the
+/// error.
 pub(crate) unsafe extern "C-unwind" fn read_chunk(state: State) -> c_int {
     // SAFETY: as for `wait_for`.
     unsafe { wait_for(state, BodySource::read) }
 }
 
-/// `host.read_whole(req)`: the same for all of the body, which the request has from then on. At once if it has that already.
+/// `host.read_whole(req)`: the same for all of the body, which the request has from then on. At once if it has that
+/// already.
 pub(crate) unsafe extern "C-unwind" fn read_whole(state: State) -> c_int {
     // SAFETY: as for `wait_for`.
     unsafe {

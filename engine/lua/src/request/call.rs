@@ -212,8 +212,8 @@ pub(crate) unsafe fn run_given(state: State, begin: &mut FunctionBegin<'_>) {
 
 /// Under protection: makes the coroutine and runs it for the first time.
 unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
-    // SAFETY: `start` passed a `Begin`. Arguments are made on the protected thread, where an error for lack of memory is caught,
-    // and then moved over. `Thread` and references have no destructor.
+    // SAFETY: `start` passed a `Begin`. Arguments are made on the protected thread, where an error for lack of memory
+    // is caught, and then moved over. `Thread` and references have no destructor.
     unsafe {
         let begin = data::<Begin<'_>>(state);
         let core = begin.entry.core;
@@ -229,7 +229,8 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
     }
 }
 
-/// Pushes what is called and its arguments: how many values that are. `push` pushes a handler by its number, and tells whether it is there.
+/// Pushes what is called and its arguments: how many values that are. `push` pushes a handler by its number, and tells
+/// whether it is there.
 #[inline]
 pub(crate) unsafe fn push_call(
     state: State,

@@ -1,7 +1,7 @@
 //! Native objects that `app.use` takes: guards, and those that ask a function of the script.
 //!
-//! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so that the function
-//! may wait.
+//! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so
+//! that the function may wait.
 
 use crate::request::added;
 use crate::request::object::view_at;
@@ -17,8 +17,8 @@ use sampan_host::{AskingGuard, Error, NativeMiddleware, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// The middleware that the value at `index` is, if it is a native object that is one. No Lua call that raises; the caller has room for
-/// one value.
+/// The middleware that the value at `index` is, if it is a native object that is one. No Lua call that raises; the
+/// caller has room for one value.
 pub(crate) unsafe fn at(state: State, index: c_int) -> Option<NativeMiddleware> {
     // SAFETY: reads only.
     let object = unsafe { objects::at(state, index) }?;
@@ -27,7 +27,8 @@ pub(crate) unsafe fn at(state: State, index: c_int) -> Option<NativeMiddleware> 
 
 /// `host.native_middleware(value)`: nothing if it is none. Else true, and the function that it asks, if it does.
 pub(crate) unsafe extern "C-unwind" fn function(state: State) -> c_int {
-    // SAFETY: what is alive here has no destructor once something is pushed that could raise; pushing these raises nothing.
+    // SAFETY: what is alive here has no destructor once something is pushed that could raise; pushing these raises
+    // nothing.
     unsafe {
         let reference = match at(state, 1) {
             None => return 0,
@@ -55,7 +56,8 @@ unsafe fn asking_at(state: State) -> Result<Rc<dyn AskingGuard>, Error> {
     }
 }
 
-/// `host.ask(middleware, req)`: the arguments for its function, the request behind them. Raises what refuses the request.
+/// `host.ask(middleware, req)`: the arguments for its function, the request behind them. Raises what refuses the
+/// request.
 pub(crate) unsafe extern "C-unwind" fn ask(state: State) -> c_int {
     // SAFETY: two stages; the arguments are moved into the isolate before anything can raise.
     unsafe {

@@ -1,7 +1,7 @@
 //! A string that is sent from where it lies.
 //!
-//! Lua does not move strings, and one that the registry refers to is not collected. A client that reads slowly keeps it alive meanwhile,
-//! in the memory of the isolate, which has its limit; a stream has one such chunk at a time.
+//! Lua does not move strings, and one that the registry refers to is not collected. A client that reads slowly keeps it
+//! alive meanwhile, in the memory of the isolate, which has its limit; a stream has one such chunk at a time.
 
 use crate::vm::isolate::Core;
 use crate::vm::state::{State, text_at};

@@ -1,5 +1,5 @@
-//! The request as scripts see it: a table that holds the request's number; every field is fetched when it is first asked
-//! for, and kept in the table.
+//! The request as scripts see it: a table that holds the request's number; every field is fetched when it is first
+//! asked for, and kept in the table.
 
 use crate::request::{added, body};
 use crate::values::json_read;
@@ -70,8 +70,8 @@ impl RequestSlot {
         drop(objects);
     }
 
-    /// Polls what the request waits for. Functions of the script that it calls run for this request, which goes on with the result and owns
-    /// it, if that is a native object.
+    /// Polls what the request waits for. Functions of the script that it calls run for this request, which goes on with
+    /// the result and owns it, if that is a native object.
     pub(crate) fn poll(
         &self,
         core: &Core,
@@ -175,11 +175,11 @@ pub(crate) unsafe fn name_of(state: State, index: c_int) -> String {
     }
 }
 
-/// `__index` of requests: upvalue 1 maps names to the numbers of fields and to methods, upvalue 2 to the methods of requests whose
-/// body is read as it comes.
+/// `__index` of requests: upvalue 1 maps names to the numbers of fields and to methods, upvalue 2 to the methods of
+/// requests whose body is read as it comes.
 pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
-    // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has a
-    // destructor while Lua may raise.
+    // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has
+    // a destructor while Lua may raise.
     unsafe {
         lua_settop(state, 2);
         lua_pushvalue(state, 2);
@@ -315,8 +315,8 @@ unsafe fn push_pairs(state: State, scratch: &Scratch, twice: Twice) {
 
 /// `req:json()`
 unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
-    // SAFETY: the body stays alive in the slab of requests while this runs, and the tape in the isolate; the `Rc` of the view is
-    // dropped before anything is pushed.
+    // SAFETY: the body stays alive in the slab of requests while this runs, and the tape in the isolate; the `Rc` of
+    // the view is dropped before anything is pushed.
     unsafe {
         let core = current();
         let read = guard(|| {
@@ -405,8 +405,8 @@ pub(crate) unsafe extern "C-unwind" fn is_multipart(state: State) -> c_int {
     }
 }
 
-/// `req:form()`: gives nothing and the fields. A form with files suspends the coroutine, and what comes back is whether that succeeded, then the
-/// fields or the error.
+/// `req:form()`: gives nothing and the fields. A form with files suspends the coroutine, and what comes back is whether
+/// that succeeded, then the fields or the error.
 unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
     // SAFETY: two stages, as in `index`; the future is moved into the isolate before the coroutine yields.
     unsafe {

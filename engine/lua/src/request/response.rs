@@ -11,8 +11,9 @@ use sampan_host::answer::{self, AnswerKind};
 use sampan_host::{Error, ResponseSink, refusals, request};
 use std::ffi::{CStr, c_int};
 
-/// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces it. Reads
-/// only, except that a stream needs a coroutine: may raise for lack of memory then, with nothing on this frame to be dropped.
+/// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces
+/// it. Reads only, except that a stream needs a coroutine: may raise for lack of memory then, with nothing on this
+/// frame to be dropped.
 pub(crate) unsafe fn deliver(
     core: &Core,
     state: State,
@@ -163,7 +164,8 @@ pub(crate) unsafe extern "C-unwind" fn check_redirect(state: State) -> c_int {
     }
 }
 
-/// `host.check(caller, wanted, what, value)`: raises unless the value is a `string`, a `function`, a `boolean` or a table.
+/// `host.check(caller, wanted, what, value)`: raises unless the value is a `string`, a `function`, a `boolean` or a
+/// table.
 pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {

@@ -1,7 +1,7 @@
 //! Bodies that a script produces while they are sent.
 //!
-//! The producer runs in a coroutine of its own. `write(chunk)` suspends it until the client has room for more, so a slow
-//! reader slows the script down instead of filling the memory.
+//! The producer runs in a coroutine of its own. `write(chunk)` suspends it until the client has room for more, so a
+//! slow reader slows the script down instead of filling the memory.
 
 use crate::request::call::{CallOutcome, HandlerEntry, run_on};
 use crate::request::lent::{LENT_BYTES_MIN, LentText};

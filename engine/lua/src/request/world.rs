@@ -119,7 +119,8 @@ impl BeginInWorld<'_, '_> {
     }
 }
 
-/// Runs the project's file, which is on top of the stack, in a coroutine, which is given back: so its stack is still there if it fails.
+/// Runs the project's file, which is on top of the stack, in a coroutine, which is given back: so its stack is still
+/// there if it fails.
 unsafe fn run_file(
     state: State,
     core: &Core,

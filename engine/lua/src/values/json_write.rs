@@ -279,8 +279,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the members from `first` on, sorted by the bytes of their names: LuaJIT lists them in an order of its own, which
-    /// is another in the next process. They lie above those of the tables around this one.
+    /// Writes the members from `first` on, sorted by the bytes of their names: LuaJIT lists them in an order of its
+    /// own, which is another in the next process. They lie above those of the tables around this one.
     #[inline]
     fn sorted_members(&mut self, first: usize, depth: usize) -> Result<(), Error> {
         let count = self.members.len() - first;

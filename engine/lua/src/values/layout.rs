@@ -1,8 +1,8 @@
-//! Looks at Lua values where they lie in memory, without Lua's API: a cell of a row costs a few instructions that way instead of
-//! some calls. Only reads, and only while nothing of Lua runs.
+//! Looks at Lua values where they lie in memory, without Lua's API: a cell of a row costs a few instructions that way
+//! instead of some calls. Only reads, and only while nothing of Lua runs.
 //!
-//! The layout is LuaJIT's own (`lj_obj.h`, 64-bit references), whose sources are a part of the build; [`check`] makes sure of it
-//! at start. Nothing here keeps a value alive: whoever looks holds its root on the stack.
+//! The layout is LuaJIT's own (`lj_obj.h`, 64-bit references), whose sources are a part of the build; [`check`] makes
+//! sure of it at start. Nothing here keeps a value alive: whoever looks holds its root on the stack.
 
 use crate::values::value::push_i64;
 use crate::vm::state::{State, push_text};
@@ -213,7 +213,8 @@ impl Table {
     /// The value under a key that is a string, by its hash as LuaJIT finds it.
     #[inline]
     pub(crate) fn find(&self, key: StackSlot) -> StackSlot {
-        // SAFETY: a string begins with its head. The mask keeps the place among the nodes, and the chain of a node ends in null.
+        // SAFETY: a string begins with its head. The mask keeps the place among the nodes, and the chain of a node ends
+        // in null.
         unsafe {
             let at = (*key.address::<Text>()).id & self.node_mask;
             let mut node = self.node.add(at as usize);

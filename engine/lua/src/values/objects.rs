@@ -1,5 +1,5 @@
-//! Native objects as userdata: each holds an [`Object`], two numbers. The metatable says which values are such, by its identity: scripts
-//! can neither see it nor make a userdata.
+//! Native objects as userdata: each holds an [`Object`], two numbers. The metatable says which values are such, by its
+//! identity: scripts can neither see it nor make a userdata.
 
 use crate::vm::bind;
 use crate::vm::isolate::{Core, current, current_or_null};
@@ -117,7 +117,8 @@ pub(crate) unsafe fn at(state: State, index: c_int) -> Option<Object> {
     }
 }
 
-/// An object that a script passes or calls. That of another request is refused; one that is gone is told by whoever uses it.
+/// An object that a script passes or calls. That of another request is refused; one that is gone is told by whoever
+/// uses it.
 pub(crate) fn check(object: Object) -> Result<Object, Error> {
     let core = current();
     let is_owned = object.class().lifetime == Lifetime::Request;

@@ -1,8 +1,9 @@
 //! Reads Lua values where they lie, for rows that ask for it.
 //!
-//! A handle is the place of a slot in a list, and the slots are read in LuaJIT's memory ([`layout`](crate::values::layout)). As long as no script
-//! runs, what was found is kept alive by what it was found in, and nothing can change or be collected. Before script runs under the reader, all
-//! that was found is put into a table of the registry, so that it stays alive whatever that script does ([`LuaReader::anchor`]).
+//! A handle is the place of a slot in a list, and the slots are read in LuaJIT's memory
+//! ([`layout`](crate::values::layout)). As long as no script runs, what was found is kept alive by what it was found
+//! in, and nothing can change or be collected. Before script runs under the reader, all that was found is put into a
+//! table of the registry, so that it stays alive whatever that script does ([`LuaReader::anchor`]).
 
 mod anchors;
 mod slots;
@@ -52,7 +53,8 @@ pub(crate) struct LuaReader<'a> {
 }
 
 impl<'a> LuaReader<'a> {
-    /// Has `body` read the arguments of the running C function for its row, from index `first` on. The caller has made room on the stack.
+    /// Has `body` read the arguments of the running C function for its row, from index `first` on. The caller has made
+    /// room on the stack.
     pub(crate) unsafe fn with<R>(
         core: &'a Core,
         state: State,
@@ -392,7 +394,8 @@ fn items_of(table: &Table) -> usize {
 }
 
 impl LuaReader<'_> {
-    /// The keys of a table: the columns of a row in their order; then numbers, then text by its bytes. Others have no order.
+    /// The keys of a table: the columns of a row in their order; then numbers, then text by its bytes. Others have no
+    /// order.
     fn collect(&self, table: &Table, keys: &mut Vec<StackSlot>) {
         let (meta, fixed) = (table.metatable(), self.core.fixed.get());
         let row = meta.filter(|meta| rows::lists_columns(meta, fixed));

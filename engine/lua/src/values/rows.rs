@@ -1,9 +1,9 @@
 //! Rows of a query as Lua tables: plain tables that know their columns.
 //!
-//! All rows of one set of columns share a metatable. It has no metamethods and scripts do not see it (`getmetatable` gives nil for
-//! a row, `setmetatable` may replace it); it lists the names of the columns behind a mark, so that JSON can have them in order and
-//! with `null` where the table has nothing. What is derived from a set of columns is kept with its batch's `Arc`,
-//! which all results of one prepared statement share.
+//! All rows of one set of columns share a metatable. It has no metamethods and scripts do not see it (`getmetatable`
+//! gives nil for a row, `setmetatable` may replace it); it lists the names of the columns behind a mark, so that JSON
+//! can have them in order and with `null` where the table has nothing. What is derived from a set of columns is kept
+//! with its batch's `Arc`, which all results of one prepared statement share.
 
 use crate::values::layout::{StackSlot, Table};
 use crate::values::value::push_i64;
@@ -127,7 +127,8 @@ pub(crate) unsafe fn push_first(state: State, rows: &Rows) {
     }
 }
 
-/// Pushes what rows are made with: the function that makes them (then this is true) or their metatable. Makes room for a row.
+/// Pushes what rows are made with: the function that makes them (then this is true) or their metatable. Makes room for
+/// a row.
 unsafe fn prepare(state: State, rows: &Rows) -> bool {
     // SAFETY: under protection.
     unsafe {

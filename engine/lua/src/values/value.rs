@@ -23,8 +23,8 @@ const CTYPE_UINT64: u16 = 12;
 
 /// The 64-bit integer in the cdata at `index`, if it is one.
 pub(crate) unsafe fn int64_at(state: State, index: c_int) -> Option<i64> {
-    // SAFETY: for cdata `lua_topointer` gives the payload, in front of which stands the object's header, whose last field is
-    // the 16-bit number of its type (`GCcdata` in `lj_obj.h`). `isolate` checks this layout at start.
+    // SAFETY: for cdata `lua_topointer` gives the payload, in front of which stands the object's header, whose last
+    // field is the 16-bit number of its type (`GCcdata` in `lj_obj.h`). `isolate` checks this layout at start.
     unsafe {
         if lua_type(state, index) != LUA_TCDATA {
             return None;
@@ -53,8 +53,8 @@ pub(crate) unsafe fn read(state: State, index: c_int) -> Result<Value, Error> {
     unsafe { read_nested(state, index, DEPTH_MAX, &mut bytes_left) }
 }
 
-/// Takes the size of one value from what may still be read: tables may share others, so that a small one is huge when it is
-/// copied.
+/// Takes the size of one value from what may still be read: tables may share others, so that a small one is huge when
+/// it is copied.
 fn spend(bytes_left: &mut usize, bytes: usize) -> Result<(), Error> {
     *bytes_left = bytes_left
         .checked_sub(bytes + size_of::<Value>())
@@ -124,8 +124,8 @@ pub(crate) fn whole(value: f64) -> Option<i64> {
     (is_whole && (whole != 0 || value.is_sign_positive())).then_some(whole)
 }
 
-/// A table with the keys 1 to n is a list, one with only text keys a map. A list may have holes, which are read as nothing, as long as
-/// more than about half of it is there.
+/// A table with the keys 1 to n is a list, one with only text keys a map. A list may have holes, which are read as
+/// nothing, as long as more than about half of it is there.
 unsafe fn read_table(
     state: State,
     index: c_int,

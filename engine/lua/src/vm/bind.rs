@@ -103,8 +103,8 @@ pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Modu
     }
 }
 
-/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, nth, shown, answers }`. `table` is the number of their table, see
-/// [`Core::table`](crate::vm::isolate::Core::table). Under protection.
+/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, nth, shown, answers }`. `table`
+/// is the number of their table, see [`Core::table`](crate::vm::isolate::Core::table). Under protection.
 pub(crate) unsafe fn push_rows(
     state: State,
     table: usize,
@@ -370,8 +370,8 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
     }
 }
 
-/// An asynchronous row, or the `enter` of a bracket that waits: starts the operation and suspends the coroutine. The prelude unpacks what comes
-/// back.
+/// An asynchronous row, or the `enter` of a bracket that waits: starts the operation and suspends the coroutine. The
+/// prelude unpacks what comes back.
 unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
@@ -399,8 +399,9 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     }
 }
 
-/// A row that returns at once where it can: pushes nothing and the value. Where that would take too long and the coroutine can
-/// wait, it is suspended like one of an asynchronous row, and what comes back is whether that succeeded, then the value or the error.
+/// A row that returns at once where it can: pushes nothing and the value. Where that would take too long and the
+/// coroutine can wait, it is suspended like one of an asynchronous row, and what comes back is whether that succeeded,
+/// then the value or the error.
 unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {

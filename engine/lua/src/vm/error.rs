@@ -30,7 +30,8 @@ pub(crate) struct Raised {
     is_stop: bool,
 }
 
-/// The message handler of brackets: notes where its argument, the error, was raised. It is the registry's `raised` then.
+/// The message handler of brackets: notes where its argument, the error, was raised. It is the registry's `raised`
+/// then.
 pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
     // SAFETY: reads debug information of this thread; writes to an existing slot of the registry. Nothing here raises.
     unsafe {
@@ -56,8 +57,8 @@ pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
     }
 }
 
-/// `host.take_raised(error)`: the file, the line and the stack where the error was raised, if that is noted. For a bracket that waits before it
-/// passes the error on: meanwhile others run, and the note is gone.
+/// `host.take_raised(error)`: the file, the line and the stack where the error was raised, if that is noted. For a
+/// bracket that waits before it passes the error on: meanwhile others run, and the note is gone.
 pub(crate) unsafe extern "C-unwind" fn take_raised(state: State) -> c_int {
     // SAFETY: two stages; the texts lie in the isolate when they are pushed.
     unsafe {
@@ -129,8 +130,8 @@ unsafe fn is_raised(state: State) -> bool {
     }
 }
 
-/// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the thread
-/// under whose protection this runs, or whose protected call just ended.
+/// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the
+/// thread under whose protection this runs, or whose protected call just ended.
 pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> UncaughtError {
     // SAFETY: only reads of values on the stack; nothing here allocates in Lua, so nothing raises.
     unsafe {
@@ -193,10 +194,11 @@ pub(crate) fn from_text(text: &str) -> Error {
     Error::script(text)
 }
 
-/// An error table: `message` and `status` count, and what `raise::push_error` puts there; others of ours carry a place in their message.
+/// An error table: `message` and `status` count, and what `raise::push_error` puts there; others of ours carry a place
+/// in their message.
 unsafe fn from_table(main: State, from: State) -> Error {
-    // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry. What is moved to `main` is
-    // popped again.
+    // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry.
+    // What is moved to `main` is popped again.
     unsafe {
         push_member(from, key::STATUS);
         let status = lua_tonumber(from, -1);
@@ -249,7 +251,8 @@ fn cut(mut text: String) -> String {
 /// failed, so not where that has been told to
 /// stop or has ended.
 unsafe fn own_text(main: State, from: State) -> Option<String> {
-    // SAFETY: room is made on `main` first; the script's function runs under a protected call of its own, with nothing on this frame to be dropped.
+    // SAFETY: room is made on `main` first; the script's function runs under a protected call of its own, with nothing
+    // on this frame to be dropped.
     unsafe {
         if main == from || current().watch.must_stop() || lua_checkstack(main, 8) == 0 {
             return None;

@@ -195,8 +195,8 @@ impl Core {
         }))
     }
 
-    /// Calls `function` with a pointer to `data` under protection: the only way from Rust into Lua. `handler` names what runs,
-    /// for the log of a runaway.
+    /// Calls `function` with a pointer to `data` under protection: the only way from Rust into Lua. `handler` names
+    /// what runs, for the log of a runaway.
     pub(crate) fn protected<T>(
         &self,
         handler: u32,
@@ -227,16 +227,17 @@ impl Core {
         result
     }
 
-    /// Calls `function` with a pointer to `data` on `state`, which has room for three values: the status, with the error on top if it
-    /// failed.
+    /// Calls `function` with a pointer to `data` on `state`, which has room for three values: the status, with the
+    /// error on top if it failed.
     pub(crate) unsafe fn pcall<T>(
         &self,
         state: State,
         function: lua_CFunction,
         data: &mut T,
     ) -> c_int {
-        // SAFETY: pushes a function and a light pointer. `lua_pcall` catches whatever is raised. Before the prelude has run there is
-        // no registry entry for `call_data` and the closure is made on the spot; that can raise only on lack of memory at start.
+        // SAFETY: pushes a function and a light pointer. `lua_pcall` catches whatever is raised. Before the prelude has
+        // run there is no registry entry for `call_data` and the closure is made on the spot; that can raise only on
+        // lack of memory at start.
         unsafe {
             if self.refs.get().run == 0 {
                 lua_pushcfunction(state, call_data);
@@ -281,8 +282,8 @@ impl Core {
         live.is_some_and(|live| live.objects.owns(object))
     }
 
-    /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when it runs
-    /// out of it.
+    /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when
+    /// it runs out of it.
     #[inline]
     pub(crate) fn after_run(&self) {
         self.request.set(0);
@@ -371,8 +372,8 @@ struct PackedCall {
     data: *mut c_void,
 }
 
-/// The function behind [`Core::protected`]: unpacks the light pointer and calls what it names, with the data as its only
-/// argument.
+/// The function behind [`Core::protected`]: unpacks the light pointer and calls what it names, with the data as its
+/// only argument.
 unsafe extern "C-unwind" fn call_data(state: State) -> c_int {
     // SAFETY: the argument is the pointer that `protected` pushed, alive until it returns.
     unsafe {

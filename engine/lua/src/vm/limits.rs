@@ -1,10 +1,10 @@
 //! Stopping a script that runs too long.
 //!
 //! The watchdog thread sends the worker's thread a real-time signal, again and again, for as long as the run that must
-//! stop goes on. The handler of that signal compares the stopwatch and, if the run is still the one, sets a hook that raises an
-//! error before every further instruction. The hook stays until the outermost call has ended, so no `pcall` loop can swallow
-//! the error. Compiled loops look at the hook only if LuaJIT was built with `LUAJIT_ENABLE_CHECKHOOK`, which [`probe`]
-//! makes sure of.
+//! stop goes on. The handler of that signal compares the stopwatch and, if the run is still the one, sets a hook that
+//! raises an error before every further instruction. The hook stays until the outermost call has ended, so no `pcall`
+//! loop can swallow the error. Compiled loops look at the hook only if LuaJIT was built with `LUAJIT_ENABLE_CHECKHOOK`,
+//! which [`probe`] makes sure of.
 
 use crate::vm::isolate::{current_or_null, samples};
 use crate::vm::state::State;
@@ -29,8 +29,8 @@ thread_local! {
     static PROBE_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Called before every instruction once the script must stop. The place is named here, because the line of the innermost
-/// function cannot be told any more once the error has left it.
+/// Called before every instruction once the script must stop. The place is named here, because the line of the
+/// innermost function cannot be told any more once the error has left it.
 unsafe extern "C-unwind" fn stop(state: State, _: *mut lua_Debug) {
     // SAFETY: hooks may raise.
     unsafe {
@@ -43,9 +43,9 @@ unsafe extern "C-unwind" fn stop(state: State, _: *mut lua_Debug) {
 
 /// Runs on the worker's thread, between any two of its instructions.
 extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the pointer is null or names an isolate in the middle of a protected call on this very thread. `must_stop` reads two
-    // atomics; it is true only between `enter` and `leave` of the run that was told to stop. `lua_sethook` is what LuaJIT's own
-    // command line calls from its signal handler.
+    // SAFETY: the pointer is null or names an isolate in the middle of a protected call on this very thread.
+    // `must_stop` reads two atomics; it is true only between `enter` and `leave` of the run that was told to stop.
+    // `lua_sethook` is what LuaJIT's own command line calls from its signal handler.
     unsafe {
         let core = current_or_null();
         if !core.is_null() && (*core).watch.must_stop() {
@@ -63,7 +63,8 @@ pub(crate) fn must_stop() -> bool {
     !core.is_null() && unsafe { (*core).watch.must_stop() }
 }
 
-/// Stops the script from within a native function, as the hook would when that has returned. The hook is set as well, so that no
+/// Stops the script from within a native function, as the hook would when that has returned. The hook is set as well,
+/// so that no
 /// `pcall` goes on before the signal has come.
 pub(crate) unsafe fn raise_stop(state: State) -> ! {
     // SAFETY: as the hook itself; the caller has nothing to destroy, and `luaL_error` does not return.
@@ -86,8 +87,8 @@ pub(crate) fn clear(state: State) {
 pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     let installed = *INSTALLED.get_or_init(|| {
-        // SAFETY: the handler is async-signal-safe (see above). `SA_ONSTACK` uses the alternate stack that Rust's runtime gives
-        // each thread, `SA_RESTART` keeps system calls going.
+        // SAFETY: the handler is async-signal-safe (see above). `SA_ONSTACK` uses the alternate stack that Rust's
+        // runtime gives each thread, `SA_RESTART` keeps system calls going.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
@@ -111,8 +112,8 @@ pub(crate) fn interrupting() -> Kick {
     // SAFETY: names the calling thread.
     let thread = unsafe { libc::pthread_self() };
     Box::new(move || {
-        // SAFETY: this is called only while a run of that thread goes on, so the thread exists. A worker's thread is never
-        // detached, so its handle stays valid.
+        // SAFETY: this is called only while a run of that thread goes on, so the thread exists. A worker's thread is
+        // never detached, so its handle stays valid.
         unsafe {
             libc::pthread_kill(thread, signal());
         }
@@ -162,7 +163,8 @@ pub(crate) fn probe() -> Result<(), Error> {
     Err(Error::new(ErrorKind::Internal, text))
 }
 
-/// Calls of [`set_hook`] after which the loop has been compiled for long, and how many more there are until it ends by itself.
+/// Calls of [`set_hook`] after which the loop has been compiled for long, and how many more there are until it ends by
+/// itself.
 const COMPILED_BY: u32 = 2_000;
 const PROBE_CALLS: u32 = 100_000;
 
@@ -171,13 +173,14 @@ extern "C" fn set_hook() {
     let calls = PROBE_COUNT.get() + 1;
     PROBE_COUNT.set(calls);
     if calls == COMPILED_BY {
-        // SAFETY: the state runs on this thread, in `compiled_loop_stops`; `lua_sethook` may be called at any instruction.
+        // SAFETY: the state runs on this thread, in `compiled_loop_stops`; `lua_sethook` may be called at any
+        // instruction.
         unsafe { lua_sethook(PROBE.get(), Some(stop), LUA_MASKCOUNT, 1) };
     }
 }
 
-/// Runs a loop until it is compiled, then sets the hook from within it. It is no signal that does so: it could come while the loop
-/// is interpreted, and prove nothing.
+/// Runs a loop until it is compiled, then sets the hook from within it. It is no signal that does so: it could come
+/// while the loop is interpreted, and prove nothing.
 fn compiled_loop_stops() -> bool {
     // SAFETY: a private state, closed at the end; the chunk runs under `lua_pcall`.
     unsafe {

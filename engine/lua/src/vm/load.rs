@@ -28,7 +28,8 @@ const SANDBOX: &str = include_str!("load/sandbox.lua");
 const CHAIN: &str = include_str!("load/chain.lua");
 const PRELUDE: &str = include_str!("load/prelude.lua");
 
-/// A project that is loaded: its isolate, what it declared, and the registry references of its handlers, by their number.
+/// A project that is loaded: its isolate, what it declared, and the registry references of its handlers, by their
+/// number.
 type LoadedProject = (Rc<Core>, Program, Rc<[c_int]>);
 
 /// Loads the project of `setup`.
@@ -145,7 +146,8 @@ unsafe fn seed_random(state: State) {
     }
 }
 
-/// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for there.
+/// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for
+/// there.
 unsafe fn check_layout(state: State, core: &Core) {
     // SAFETY: under protection; no destructors.
     unsafe {
@@ -317,7 +319,8 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
 }
 
 unsafe fn text_field(state: State, table: c_int, name: &CStr) -> Option<String> {
-    // SAFETY: a plain table of the prelude's own; at load time the little that could be leaked by an error does not matter.
+    // SAFETY: a plain table of the prelude's own; at load time the little that could be leaked by an error does not
+    // matter.
     unsafe {
         lua_getfield(state, table, name.as_ptr());
         let is_text = lua_type(state, -1) == LUA_TSTRING;

@@ -33,8 +33,8 @@ pub(super) unsafe extern "C" fn allocate(
     new: usize,
 ) -> *mut c_void {
     const ALIGN: usize = 16;
-    // SAFETY: `ud` is the `Memory` of this state, which outlives it; `block` and `old` describe a block that this function
-    // returned; sizes of live blocks are valid layouts because they were when they were allocated.
+    // SAFETY: `ud` is the `Memory` of this state, which outlives it; `block` and `old` describe a block that this
+    // function returned; sizes of live blocks are valid layouts because they were when they were allocated.
     unsafe {
         let memory = &*ud.cast::<Memory>();
         let old = if block.is_null() { 0 } else { old };

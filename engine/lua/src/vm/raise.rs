@@ -8,10 +8,11 @@ use mlua_sys::lua51::*;
 use sampan_host::{Details, Error, ErrorKind, Hint};
 use std::ffi::{CStr, c_int};
 
-/// Second stage of a C function that failed: raises the error in `current().result`. Errors of the script itself become plain
-/// strings with the caller's place in front, others tables with `message` and `status`.
+/// Second stage of a C function that failed: raises the error in `current().result`. Errors of the script itself become
+/// plain strings with the caller's place in front, others tables with `message` and `status`.
 pub(crate) unsafe fn raise_result(state: State) -> ! {
-    // SAFETY: the error stays in `result`, which is no local of this frame, until its parts are pushed; then it is dropped before
+    // SAFETY: the error stays in `result`, which is no local of this frame, until its parts are pushed; then it is
+    // dropped before
     // `lua_error` unwinds.
     unsafe {
         push_error(state, Some(state));
@@ -20,7 +21,8 @@ pub(crate) unsafe fn raise_result(state: State) -> ! {
     }
 }
 
-/// Pushes the text `file:line` of the innermost line of a project file that runs in `at`, or an empty one, onto `state`.
+/// Pushes the text `file:line` of the innermost line of a project file that runs in `at`, or an empty one, onto
+/// `state`.
 unsafe fn push_where(state: State, at: State) {
     // SAFETY: reads debug information; the text is made of what belongs to a prototype on the stack.
     unsafe {
@@ -44,8 +46,9 @@ unsafe fn push_where(state: State, at: State) {
     }
 }
 
-/// Pushes the error in `current().result` as scripts see it: one that has details as an object, one of the script itself as text, others as
-/// tables with `message` and `status`. `at` is the thread whose place it is given. May raise for lack of memory.
+/// Pushes the error in `current().result` as scripts see it: one that has details as an object, one of the script
+/// itself as text, others as tables with `message` and `status`. `at` is the thread whose place it is given. May raise
+/// for lack of memory.
 pub(crate) unsafe fn push_error(state: State, at: Option<State>) {
     // SAFETY: reads through the cell; nothing else touches it while this C function runs.
     unsafe {
@@ -128,7 +131,8 @@ pub(crate) unsafe fn waiting_place(thread: State) -> Option<State> {
 
 /// Replaces the place on top by an error object that has it. Its text is the place and the message, see `prelude.lua`.
 unsafe fn push_detailed(state: State, at: Option<State>, error: &Error, details: &Details) {
-    // SAFETY: the error belongs to the isolate, the stack's text to its scratch; nothing on this frame has to be dropped.
+    // SAFETY: the error belongs to the isolate, the stack's text to its scratch; nothing on this frame has to be
+    // dropped.
     unsafe {
         lua_createtable(state, 0, 8);
         if !text_at(state, -2).is_empty() {

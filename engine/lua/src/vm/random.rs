@@ -1,5 +1,5 @@
-//! Isolation per request: random numbers. LuaJIT has one source of them. A world that has chosen its numbers by `math.randomseed` keeps the state
-//! of that source while others run, and all that have chosen none share one.
+//! Isolation per request: random numbers. LuaJIT has one source of them. A world that has chosen its numbers by
+//! `math.randomseed` keeps the state of that source while others run, and all that have chosen none share one.
 
 use mlua_sys::lua51::*;
 use std::cell::Cell;
@@ -46,8 +46,8 @@ impl Random {
     }
 
     fn replace(&self, numbers: Numbers) -> Option<Numbers> {
-        // SAFETY: LuaJIT's userdata are aligned for numbers of 64 bits and do not move; this one has that size and is anchored. Scripts of the
-        // isolate, which write there too, run on this thread, and not meanwhile.
+        // SAFETY: LuaJIT's userdata are aligned for numbers of 64 bits and do not move; this one has that size and is
+        // anchored. Scripts of the isolate, which write there too, run on this thread, and not meanwhile.
         self.place.map(|place| unsafe { place.replace(numbers) })
     }
 

@@ -1,7 +1,8 @@
 //! The place of an error: the calls on the stack of a coroutine, and the functions that are missing from it.
 //!
-//! LuaJIT drops the frame of a function that ends with `return f(...)`. Such a tail call shows only where somebody still knows which function
-//! was called: the variable through which the caller called it, or the isolate, which knows its handlers.
+//! LuaJIT drops the frame of a function that ends with `return f(...)`. Such a tail call shows only where somebody
+//! still knows which function was called: the variable through which the caller called it, or the isolate, which knows
+//! its handlers.
 
 use crate::vm::isolate::current;
 use crate::vm::state::{State, push_ref};
@@ -18,8 +19,8 @@ const STACK_CALLS_MAX: usize = 20;
 /// of calls deep without a line of a project file.
 pub(crate) const FRAMES_MAX: c_int = 200;
 
-/// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the handler has
-/// ended with a call that took its place, and whoever stands behind it is not at fault.
+/// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the
+/// handler has ended with a call that took its place, and whoever stands behind it is not at fault.
 pub(crate) const CHAIN: &CStr = c"=[chain]";
 
 /// Behind the place of a function whose frame is gone.
@@ -45,8 +46,8 @@ impl Frame {
     }
 }
 
-/// The innermost line of a project file on the stack of `thread`. If the handler ended with a tail call, and what it called is not of the project,
-/// the line where the handler begins.
+/// The innermost line of a project file on the stack of `thread`. If the handler ended with a tail call, and what it
+/// called is not of the project, the line where the handler begins.
 pub(crate) unsafe fn place_of(thread: State) -> Option<Place> {
     let mut place = None;
     // SAFETY: reading debug information of a thread that does not run.
@@ -59,8 +60,8 @@ pub(crate) unsafe fn place_of(thread: State) -> Option<Place> {
     place
 }
 
-/// The calls on the stack of `thread`, innermost first, one a line. `raised` is where the error was raised, if that is known: LuaJIT forgets
-/// the line of a function that failed itself, without a call.
+/// The calls on the stack of `thread`, innermost first, one a line. `raised` is where the error was raised, if that is
+/// known: LuaJIT forgets the line of a function that failed itself, without a call.
 pub(crate) unsafe fn stack_of(thread: State, raised: Option<&Place>) -> String {
     let mut out = String::new();
     let mut calls = 0;
@@ -95,9 +96,11 @@ pub(crate) unsafe fn stack_of(thread: State, raised: Option<&Place>) -> String {
     out
 }
 
-/// Shows the innermost calls to `each`, the last one first, until it returns false. Allocates nothing in Lua, so nothing raises.
+/// Shows the innermost calls to `each`, the last one first, until it returns false. Allocates nothing in Lua, so
+/// nothing raises.
 unsafe fn each_frame(thread: State, mut each: impl FnMut(&Frame) -> bool) {
-    // SAFETY: `lua_getinfo` fills what it is asked for; the strings belong to prototypes on the stack. What is pushed is popped again.
+    // SAFETY: `lua_getinfo` fills what it is asked for; the strings belong to prototypes on the stack. What is pushed
+    // is popped again.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
         if lua_checkstack(thread, 8) == 0 {
@@ -170,8 +173,8 @@ unsafe fn replaced(thread: State, level: c_int, callee: &lua_Debug) -> Option<Pl
     }
 }
 
-/// Pushes the handler that runs in `thread`, if that is the coroutine of one. At `first` is the function that the coroutine began with, or what
-/// took its place.
+/// Pushes the handler that runs in `thread`, if that is the coroutine of one. At `first` is the function that the
+/// coroutine began with, or what took its place.
 unsafe fn push_handler(thread: State, first: c_int) -> bool {
     let core = current();
     let number = core.watch.handler() as usize;
@@ -200,7 +203,8 @@ unsafe fn push_handler(thread: State, first: c_int) -> bool {
     true
 }
 
-/// Pushes what the chain of middleware calls in the frame `caller`, whose function is on top: the handler or one of the middleware.
+/// Pushes what the chain of middleware calls in the frame `caller`, whose function is on top: the handler or one of the
+/// middleware.
 unsafe fn push_of_chain(thread: State, caller: &lua_Debug, callee: &lua_Debug) -> bool {
     // SAFETY: the caller has room; names are those of `chain.lua`.
     unsafe {

@@ -1,7 +1,7 @@
 //! Isolation per request: the worlds that `worlds.lua` makes, and which of them runs.
 //!
-//! A request's world lives as long as something of the request can run: its handler, its stream, a function that a capability keeps, or
-//! its `on_error`. Each of them enters it before it runs.
+//! A request's world lives as long as something of the request can run: its handler, its stream, a function that a
+//! capability keeps, or its `on_error`. Each of them enters it before it runs.
 
 use crate::libraries::chunk;
 use crate::request::object;
@@ -33,8 +33,8 @@ pub(crate) enum Home {
     Isolate,
     /// This, which the function keeps alive.
     World(Rc<World>),
-    /// This, which keeps the function. Else native objects that the file makes, which live until the collector finds them, would keep all worlds
-    /// until then.
+    /// This, which keeps the function. Else native objects that the file makes, which live until the collector finds
+    /// them, would keep all worlds until then.
     Rerun(Weak<World>),
 }
 
@@ -42,7 +42,8 @@ impl Drop for World {
     fn drop(&mut self) {
         if let Some(core) = self.core.upgrade() {
             for reference in self.given.take().into_iter().chain([self.anchor]) {
-                // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
+                // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor
+                // raises.
                 unsafe { luaL_unref(core.state, LUA_REGISTRYINDEX, reference) };
             }
         }
@@ -54,7 +55,8 @@ pub(crate) struct Worlds {
     load: c_int,
     open: c_int,
     finish: c_int,
-    /// The list that holds the world that runs, the metatable of strings, and the name of the field that changes with the world.
+    /// The list that holds the world that runs, the metatable of strings, and the name of the field that changes with
+    /// the world.
     place: c_int,
     string_meta: c_int,
     index_name: c_int,
@@ -70,8 +72,8 @@ pub(crate) struct Worlds {
     given: Cell<usize>,
 }
 
-/// Makes the worlds of an isolate of what the prelude returned, at `prelude`. The other indices are of the host's table, LuaJIT's own globals
-/// and those of scripts. May raise; under protection.
+/// Makes the worlds of an isolate of what the prelude returned, at `prelude`. The other indices are of the host's
+/// table, LuaJIT's own globals and those of scripts. May raise; under protection.
 pub(crate) unsafe fn install(state: State, core: &Core, [host, own, env, prelude]: [c_int; 4]) {
     // SAFETY: under protection; what has a destructor is made when nothing raises any more.
     unsafe {
@@ -108,8 +110,8 @@ pub(crate) unsafe fn install(state: State, core: &Core, [host, own, env, prelude
 }
 
 impl Worlds {
-    /// Pushes a new world and the project's file as a function in it, for the project to be loaded; that world runs from now on. May raise;
-    /// under protection.
+    /// Pushes a new world and the project's file as a function in it, for the project to be loaded; that world runs
+    /// from now on. May raise; under protection.
     pub(crate) unsafe fn open_first(&self, state: State, file: &[u8], text: &[u8]) {
         // SAFETY: under protection; nothing here has a destructor.
         unsafe {
@@ -184,8 +186,8 @@ impl Worlds {
         if self.entered.replace(world.anchor) != world.anchor {
             self.leave();
             self.random.enter(world.random.take());
-            // SAFETY: raw reads, and writes to fields that are there: nothing allocates. C functions have room for these, and so has the main
-            // thread where none runs.
+            // SAFETY: raw reads, and writes to fields that are there: nothing allocates. C functions have room for
+            // these, and so has the main thread where none runs.
             unsafe {
                 push_ref(state, self.place);
                 push_ref(state, world.anchor);
@@ -202,8 +204,8 @@ impl Worlds {
         self.here.replace(Some(Rc::clone(world)))
     }
 
-    /// Pushes the function that stands for a handler in the world that runs; nil if its file has not declared it. Raises nothing; the caller has
-    /// room for two.
+    /// Pushes the function that stands for a handler in the world that runs; nil if its file has not declared it.
+    /// Raises nothing; the caller has room for two.
     pub(crate) unsafe fn push_handler(&self, state: State, handler: u32) {
         // SAFETY: raw reads.
         unsafe {
@@ -213,8 +215,8 @@ impl Worlds {
         }
     }
 
-    /// A function that a capability is given: the world that it runs in, and its number if the project's file gives it. The same function of another
-    /// run of the file has the same number.
+    /// A function that a capability is given: the world that it runs in, and its number if the project's file gives it.
+    /// The same function of another run of the file has the same number.
     pub(crate) fn given(&self, reference: c_int) -> (Home, Option<usize>) {
         let Some(here) = self.here() else {
             return (Home::Isolate, None);

@@ -1,6 +1,7 @@
 //! The tasks of a request: the futures behind its promises, and its native objects.
 //!
-//! Each future is a task of the worker. It settles its promise by itself; what the script does then is the platform's matter.
+//! Each future is a task of the worker. It settles its promise by itself; what the script does then is the platform's
+//! matter.
 
 use crate::sys::{Deferred, Failure, Js, Ref};
 use crate::vm::bind::{BoundRow, given};

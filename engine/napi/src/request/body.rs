@@ -26,7 +26,8 @@ fn body_of(slot: &RequestSlot) -> &[u8] {
     }
 }
 
-/// `bodyKind(request)`: 0 where there is none, 1 where it is here, 2 where it is read as it comes; 3 where it is here and was taken.
+/// `bodyKind(request)`: 0 where there is none, 1 where it is here, 2 where it is read as it comes; 3 where it is here
+/// and was taken.
 pub(crate) fn kind(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     let slot = slot(cx, args)?;
     let kind = match slot.view.body_source() {

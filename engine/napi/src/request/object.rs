@@ -46,8 +46,8 @@ pub(crate) fn field(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     })
 }
 
-/// `pairs(request, index)`: `[rule, name, value, ...]` of a field that is names with values. The rule says what becomes of a name that
-/// comes twice: 0, it does not; 1, the first counts; 2, both do; 3, they are joined.
+/// `pairs(request, index)`: `[rule, name, value, ...]` of a field that is names with values. The rule says what becomes
+/// of a name that comes twice: 0, it does not; 1, the first counts; 2, both do; 3, they are joined.
 pub(crate) fn pairs(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     let slot = slot(cx, args)?;
     let Some((_, Field::Pairs(pairs))) = FIELDS.get(index(cx, args)) else {

@@ -1,5 +1,5 @@
-//! The requests whose scripts may ask, by numbers. A number is used once: a request object that a script keeps too long finds nothing, even where
-//! its place is another request's by then.
+//! The requests whose scripts may ask, by numbers. A number is used once: a request object that a script keeps too long
+//! finds nothing, even where its place is another request's by then.
 
 use crate::promises::tasks::Tasks;
 use sampan_host::RequestView;

@@ -131,7 +131,8 @@ pub type Plain = fn(Env, &[Js]) -> Result<Js, String>;
 /// An exception is pending.
 pub fn plain_function(env: Env, name: &str, plain: Plain) -> Result<Js, Thrown> {
     let mut function = null_mut();
-    // SAFETY: the name has its length; the callback is of the right type, and gets the function pointer back as it is given here.
+    // SAFETY: the name has its length; the callback is of the right type, and gets the function pointer back as it is
+    // given here.
     let status = unsafe {
         sys::napi_create_function(
             env.raw(),

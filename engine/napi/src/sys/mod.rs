@@ -3,9 +3,10 @@
 //! The rules that make it sound, for the whole crate:
 //!
 //! - An [`Env`] is used on the thread of its JavaScript runtime only. It is neither `Send` nor `Sync`.
-//! - A [`Js`] is a handle. It is valid until the native function that got it returns, or until the [`Scope`] that it was made in
-//!   ends. What must live longer is a [`Ref`].
-//! - Every call of Node-API checks its handles and says so by its status; a handle of the wrong type is an error, never a fault.
+//! - A [`Js`] is a handle. It is valid until the native function that got it returns, or until the [`Scope`] that it
+//!   was made in ends. What must live longer is a [`Ref`].
+//! - Every call of Node-API checks its handles and says so by its status; a handle of the wrong type is an error, never
+//!   a fault.
 //! - A function that JavaScript calls catches panics.
 
 mod function;
@@ -99,7 +100,8 @@ fn check(status: sys::napi_status) -> Result<(), Thrown> {
 macro_rules! ask {
     ($function:ident, $env:expr $(, $argument:expr)*) => {{
         let mut result = null_mut();
-        // SAFETY: the environment is that of this thread, the handles are live by the rules of this module, and the result is writable.
+        // SAFETY: the environment is that of this thread, the handles are live by the rules of this module, and the
+        // result is writable.
         let status = unsafe { sys::$function($env.0 $(, $argument)*, &raw mut result) };
         check(status).map(|()| Js(result))
     }};
@@ -209,7 +211,8 @@ impl Env {
         ask!(napi_create_typedarray, self, kind, bytes.len(), buffer.0, 0)
     }
 
-    /// Memory that JavaScript sees as an `ArrayBuffer`: the buffer and where it lies. It lies there for as long as the buffer lives.
+    /// Memory that JavaScript sees as an `ArrayBuffer`: the buffer and where it lies. It lies there for as long as the
+    /// buffer lives.
     pub(crate) fn shared(self, length: usize) -> Result<(Js, *mut c_void), Thrown> {
         let mut start: *mut c_void = null_mut();
         let buffer = ask!(napi_create_arraybuffer, self, length, &raw mut start)?;
@@ -311,7 +314,8 @@ impl Env {
     fn write_text(self, value: Js, out: &mut Vec<u8>, room: usize) -> Result<usize, Thrown> {
         let (begin, mut written) = (out.len(), 0);
         debug_assert!(out.capacity() - begin >= room);
-        // SAFETY: the handle is live, the vector has room for so many bytes behind its end, and so many as are said to be written are.
+        // SAFETY: the handle is live, the vector has room for so many bytes behind its end, and so many as are said to
+        // be written are.
         unsafe {
             let start = out.as_mut_ptr().add(begin).cast::<c_char>();
             check(sys::napi_get_value_string_utf8(
@@ -486,7 +490,8 @@ impl Env {
         let (mut start, mut length) = (null_mut(), 0_usize);
         let (mut buffer, mut offset) = (null_mut(), 0_usize);
         let mut is_it = false;
-        // SAFETY: the handle is live, the results writable. Each question is asked only where the one before says that it may be.
+        // SAFETY: the handle is live, the results writable. Each question is asked only where the one before says that
+        // it may be.
         unsafe {
             let env = self.0;
             let _ = sys::napi_is_typedarray(env, value.0, &raw mut is_it);

@@ -1,5 +1,5 @@
-//! Native objects as objects of a class of the prelude each. A script holds a JavaScript object; the prelude keeps a number for it, where no
-//! script can reach, and that number is a slot here.
+//! Native objects as objects of a class of the prelude each. A script holds a JavaScript object; the prelude keeps a
+//! number for it, where no script can reach, and that number is a slot here.
 
 use crate::sys::{Failure, Js, Thrown};
 use crate::vm::bind;

@@ -1,7 +1,7 @@
 //! Reads values of the script where they lie, for one call of a row.
 //!
-//! A handle is a Node-API handle in a list. Those live until the call ends, whatever a getter, a proxy or a callback does to the object
-//! that they came from.
+//! A handle is a Node-API handle in a list. Those live until the call ends, whatever a getter, a proxy or a callback
+//! does to the object that they came from.
 
 use crate::sys::{Failure, Js, Kind as JsKind};
 use crate::values::objects;

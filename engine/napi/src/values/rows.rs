@@ -1,7 +1,7 @@
 //! Rows of a query as plain objects of one shape.
 //!
-//! For each set of columns the prelude makes a function that has their names in an object literal: the runtime gives its objects one
-//! shape. Cells are its arguments, many rows at a time.
+//! For each set of columns the prelude makes a function that has their names in an object literal: the runtime gives
+//! its objects one shape. Cells are its arguments, many rows at a time.
 
 use crate::sys::{Js, Ref, Thrown};
 use crate::values::value::integer;

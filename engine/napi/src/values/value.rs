@@ -23,7 +23,8 @@ pub(crate) mod classes {
     pub(crate) const NATIVE: i32 = 6;
 }
 
-/// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold BigInts.
+/// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold
+/// BigInts.
 pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Js, Thrown> {
     match value {
         Value::Null => Ok(cx.null()),
@@ -77,7 +78,8 @@ pub(crate) fn number(value: f64) -> Value {
     }
 }
 
-/// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
+/// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
+/// object with
 /// `toJSON`, such as a date, is what that returns.
 pub(crate) fn from_js(cx: Cx<'_>, value: Js) -> Result<Value, Failure> {
     read(cx, value, 0)

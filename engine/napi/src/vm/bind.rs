@@ -80,7 +80,8 @@ pub(crate) fn modules(cx: Cx<'_>) -> Result<Js, Thrown> {
     Ok(all)
 }
 
-/// The classes of native objects, by their names: an object of their methods each, and whether they have keys of the script's own.
+/// The classes of native objects, by their names: an object of their methods each, and whether they have keys of the
+/// script's own.
 pub(crate) fn classes(cx: Cx<'_>) -> Result<Js, Thrown> {
     let all = cx.object()?;
     for class in cx.core().modules.iter().flat_map(|module| module.classes) {
@@ -116,7 +117,8 @@ pub(crate) fn request_methods(cx: Cx<'_>) -> Result<Js, Thrown> {
     Ok(methods)
 }
 
-/// The rows that give answers: `[module, function, how many parameters it has]` each. The module of a request's method is `req`.
+/// The rows that give answers: `[module, function, how many parameters it has]` each. The module of a request's method
+/// is `req`.
 pub(crate) fn answering(cx: Cx<'_>) -> Result<Js, Thrown> {
     let mut rows = Vec::new();
     for module in cx.core().modules {

@@ -1,8 +1,8 @@
 //! Brackets: a function of the script between `enter` and `leave`.
 //!
-//! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a function that is
-//! async or a generator is refused before anything has run, and one that returns a promise has failed. A bracket that waits is two
-//! operations around the function, which the prelude puts together.
+//! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a
+//! function that is async or a generator is refused before anything has run, and one that returns a promise has failed.
+//! A bracket that waits is two operations around the function, which the prelude puts together.
 
 use crate::promises::tasks::promised;
 use crate::sys::{Failure, Js, Kind, Thrown};

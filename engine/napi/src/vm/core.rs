@@ -90,7 +90,8 @@ impl Meta {
 
     fn read(&self, at: usize) -> i32 {
         debug_assert!(at < Self::COUNT);
-        // SAFETY: the memory is that of an `ArrayBuffer` with so many numbers, which is kept and which no script can reach.
+        // SAFETY: the memory is that of an `ArrayBuffer` with so many numbers, which is kept and which no script can
+        // reach.
         unsafe { self.place.add(at).read_volatile() }
     }
 
@@ -229,7 +230,8 @@ impl Core {
         body(Cx::new(self))
     }
 
-    /// Runs a native function that script calls: in a run that we have begun, or in one of the platform's own, such as a timer's or a promise's.
+    /// Runs a native function that script calls: in a run that we have begun, or in one of the platform's own, such as
+    /// a timer's or a promise's.
     #[inline]
     pub(crate) fn turn<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
         if self.is_entered.get() || self.is_loading() {
@@ -250,7 +252,8 @@ impl Core {
         let result = body();
         drop(guard);
         if !self.is_followed.replace(true) {
-            // The application looks at the database after each poll of such a task: it commits what was written, and ends the read.
+            // The application looks at the database after each poll of such a task: it commits what was written, and
+            // ends the read.
             let core = self.me.clone();
             (self.spawn)(Box::pin(async move {
                 if let Some(core) = core.upgrade() {

@@ -83,7 +83,8 @@ fn handler(cx: Cx<'_>, args: &[Js], index: usize) -> u32 {
     cx.number_of(argument(args, index)).unwrap_or(0.0) as u32
 }
 
-/// `route(method | null, pattern, handler, isFixed, bodyBytesMax | undefined, stream, stack, uncompressed, name | undefined, etag)`
+/// `route(method | null, pattern, handler, isFixed, bodyBytesMax | undefined, stream, stack, uncompressed, name |
+/// undefined, etag)`
 fn route(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     let route = RouteDef {
         method: text_at(cx, args, 0)?,

@@ -23,7 +23,8 @@ thread_local! {
         const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
-/// Makes isolates of this thread use a runtime. `tools` is an object with the functions `load(file)`, `serve(exports)`, `format(...)`, `storage()` and `uncaught(told)`, as
+/// Makes isolates of this thread use a runtime. `tools` is an object with the functions `load(file)`, `serve(exports)`,
+/// `format(...)`, `storage()` and `uncaught(told)`, as
 /// `package/lib/tools.cjs` gives them.
 pub fn attach(env: Env, tools: Js, root: PathBuf, ring: Box<dyn Fn()>) {
     if let Ok(tools) = env.keep(tools) {

@@ -19,7 +19,8 @@ pub(crate) struct RoutesArgs {
     config: Option<PathBuf>,
 }
 
-/// Prints middleware first, as requests meet it, then the routes in the order of their declaration, and what answers the rest.
+/// Prints middleware first, as requests meet it, then the routes in the order of their declaration, and what answers
+/// the rest.
 pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
     let config = Config::resolve(&Flags {
         path: args.path,

@@ -1,5 +1,5 @@
-//! A flame graph as one SVG: each box is a function, its width the share of samples in which it was on the stack, and what
-//! it called stands above it. A click on a box makes it as wide as the picture; one on the lowest shows all again.
+//! A flame graph as one SVG: each box is a function, its width the share of samples in which it was on the stack, and
+//! what it called stands above it. A click on a box makes it as wide as the picture; one on the lowest shows all again.
 
 use super::Stacks;
 use std::collections::BTreeMap;

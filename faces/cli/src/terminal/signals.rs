@@ -24,8 +24,8 @@ impl Terminal {
     }
 }
 
-/// Calls `stop` at each Ctrl-C, and ends the process where that says that nothing was running. The process ends at SIGTERM and SIGHUP too,
-/// with the terminal as it was.
+/// Calls `stop` at each Ctrl-C, and ends the process where that says that nothing was running. The process ends at
+/// SIGTERM and SIGHUP too, with the terminal as it was.
 ///
 /// # Errors
 /// The signals cannot be watched.

@@ -1,5 +1,5 @@
-//! The clinic in a browser: what a visitor does with the mouse and with keys alone, what axe-core finds, and pictures of the
-//! pages for people to look at (`target/petclinic/*.png`).
+//! The clinic in a browser: what a visitor does with the mouse and with keys alone, what axe-core finds, and pictures
+//! of the pages for people to look at (`target/petclinic/*.png`).
 
 use crate::notes::notes;
 use crate::support::{Process, Scratch};

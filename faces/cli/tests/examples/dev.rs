@@ -1,5 +1,5 @@
-//! `sampan dev` in a browser: pages load themselves again, style sheets change in place, errors are shown over the page and as pages.
-//! Pictures of those are for people to look at (`target/petclinic/dev-*.png`).
+//! `sampan dev` in a browser: pages load themselves again, style sheets change in place, errors are shown over the page
+//! and as pages. Pictures of those are for people to look at (`target/petclinic/dev-*.png`).
 
 use crate::browser::{axe, faults_of, is_there, results, turn};
 use crate::support::{Process, Scratch};

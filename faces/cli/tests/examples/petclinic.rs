@@ -10,7 +10,8 @@ const FRONT_PAGE_BYTES_MAX: usize = 4096;
 /// A request, the status, and texts that the answer must have.
 struct Step(&'static str, u16, &'static [&'static str]);
 
-/// All pages, and all that can be done on them. `POST` has the form behind the path, `JSON` and `XML` are GET with such an `Accept`.
+/// All pages, and all that can be done on them. `POST` has the form behind the path, `JSON` and `XML` are GET with such
+/// an `Accept`.
 const STEPS: &[Step] = &[
     Step(
         "GET /",

@@ -135,8 +135,8 @@ impl Disk {
         (count(8), count(16), count(24))
     }
 
-    /// The power fails after the server was killed: the files become what was synced. With `some` a random part of what was
-    /// not synced is there too, sector by sector, as disks write in any order.
+    /// The power fails after the server was killed: the files become what was synced. With `some` a random part of what
+    /// was not synced is there too, sector by sector, as disks write in any order.
     pub(crate) fn lose_power(&self, some: Option<&mut Random>) {
         let durable = self.durable.as_ref().expect("a disk that loses");
         let mut some = some;

@@ -1,4 +1,5 @@
-//! `sampan build`: a file that is copied alone into an empty folder serves its project, and refuses what is damaged or missing.
+//! `sampan build`: a file that is copied alone into an empty folder serves its project, and refuses what is damaged or
+//! missing.
 
 use crate::command::{fails, run, sampan};
 use crate::support::{Process, Scratch};

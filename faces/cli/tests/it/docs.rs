@@ -127,7 +127,8 @@ fn the_tables_of_the_configuration_list_its_keys_and_defaults() {
         let default = &told[&text(row, "key")];
         let value = text(row, "value");
         let is_number = |text: &str| text.parse::<u64>().is_ok();
-        // A sentence tells of a default that depends on something. Secrets are not shown, and times are in milliseconds.
+        // A sentence tells of a default that depends on something. Secrets are not shown, and times are in
+        // milliseconds.
         let is_sentence = !is_number(default) && (!default.ends_with('`') || default.contains(' '));
         let is_other =
             value.is_empty() || value.contains(' ') || is_number(&value) != is_number(default);

@@ -1,4 +1,5 @@
-//! The log of the executable as those who operate it meet it: formats, the access log, floods, and readers that do not read.
+//! The log of the executable as those who operate it meet it: formats, the access log, floods, and readers that do not
+//! read.
 
 mod access;
 

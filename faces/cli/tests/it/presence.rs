@@ -65,8 +65,8 @@ app.get("/count", () => ({ here, left, written }));
 /// Ten thousand streams of JavaScript take 200 MB.
 const LIMITS: &str = "[limits]\nmemory_bytes_max = 500000000\nstream_idle_millis_max = 600000\n";
 
-/// As many clients as can be here at once: each needs a file of this process and one of the server, which has the same limit or a
-/// higher one.
+/// As many clients as can be here at once: each needs a file of this process and one of the server, which has the same
+/// limit or a higher one.
 fn at_once() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("limits of this process");
     let files = limits.lines().find_map(|line| {

@@ -1,4 +1,5 @@
-//! `sampan profile`: the shares of functions in both languages, lines of TypeScript's source, and what goes wrong told in time.
+//! `sampan profile`: the shares of functions in both languages, lines of TypeScript's source, and what goes wrong told
+//! in time.
 
 use crate::command::{fails, run, sampan};
 use crate::support::Scratch;

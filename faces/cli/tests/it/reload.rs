@@ -329,7 +329,8 @@ fn rate_limits_count_on() {
     ends_well(process);
 }
 
-/// The figure of the issue: no request fails in 100 swaps while 64 connections ask, and one swap takes 100 ms at most in the median.
+/// The figure of the issue: no request fails in 100 swaps while 64 connections ask, and one swap takes 100 ms at most
+/// in the median.
 #[test]
 fn a_hundred_swaps_under_load_cost_no_request() {
     const SWAPS: usize = 100;

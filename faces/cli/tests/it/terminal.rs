@@ -22,7 +22,8 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the command with `state` as the folder of its history. `None` without `setsid`, which makes the terminal its own.
+    /// Starts the command with `state` as the folder of its history. `None` without `setsid`, which makes the terminal
+    /// its own.
     pub(crate) fn start(args: &[&str], state: &Path) -> Option<Self> {
         let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&keys).expect("granted");

@@ -1,7 +1,8 @@
-//! Random scripts over all modules in both languages, many beside one another in one isolate: no process ends, no worker is lost, and a plain
-//! request is answered after each batch.
+//! Random scripts over all modules in both languages, many beside one another in one isolate: no process ends, no
+//! worker is lost, and a plain request is answered after each batch.
 //!
-//! `SAMPAN_RANDOM_SCRIPTS` sets how many there are in each language (4000), `SAMPAN_RANDOM_SEED` where they begin. A seed that fails is named, so that
+//! `SAMPAN_RANDOM_SCRIPTS` sets how many there are in each language (4000), `SAMPAN_RANDOM_SEED` where they begin. A
+//! seed that fails is named, so that
 //! `/run/SEED` of `app.js` or `app.lua` shows it again.
 
 use sampan_testkit::Client;
@@ -135,7 +136,8 @@ fn try_scripts(language: &str) {
                     else {
                         continue;
                     };
-                    // What it answers is the script's own matter; a connection that a script ended is another one from now on.
+                    // What it answers is the script's own matter; a connection that a script ended is another one from
+                    // now on.
                     if client.ask("GET", &path, &[], "").is_ok() {
                         known = Some(client);
                     }

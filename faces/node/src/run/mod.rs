@@ -1,8 +1,8 @@
 //! `npx sampan run`: the server of `sampan run` in a JavaScript program, whose threads are its workers.
 //!
-//! A thread of ours runs the server: it reads the configuration, listens, hears signals and ends all in order, as the executable does.
-//! Its workers and their scripts it leaves to a [`JsHost`]: the first runs on the program's own thread, each other on a worker thread of the
-//! platform, whenever the [pump](pump::Pump) of that thread turns.
+//! A thread of ours runs the server: it reads the configuration, listens, hears signals and ends all in order, as the
+//! executable does. Its workers and their scripts it leaves to a [`JsHost`]: the first runs on the program's own
+//! thread, each other on a worker thread of the platform, whenever the [pump](pump::Pump) of that thread turns.
 
 mod host;
 mod pump;
@@ -43,9 +43,9 @@ unsafe extern "C" fn ended(_: *mut c_void) {
     sampan_napi::end();
 }
 
-/// `run(flags, tools)`: begins to serve. `flags` is an object of the flags; `tools` one of functions: `load`, `serve`, `storage`, `uncaught` and `format`,
-/// which the scripts' engine uses, `thread(place)`, which starts a thread that calls `join`, and `ended(status, message | undefined)`,
-/// called once at the end.
+/// `run(flags, tools)`: begins to serve. `flags` is an object of the flags; `tools` one of functions: `load`, `serve`,
+/// `storage`, `uncaught` and `format`, which the scripts' engine uses, `thread(place)`, which starts a thread that
+/// calls `join`, and `ended(status, message | undefined)`, called once at the end.
 fn run(env: Env, args: &[Js]) -> Result<Js, String> {
     let &[flags, tools] = args else {
         return Err("run: needs flags and tools".into());

@@ -1,8 +1,9 @@
 //! Runs a worker on a JavaScript thread: in turns, between those of the program's own loop.
 //!
-//! Sockets belong to a [pump](sampan_app::http::Pump) of the HTTP engine, whose doorbell wakes this thread. Tasks are those of tokio's
-//! `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the connections, so that a group of writes is
-//! committed behind all of them. Timers of tokio are kept by one thread for all of them.
+//! Sockets belong to a [pump](sampan_app::http::Pump) of the HTTP engine, whose doorbell wakes this thread. Tasks are
+//! those of tokio's
+//! `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the connections, so that a group of
+//! writes is committed behind all of them. Timers of tokio are kept by one thread for all of them.
 
 use napi_sys as sys;
 use sampan_app::http::{self, Runtime, Turn};
@@ -70,8 +71,8 @@ impl Bell {
     }
 }
 
-/// The worker's runtime on a JavaScript thread. There is one, for as long as the process: its tasks may not be dropped when the
-/// environment has gone.
+/// The worker's runtime on a JavaScript thread. There is one, for as long as the process: its tasks may not be dropped
+/// when the environment has gone.
 pub(super) struct Pump {
     pump: http::Pump,
     doorbell: Doorbell,
@@ -93,7 +94,8 @@ impl Pump {
             is_rung: AtomicBool::new(false),
         });
         // Hooks run last in, first out: this one before that of the function.
-        // SAFETY: the environment is that of this thread. The hook touches what this thread keeps, and the lock of the bell.
+        // SAFETY: the environment is that of this thread. The hook touches what this thread keeps, and the lock of the
+        // bell.
         let _ = unsafe { sys::napi_add_env_cleanup_hook(env.raw(), Some(ended), null_mut()) };
         let ringing = Arc::clone(&bell);
         let doorbell = Doorbell::start(&pump, move || ringing.ring())?;

@@ -165,8 +165,8 @@ fn add_answer(call: &NativeCall) -> Result<Js, String> {
     Ok(call.undefined())
 }
 
-/// server, whether there is a `fetch` → which generation of routes they are: puts the added routes in place, or forgets them if the third
-/// argument says so.
+/// server, whether there is a `fetch` → which generation of routes they are: puts the added routes in place, or forgets
+/// them if the third argument says so.
 fn set_routes(call: &NativeCall) -> Result<Js, String> {
     let entry = entry(call)?;
     let routes = entry.next_routes.take();

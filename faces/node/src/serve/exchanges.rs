@@ -11,7 +11,8 @@ use sampan_app::http::{Answer, Request, Response};
 use sampan_app::router::Spans;
 use slab::Slab;
 
-/// Names a thing that JavaScript knows by two numbers: its place, and a serial number that no other thing in that place has.
+/// Names a thing that JavaScript knows by two numbers: its place, and a serial number that no other thing in that place
+/// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) place: u32,

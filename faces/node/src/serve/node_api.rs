@@ -1,7 +1,7 @@
 //! The few things of Node-API that `serve` needs.
 //!
-//! All of it is used on the JavaScript thread, inside of a call from JavaScript. Node-API checks every handle, and tells by its
-//! status what is wrong with one; then the functions here give nothing.
+//! All of it is used on the JavaScript thread, inside of a call from JavaScript. Node-API checks every handle, and
+//! tells by its status what is wrong with one; then the functions here give nothing.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
@@ -109,7 +109,8 @@ impl NativeCall {
         Some(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }.to_vec())
     }
 
-    /// Shows the memory of an `Int32Array` and of the `Uint8Array` behind it among the arguments. They must not overlap.
+    /// Shows the memory of an `Int32Array` and of the `Uint8Array` behind it among the arguments. They must not
+    /// overlap.
     pub(super) fn with_memory<R>(
         &self,
         index: usize,
@@ -128,8 +129,8 @@ impl NativeCall {
         if numbers.1 == 0 || bytes.1 == 0 || !is_apart {
             return Err(fault());
         }
-        // SAFETY: the arrays have so many elements there, they do not overlap, and no JavaScript runs inside of `body`: it has no way to
-        // call any.
+        // SAFETY: the arrays have so many elements there, they do not overlap, and no JavaScript runs inside of `body`:
+        // it has no way to call any.
         let (numbers, bytes) = unsafe {
             (
                 std::slice::from_raw_parts_mut(numbers.0.cast::<i32>(), numbers.1),
@@ -249,7 +250,8 @@ impl NativeCall {
 
 type GetString = unsafe fn(sys::napi_env, Js, *mut c_char, usize, *mut usize) -> sys::napi_status;
 
-/// Calls one JavaScript function from any thread. The program stays alive while it is there, unless [`Caller::hold`] says otherwise.
+/// Calls one JavaScript function from any thread. The program stays alive while it is there, unless [`Caller::hold`]
+/// says otherwise.
 pub(super) struct Caller(sys::napi_threadsafe_function);
 
 // SAFETY: that is what a thread-safe function is for.

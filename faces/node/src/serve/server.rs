@@ -27,7 +27,8 @@ const NAP: Duration = Duration::from_micros(1);
 const NAP_MAX: Duration = Duration::from_micros(300);
 /// A turn that brings fewer requests is worth a nap, if many come.
 const FEW: u64 = 8;
-/// A nap in which at least so many come was worth it; but not where half of the clients came, which have nothing to do but to wait.
+/// A nap in which at least so many come was worth it; but not where half of the clients came, which have nothing to do
+/// but to wait.
 const MANY: usize = 4;
 /// So many requests lie between naps while many come in each; and so many before it is tried again, where few did.
 const BETWEEN_NAPS: u64 = 16;
@@ -58,8 +59,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Binds and begins to accept. `ring` is called from another thread when [`Server::turn`] has something to do, once each time
-    /// that it was [armed](Server::arm).
+    /// Binds and begins to accept. `ring` is called from another thread when [`Server::turn`] has something to do, once
+    /// each time that it was [armed](Server::arm).
     pub(super) fn start(
         options: Options,
         ring: impl Fn() + Send + 'static,
@@ -132,7 +133,8 @@ impl Server {
         &self.handler.exchanges
     }
 
-    /// Gives the answers of a batch to their connections. Calls `faulty` for those that cannot be sent; their clients get 500.
+    /// Gives the answers of a batch to their connections. Calls `faulty` for those that cannot be sent; their clients
+    /// get 500.
     pub(super) fn take_answers(
         &self,
         numbers: &[i32],
@@ -190,8 +192,9 @@ impl Server {
         self.exchanges().take_late()
     }
 
-    /// Sends and receives. Under load a turn that brings few requests is followed by a nap, in which more of them gather: those that are
-    /// answered together cost less than each alone. A network card that holds back its interrupts does the same.
+    /// Sends and receives. Under load a turn that brings few requests is followed by a nap, in which more of them
+    /// gather: those that are answered together cost less than each alone. A network card that holds back its
+    /// interrupts does the same.
     fn receive(&self) -> io::Result<Turn> {
         let before = self.worker.requests();
         let turn = self.pump.turn(TURN_TIME_MAX)?;

@@ -1,4 +1,5 @@
-//! Requests and answers as numbers and bytes in memory that JavaScript has too, so that a batch of them crosses in one call.
+//! Requests and answers as numbers and bytes in memory that JavaScript has too, so that a batch of them crosses in one
+//! call.
 //!
 //! `package/serve/wire.js` has the same numbers.
 

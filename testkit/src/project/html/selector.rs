@@ -1,5 +1,6 @@
-//! CSS selectors (Selectors Level 4, as far as pages are tested by them): types, `#id`, `.class`, `[attribute]` with all its operators,
-//! the four combinators, lists, and the pseudo-classes `:first-child`, `:last-child`, `:only-child`, `:nth-child()`, `:empty`,
+//! CSS selectors (Selectors Level 4, as far as pages are tested by them): types, `#id`, `.class`, `[attribute]` with
+//! all its operators, the four combinators, lists, and the pseudo-classes `:first-child`, `:last-child`, `:only-child`,
+//! `:nth-child()`, `:empty`,
 //! `:not()` and `:is()`.
 
 use super::dom::{Dom, NodeId};

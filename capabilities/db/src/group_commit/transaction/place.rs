@@ -15,8 +15,8 @@ pub(crate) struct RunningTransaction {
     has_begun: Rc<Cell<bool>>,
 }
 
-/// The transactions of others that a request has used. In Lua there are none. In JavaScript the code of one request can run in another's turn, and
-/// may have been given another's `tx`.
+/// The transactions of others that a request has used. In Lua there are none. In JavaScript the code of one request can
+/// run in another's turn, and may have been given another's `tx`.
 #[derive(Default)]
 struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 
@@ -119,8 +119,8 @@ impl WorkerDb {
         all.iter().find(is_it).map(look)
     }
 
-    /// The outboxes of the transactions on which what a request gives depends, one that waits for its turn included: its own, and others' that it has
-    /// used. None at all if one of those was rolled back.
+    /// The outboxes of the transactions on which what a request gives depends, one that waits for its turn included:
+    /// its own, and others' that it has used. None at all if one of those was rolled back.
     pub(crate) fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
         let mut outboxes = self.used_transactions(request)?;
         outboxes.extend(self.of(request, |own| own.outbox.clone()));

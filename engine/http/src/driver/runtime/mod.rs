@@ -23,9 +23,11 @@ pub enum Direction {
     Write,
 }
 
-/// A socket that does not block. Events are edge-triggered: one that was ready stays so until [`Socket::try_io`] has seen "would block".
+/// A socket that does not block. Events are edge-triggered: one that was ready stays so until [`Socket::try_io`] has
+/// seen "would block".
 pub trait Socket: AsFd + Send + Sync + Sized + 'static {
-    /// Ready if the socket may be, or has failed. Else the task is woken when that changes; one task has both directions of a socket.
+    /// Ready if the socket may be, or has failed. Else the task is woken when that changes; one task has both
+    /// directions of a socket.
     fn poll_ready(&self, direction: Direction, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Runs `operation` if the socket may be ready, and forgets that it was where `operation` fails with "would block".

@@ -1,7 +1,8 @@
 //! The bytes that clients have not read yet, counted for a whole server and for each client address.
 //!
-//! A connection is counted from the first write that left something over, so answers that go out at once cost nothing here. Over a
-//! limit the connections whose clients read slowest are closed: those that have taken nothing for the longest time.
+//! A connection is counted from the first write that left something over, so answers that go out at once cost nothing
+//! here. Over a limit the connections whose clients read slowest are closed: those that have taken nothing for the
+//! longest time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Shutdown};
@@ -116,7 +117,8 @@ impl Counts {
             .iter()
             .filter(|(_, waiting)| waiting.bytes > 0 && of_client(waiting))
             .min_by_key(|(_, waiting)| (waiting.moved_millis, usize::MAX - waiting.bytes))?;
-        // Its worker sees that and drops the connection, with all that it holds. Fails only where the client has gone already.
+        // Its worker sees that and drops the connection, with all that it holds. Fails only where the client has gone
+        // already.
         let _ = SockRef::from(&slowest.socket).shutdown(Shutdown::Both);
         let closed = ClosedUnread {
             peer: slowest.peer,
@@ -165,7 +167,8 @@ impl UnsentPart {
         self.bytes = self.bytes.max(bytes);
     }
 
-    /// Notes what the connection holds. `has_moved` says that its client has just taken something. Returns the connections that were closed.
+    /// Notes what the connection holds. `has_moved` says that its client has just taken something. Returns the
+    /// connections that were closed.
     pub(in crate::driver) fn set(
         &self,
         bytes: usize,

@@ -44,7 +44,8 @@ pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static st
     })
 }
 
-/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the key.
+/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the
+/// key.
 pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Thrown> {
     if class_id(value) != cx.core().classes.object {
         return Ok(None);

@@ -109,7 +109,8 @@ impl MemberNames {
         cx.with_bytes(text.raw(), |bytes| write_text(out, bytes))?;
         out.push(b':');
         if out.len() - start <= Self::BYTES_MAX {
-            // SAFETY: a remembered atom is kept alive, so that its number means no other name; the forgotten one is released.
+            // SAFETY: a remembered atom is kept alive, so that its number means no other name; the forgotten one is
+            // released.
             unsafe {
                 qjs::JS_DupAtom(cx.raw(), name);
                 if let Some((old, _)) =

@@ -1,8 +1,10 @@
 //! Makes rows of queries and responses at once, where their shape allows it.
 //!
-//! An object gets a reference of a shape that QuickJS shares between objects, and its values in one pass: name by name a page of 20 rows costs
-//! a tenth more (`bench db`, `/read`), a response made by `html` a twentieth. QuickJS changes a shape in place only while one object has it, or while it is not in its table of shapes. So a
-//! shape is taken only if two objects, made independently by QuickJS's public functions, have it; and one of them is kept, which no script can reach.
+//! An object gets a reference of a shape that QuickJS shares between objects, and its values in one pass: name by name
+//! a page of 20 rows costs a tenth more (`bench db`, `/read`), a response made by `html` a twentieth. QuickJS changes a
+//! shape in place only while one object has it, or while it is not in its table of shapes. So a shape is taken only if
+//! two objects, made independently by QuickJS's public functions, have it; and one of them is kept, which no script can
+//! reach.
 
 use super::{Layout, SHAPE_WORD, Shape, VALUES_WORD};
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, whole};
@@ -26,7 +28,8 @@ pub(crate) struct SharedShape {
 }
 
 impl SharedShape {
-    /// Finds the shape of objects of this prototype with these names, none of which is an index or stands twice. `None` where QuickJS does not share it.
+    /// Finds the shape of objects of this prototype with these names, none of which is an index or stands twice. `None`
+    /// where QuickJS does not share it.
     pub(crate) fn new(
         cx: Cx<'_>,
         layout: Layout,
@@ -71,8 +74,8 @@ impl SharedShape {
         }))
     }
 
-    /// Makes an object of the shape with these values, of which there are as many as names. Gives the values back where a new object is not
-    /// like the one that is kept.
+    /// Makes an object of the shape with these values, of which there are as many as names. Gives the values back where
+    /// a new object is not like the one that is kept.
     #[inline]
     pub(crate) fn object<I: ExactSizeIterator<Item = Result<Val, Thrown>>>(
         &self,
@@ -83,10 +86,10 @@ impl SharedShape {
         if values.len() != self.count || self.layout.shape(object.raw()) != self.empty_shape {
             return Ok(Err(values));
         }
-        // SAFETY: until the shape is written the object has no names, so QuickJS looks at none of its values. Afterwards it has as many as
-        // the shape has names, in an array of the size that QuickJS gave the kept object of the shape, whose capacity is the shape's. Both
-        // shapes live for as long as `self`, so neither count of references reaches zero here, and neither shape changes in place: each has
-        // an owner beside this object.
+        // SAFETY: until the shape is written the object has no names, so QuickJS looks at none of its values.
+        // Afterwards it has as many as the shape has names, in an array of the size that QuickJS gave the kept object
+        // of the shape, whose capacity is the shape's. Both shapes live for as long as `self`, so neither count of
+        // references reaches zero here, and neither shape changes in place: each has an owner beside this object.
         unsafe {
             let words = address(object.raw()).cast::<*mut c_void>();
             let room = qjs::js_realloc(

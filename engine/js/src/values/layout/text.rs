@@ -1,7 +1,7 @@
 //! The place of a string's characters.
 //!
-//! QuickJS's own function shows the bytes of a string after it has counted those that are no ASCII, at a quarter of the speed at
-//! which they could be copied. Most strings are ASCII and lie in one piece behind two words that say so.
+//! QuickJS's own function shows the bytes of a string after it has counted those that are no ASCII, at a quarter of the
+//! speed at which they could be copied. Most strings are ASCII and lie in one piece behind two words that say so.
 
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, tag};
 use rquickjs::qjs;
@@ -59,15 +59,16 @@ impl TextLayout {
             .then_some(distance)
     }
 
-    /// The characters of a string that keeps them itself, each as one byte (U+0000 to U+00FF). They last as long as the string.
+    /// The characters of a string that keeps them itself, each as one byte (U+0000 to U+00FF). They last as long as the
+    /// string.
     #[inline]
     fn narrow<'a>(self, value: RawValue) -> Option<&'a [u8]> {
         if tag(value) != qjs::JS_TAG_STRING {
             return None;
         }
-        // SAFETY: a string has this header, and so many bytes behind it if it says that they are narrow and its own. For the first
-        // strings that are looked at nobody knows that: their first words are there in any case, and their bytes are compared only
-        // where these say the length that they have.
+        // SAFETY: a string has this header, and so many bytes behind it if it says that they are narrow and its own.
+        // For the first strings that are looked at nobody knows that: their first words are there in any case, and
+        // their bytes are compared only where these say the length that they have.
         unsafe {
             let start = address(value).cast::<u8>();
             let [length, kind] = start.cast::<[u32; 2]>().read();
@@ -119,7 +120,8 @@ unsafe fn is_ascii(bytes: &[u8]) -> bool {
             let first = bytes.as_ptr().cast::<u64>().read_unaligned();
             return (first | last) & HIGH_BITS == 0;
         }
-        // What is in front of the bytes are the lower ones, on which nothing may depend. Two steps: 64 bits at once are no shift.
+        // What is in front of the bytes are the lower ones, on which nothing may depend. Two steps: 64 bits at once are
+        // no shift.
         let others = u8::BITS as usize * (WORD - 1 - bytes.len());
         (last >> others >> u8::BITS) & HIGH_BITS == 0
     }

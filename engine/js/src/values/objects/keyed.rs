@@ -1,4 +1,5 @@
-//! Objects with keys of the script's own: what QuickJS asks about a property, the rows `get`, `set` and `keys` of the class answer.
+//! Objects with keys of the script's own: what QuickJS asks about a property, the rows `get`, `set` and `keys` of the
+//! class answer.
 
 use super::at;
 use crate::vm::bind;
@@ -56,7 +57,8 @@ fn set(
     Ok(true)
 }
 
-// SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and a place for the property or none.
+// SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and a place for the
+// property or none.
 unsafe extern "C" fn get_own_property(
     ctx: *mut qjs::JSContext,
     found: *mut qjs::JSPropertyDescriptor,
@@ -105,7 +107,8 @@ unsafe extern "C" fn get_own_property_names(
         for index in 0..u32::try_from(cx.length(keys.raw())?).unwrap_or(0) {
             names.push(cx.text(cx.at(keys.raw(), index)?.raw())?);
         }
-        // SAFETY: the places are QuickJS's, which releases the list and its atoms. Nothing fails once the first atom is made.
+        // SAFETY: the places are QuickJS's, which releases the list and its atoms. Nothing fails once the first atom is
+        // made.
         unsafe {
             let bytes = names.len().max(1) * size_of::<qjs::JSPropertyEnum>();
             let entries = qjs::js_malloc(cx.raw(), bytes as _).cast::<qjs::JSPropertyEnum>();

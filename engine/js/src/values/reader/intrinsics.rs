@@ -1,5 +1,5 @@
-//! Functions of the language as they were before any script could replace them. QuickJS's API looks neither into a `Map` nor at what a view
-//! of a buffer shows.
+//! Functions of the language as they were before any script could replace them. QuickJS's API looks neither into a
+//! `Map` nor at what a view of a buffer shows.
 
 use crate::vm::error::whole_number;
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, is_true};

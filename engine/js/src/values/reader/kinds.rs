@@ -33,7 +33,8 @@ pub(super) fn kind(cx: Cx<'_>, value: RawValue) -> Kind {
 #[cold]
 fn big_int(cx: Cx<'_>, value: RawValue) -> Kind {
     let mut whole = 0;
-    // SAFETY: the value is alive, `whole` is writable. Of a number that does not fit the lower 64 bits are read, which make another.
+    // SAFETY: the value is alive, `whole` is writable. Of a number that does not fit the lower 64 bits are read, which
+    // make another.
     let fits = unsafe {
         qjs::JS_ToBigInt64(cx.raw(), &raw mut whole, value);
         let same = cx.check(qjs::JS_NewBigInt64(cx.raw(), whole));

@@ -1,8 +1,9 @@
 //! The handles of one reader.
 //!
-//! A value that was found where an object keeps it is only borrowed: as long as no script runs, that object keeps it alive, and counting
-//! references up and down would cost more than the look-up. Before script runs, every borrowed value becomes an owned one
-//! ([`HandleList::own_all`]). So the owned ones come first in the list, and borrowed ones behind them.
+//! A value that was found where an object keeps it is only borrowed: as long as no script runs, that object keeps it
+//! alive, and counting references up and down would cost more than the look-up. Before script runs, every borrowed
+//! value becomes an owned one ([`HandleList::own_all`]). So the owned ones come first in the list, and borrowed ones
+//! behind them.
 
 use crate::vm::sys::{Cx, RawValue, UNDEFINED, Val, is_undefined};
 use sampan_host::Handle;
@@ -24,8 +25,8 @@ pub(crate) struct SpareValues(Cell<Vec<RawValue>>);
 /// The values of handles, by their numbers.
 pub(super) struct HandleList<'a> {
     cx: Cx<'a>,
-    /// Only looked at within this file. A reference to it ends before anything is called that could come back here: nothing frees a
-    /// value or runs script while there is one.
+    /// Only looked at within this file. A reference to it ends before anything is called that could come back here:
+    /// nothing frees a value or runs script while there is one.
     values: UnsafeCell<Vec<RawValue>>,
     /// The number of the first handles that are references of our own.
     owned: Cell<usize>,
@@ -69,8 +70,8 @@ impl<'a> HandleList<'a> {
         unsafe { (*self.values.get()).reserve(VALUES_AT_ONCE) }
     }
 
-    /// A handle for a value that `find` finds in the value of another handle, which keeps it. None if it finds none, or if there is no
-    /// room. `find` does nothing but look.
+    /// A handle for a value that `find` finds in the value of another handle, which keeps it. None if it finds none, or
+    /// if there is no room. `find` does nothing but look.
     #[inline(always)]
     pub(super) fn borrow(
         &self,

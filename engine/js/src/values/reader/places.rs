@@ -1,7 +1,7 @@
 //! The places of members in objects of one shape.
 //!
-//! A look-up by name costs some forty instructions. Most objects that a reader sees have the shape of those before them, and so their
-//! members at the same places.
+//! A look-up by name costs some forty instructions. Most objects that a reader sees have the shape of those before
+//! them, and so their members at the same places.
 
 use crate::values::layout::{Layout, Shape};
 use crate::values::shapes::NAMES_MAX;
@@ -70,7 +70,8 @@ impl Places {
         ((address >> 4) ^ (address >> 12) ^ name.number()) & (PLACES - 1)
     }
 
-    /// Counts a look-up of the member `atom` in an object that is plain by class, and learns its place if there are many.
+    /// Counts a look-up of the member `atom` in an object that is plain by class, and learns its place if there are
+    /// many.
     pub(super) fn missed(
         &self,
         cx: Cx<'_>,
@@ -115,8 +116,9 @@ impl Places {
         Ok(())
     }
 
-    /// The place of a member in an object that is plain by class, and another object of its shape. That one is made name by name, with
-    /// nothing but plain values: if it gets the same shape, then the values of both lie in the order of the names.
+    /// The place of a member in an object that is plain by class, and another object of its shape. That one is made
+    /// name by name, with nothing but plain values: if it gets the same shape, then the values of both lie in the order
+    /// of the names.
     #[cold]
     fn learn(
         cx: Cx<'_>,

@@ -1,9 +1,9 @@
 //! Brackets: a function of the script between `enter` and `leave`.
 //!
-//! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a function that is
-//! async or a generator is refused before anything has run, and one that returns a promise has failed. A bracket that waits is two operations
-//! around the function (`bracket.js`). In a request that is given up, `leave` is called if the function ends in time; else what `enter`
-//! gave is dropped.
+//! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a
+//! function that is async or a generator is refused before anything has run, and one that returns a promise has failed.
+//! A bracket that waits is two operations around the function (`bracket.js`). In a request that is given up, `leave` is
+//! called if the function ends in time; else what `enter` gave is dropped.
 
 use crate::values::value;
 use crate::vm::bind::{BoundRow, checked, promised};
@@ -171,7 +171,8 @@ pub(crate) fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>
     Ok(cx.is_function(then.raw()).then_some("a thenable"))
 }
 
-/// The error of the bracket stands for a promise that is rejected already. One that is rejected later is logged as any other.
+/// The error of the bracket stands for a promise that is rejected already. One that is rejected later is logged as any
+/// other.
 fn silence_rejection(cx: Cx<'_>, promise: RawValue) {
     // SAFETY: the promise is alive.
     let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };

@@ -113,8 +113,8 @@ impl Core {
         }
     }
 
-    /// QuickJS has collected, and will again when there is half as much more than was alive then. Near the limit that is too late; but each
-    /// collection looks at everything that is alive, so there must be more than before.
+    /// QuickJS has collected, and will again when there is half as much more than was alive then. Near the limit that
+    /// is too late; but each collection looks at everything that is alive, so there must be more than before.
     #[cold]
     fn choose_gc_threshold(&self, cx: Cx<'_>, threshold: usize) {
         let limit = self.limits.memory_bytes_max;

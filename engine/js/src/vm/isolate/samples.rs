@@ -1,7 +1,8 @@
 //! The samples of `sampan profile`: which functions are on the stack when one is due.
 //!
-//! QuickJS asks its interrupt handler where it loops and calls, and no script's code is half way through anything there. The stack is that of
-//! an error which is made for it: QuickJS gives its calls to a function of ours, as it would to a script's `Error.prepareStackTrace`.
+//! QuickJS asks its interrupt handler where it loops and calls, and no script's code is half way through anything
+//! there. The stack is that of an error which is made for it: QuickJS gives its calls to a function of ours, as it
+//! would to a script's `Error.prepareStackTrace`.
 
 use super::Core;
 use crate::vm::bind::BoundRow;

@@ -1,8 +1,8 @@
 //! Packages in CommonJS, as ECMAScript modules import them.
 //!
-//! A file is run when it is first imported, before the modules that import it are linked. So the names that it exports are
-//! those that its `module.exports` really has. The default export is `module.exports`, or its `default` where the file was made
-//! from an ECMAScript module (`__esModule`), as bundlers have it.
+//! A file is run when it is first imported, before the modules that import it are linked. So the names that it exports
+//! are those that its `module.exports` really has. The default export is `module.exports`, or its `default` where the
+//! file was made from an ECMAScript module (`__esModule`), as bundlers have it.
 
 use super::{c_module, places, resolve, stacks};
 use crate::values::json_read;

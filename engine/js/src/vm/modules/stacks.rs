@@ -1,7 +1,8 @@
 //! Stacks that name lines of the source, where the code that runs was made from it.
 //!
-//! `Error.prototype.stack` is an accessor that is called when somebody looks. From the first such script on it is one of ours
-//! around it, so that scripts, the log and error pages see the same. Isolates without such scripts keep QuickJS's own.
+//! `Error.prototype.stack` is an accessor that is called when somebody looks. From the first such script on it is one
+//! of ours around it, so that scripts, the log and error pages see the same. Isolates without such scripts keep
+//! QuickJS's own.
 
 use crate::vm::isolate::Core;
 use crate::vm::sys::{
@@ -57,8 +58,8 @@ fn replace(cx: Cx<'_>) -> Result<Own, Thrown> {
         getter: UNDEFINED,
         setter: UNDEFINED,
     };
-    // SAFETY: the prototype is alive, and what the descriptor is given is owned from then on. Each reference is taken once: the
-    // setter by the property, the getter by what is returned.
+    // SAFETY: the prototype is alive, and what the descriptor is given is owned from then on. Each reference is taken
+    // once: the setter by the property, the getter by what is returned.
     unsafe {
         let has = qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, prototype.raw(), atom);
         let (value, getter, setter) = (

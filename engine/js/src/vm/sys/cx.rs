@@ -101,8 +101,8 @@ impl<'a> Cx<'a> {
     pub(crate) fn bytes(self, bytes: &[u8]) -> Result<Val, Thrown> {
         /// Fewer bytes are not worth a block of our own.
         const FEW_BYTES: usize = 4 * 1024;
-        // SAFETY: the pointers and lengths describe `bytes` and a block of their size; the array takes the block over. Only where there is
-        // no memory even for the array itself does the block stay until the runtime ends.
+        // SAFETY: the pointers and lengths describe `bytes` and a block of their size; the array takes the block over.
+        // Only where there is no memory even for the array itself does the block stay until the runtime ends.
         self.check(unsafe {
             if bytes.len() < FEW_BYTES {
                 qjs::JS_NewUint8ArrayCopy(self.raw, bytes.as_ptr(), bytes.len() as _)
@@ -164,7 +164,8 @@ impl<'a> Cx<'a> {
         self.check(unsafe { qjs::JS_GetPropertyStr(self.raw, object, name.as_ptr()) })
     }
 
-    /// The property called `name` that the object itself has; undefined where it would be inherited, or made up by a proxy behind it.
+    /// The property called `name` that the object itself has; undefined where it would be inherited, or made up by a
+    /// proxy behind it.
     pub(crate) fn get_own(self, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
         // SAFETY: the object is alive, the name is terminated; without a descriptor the function only looks.
         let has = unsafe {

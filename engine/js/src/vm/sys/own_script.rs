@@ -1,5 +1,5 @@
-//! The server's own scripts. The first isolate of a process compiles them, and the others read the bytecode of that: half of what an isolate
-//! costs would be compiling the same texts again.
+//! The server's own scripts. The first isolate of a process compiles them, and the others read the bytecode of that:
+//! half of what an isolate costs would be compiling the same texts again.
 
 use super::{Cx, Thrown, Val};
 use rquickjs::{Ctx, Error, Function, Value, qjs};

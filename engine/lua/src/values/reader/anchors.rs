@@ -65,7 +65,8 @@ impl LuaReader<'_> {
         self.most_anchored.set(self.most_anchored.get().max(count));
     }
 
-    /// Sets the anchor of a handle to the value on top, and takes that off the stack. `anchors` is the index of their table. Under protection.
+    /// Sets the anchor of a handle to the value on top, and takes that off the stack. `anchors` is the index of their
+    /// table. Under protection.
     unsafe fn set_anchor(&self, state: State, anchors: c_int, at: usize) {
         // SAFETY: under protection. A raw write may make the table larger, but collects nothing.
         unsafe { lua_rawseti(state, anchors, (self.first_anchor + at) as i64) };

@@ -105,8 +105,8 @@ impl LuaReader<'_> {
     pub(super) fn push(&self, slot: StackSlot) {
         let state = self.state;
         self.push_exchange();
-        // SAFETY: the table of exchange has a slot under 1 in its array part. It holds the value only until that is on the stack, and the collector
-        // does not run in between, so it need not be told.
+        // SAFETY: the table of exchange has a slot under 1 in its array part. It holds the value only until that is on
+        // the stack, and the collector does not run in between, so it need not be told.
         unsafe {
             let place = (&raw const Table::at(state, -1).array()[1]).cast_mut();
             place.write(slot);

@@ -1,7 +1,8 @@
 //! Brackets: a function of the script between `enter` and `leave`. The prelude calls it.
 //!
-//! In a plain bracket nothing waits, so it belongs to the run at hand. One that waits is two operations around the function. In a
-//! request that is given up, `leave` is called if the function ends in time; else what `enter` gave is dropped.
+//! In a plain bracket nothing waits, so it belongs to the run at hand. One that waits is two operations around the
+//! function. In a request that is given up, `leave` is called if the function ends in time; else what `enter` gave is
+//! dropped.
 
 use crate::values::value;
 use crate::vm::bind::callback::Functions;
@@ -36,8 +37,8 @@ fn open(row: BoundRow, state: State) {
     current().brackets.borrow_mut().push(open);
 }
 
-/// The `enter` of a bracket: pushes nothing and its token. Where it has to wait and can, the coroutine is suspended; what comes back is whether
-/// that succeeded, then the token or the error, and the prelude calls [`note_open`].
+/// The `enter` of a bracket: pushes nothing and its token. Where it has to wait and can, the coroutine is suspended;
+/// what comes back is whether that succeeded, then the token or the error, and the prelude calls [`note_open`].
 pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {

@@ -100,7 +100,8 @@ impl Drop for LuaFunction {
     fn drop(&mut self) {
         let is_own = !matches!(self.world, Home::Rerun(_));
         if let (Some(core), true) = (self.core.upgrade(), is_own) {
-            // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
+            // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor
+            // raises.
             unsafe { luaL_unref(core.state, LUA_REGISTRYINDEX, self.reference) };
         }
     }
@@ -197,7 +198,8 @@ unsafe extern "C-unwind" fn run_nested(state: State) -> c_int {
 }
 
 impl Core {
-    /// Calls `function` with a pointer to `data` under protection, inside of the run at hand if there is one. It may run script.
+    /// Calls `function` with a pointer to `data` under protection, inside of the run at hand if there is one. It may
+    /// run script.
     pub(crate) fn nested<T>(&self, function: lua_CFunction, data: &mut T) -> Result<(), Error> {
         self.anchor_handles()?;
         self.call_inside(function, data)

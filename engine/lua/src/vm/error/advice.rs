@@ -1,8 +1,8 @@
-//! The names that a script may have meant where it called or indexed a field that is nil: a few words behind the message of an error that
-//! was not caught.
+//! The names that a script may have meant where it called or indexed a field that is nil: a few words behind the
+//! message of an error that was not caught.
 //!
-//! LuaJIT's message names the field alone. Its owner is read off the line of the project's file, and looked up where the function of that
-//! line sees it. Owners that cannot be found so, such as a parameter, are known by their names.
+//! LuaJIT's message names the field alone. Its owner is read off the line of the project's file, and looked up where
+//! the function of that line sees it. Owners that cannot be found so, such as a parameter, are known by their names.
 
 use crate::request::object::METHODS;
 use crate::vm::isolate::{Core, current};
@@ -21,13 +21,15 @@ const MEMBERS_MAX: usize = 1_000;
 /// Names under which handlers know their request.
 const REQUESTS: [&str; 3] = ["req", "request", "r"];
 
-/// Returns the error with the name behind its message that the script may have meant. `thread` is the one that failed; its stack is as it was.
+/// Returns the error with the name behind its message that the script may have meant. `thread` is the one that failed;
+/// its stack is as it was.
 #[cold]
 pub(super) fn advised(thread: State, error: Error) -> Error {
     let Some(missing) = Missing::read(error.message()) else {
         return error;
     };
-    // SAFETY: reads what lies on the stack of a thread that does not run, and pops what is pushed; nothing allocates in Lua.
+    // SAFETY: reads what lies on the stack of a thread that does not run, and pops what is pushed; nothing allocates in
+    // Lua.
     match unsafe { meant(thread, &error, missing) } {
         Some(meant) => {
             let message = format!("{}: did you mean {meant}?", error.message());
@@ -144,7 +146,8 @@ unsafe fn push_function(thread: State, file: &str, line: u32) -> bool {
     }
 }
 
-/// Pushes the table that a path such as `app.db` means to the function on top: its first name is an upvalue or a global.
+/// Pushes the table that a path such as `app.db` means to the function on top: its first name is an upvalue or a
+/// global.
 unsafe fn push_path(thread: State, path: &[&str]) -> bool {
     // SAFETY: the caller has made room; fields are read without making strings.
     unsafe {

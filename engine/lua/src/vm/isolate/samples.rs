@@ -1,9 +1,10 @@
 //! The samples of `sampan profile`: which functions are on the stack when one is due.
 //!
-//! LuaJIT's own profiler takes them where that is safe: between two instructions, and in compiled code where one function goes over
-//! into another, which it compiles for an isolate that is profiled. It has a timer that counts for the whole process and may signal any
-//! thread. So the timer is set to a time that never comes, and the thread that samples sends the signal, to the thread that runs the
-//! isolate. The profiler knows one isolate per process, the one in [`PROFILED`].
+//! LuaJIT's own profiler takes them where that is safe: between two instructions, and in compiled code where one
+//! function goes over into another, which it compiles for an isolate that is profiled. It has a timer that counts for
+//! the whole process and may signal any thread. So the timer is set to a time that never comes, and the thread that
+//! samples sends the signal, to the thread that runs the isolate. The profiler knows one isolate per process, the one
+//! in [`PROFILED`].
 
 use super::{Core, current_or_null};
 use crate::libraries::is_own_chunk;
@@ -19,7 +20,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The profiler's callback: its data, the coroutine that runs, how many signals came, and what ran when the first of them did.
+/// The profiler's callback: its data, the coroutine that runs, how many signals came, and what ran when the first of
+/// them did.
 type OnSample = unsafe extern "C" fn(*mut c_void, State, c_int, c_int);
 
 unsafe extern "C" {
@@ -64,8 +66,8 @@ pub(crate) fn install(core: &Core) {
     }
     OWN.set(core.state);
     samples.on_due(limits::interrupting());
-    // SAFETY: the state is alive and stays so until `stop`, which its core calls before it closes it; nothing runs in it. A signal that comes
-    // after the profiler has put back what was there before must not end the process.
+    // SAFETY: the state is alive and stays so until `stop`, which its core calls before it closes it; nothing runs in
+    // it. A signal that comes after the profiler has put back what was there before must not end the process.
     unsafe {
         libc::signal(libc::SIGPROF, libc::SIG_IGN);
         luaJIT_profile_start(core.state, MODE.as_ptr(), on_sample, ptr::null_mut());
@@ -86,7 +88,8 @@ fn stop(state: State) {
     PROFILED.store(ptr::null_mut(), Ordering::Release);
 }
 
-/// Has the profiler take a sample as soon as it can, if a handler runs. Called by the signal handler on the isolate's own thread.
+/// Has the profiler take a sample as soon as it can, if a handler runs. Called by the signal handler on the isolate's
+/// own thread.
 pub(crate) fn ask(core: &Core) {
     if !core.running.get().is_null() && PROFILED.load(Ordering::Acquire) == core.state {
         // SAFETY: the handler of this signal is LuaJIT's or none; it sets a flag of the state, which this thread runs.

@@ -176,7 +176,8 @@ fn everything_that_is_saved_counts_and_style_sheets_need_no_reload() {
     write(&scratch, "public/b.html", "<p>other</p>");
     page.hears_of_reload();
     assert!(get(&process, "/b.html", &[]).1.starts_with("<p>other</p>"));
-    // A template that is deleted while it is served: the old one stays, and the page says what is missing once it is asked for.
+    // A template that is deleted while it is served: the old one stays, and the page says what is missing once it is
+    // asked for.
     fs::remove_file(scratch.path().join("templates/a.html")).expect("removed");
     page.hears_of_reload();
     let (status, text) = get(&process, "/", PAGES);

@@ -1,7 +1,8 @@
 //! A runtime that its owner pumps: tasks, sockets and timers of one thread, over an epoll set of their own.
 //!
-//! It is for programs that have a loop already, as Node.js does. Nothing happens outside of [`Pump::turn`]. Between two turns the
-//! owner waits until the pump's descriptor can be read: it tells events of sockets, timers, and wakes from other threads.
+//! It is for programs that have a loop already, as Node.js does. Nothing happens outside of [`Pump::turn`]. Between two
+//! turns the owner waits until the pump's descriptor can be read: it tells events of sockets, timers, and wakes from
+//! other threads.
 //!
 //! The memory behind it: [`tasks`] holds futures and what wakes them, [`reactor`] the sockets, [`timers`] the sleeps.
 
@@ -133,7 +134,8 @@ impl Pump {
 }
 
 impl AsFd for Pump {
-    /// Can be read once there is something to do for [`Pump::turn`]. What this thread itself wakes outside of a turn does not show there.
+    /// Can be read once there is something to do for [`Pump::turn`]. What this thread itself wakes outside of a turn
+    /// does not show there.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.reactor.as_fd()
     }
