@@ -28,15 +28,18 @@ pub(crate) static MODULE: Module = Module {
                 },
             ],
             returns: Type::Nothing,
-            doc: "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at \
-                  most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads.",
+            doc: "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces \
+             another. It may wait, for at \
+                  most `handler_millis_max`, and write. If it fails, the server does not start. Only while the \
+                   project loads.",
             kind: FunctionKind::Sync(on_start),
         },
         Function {
             name: "on_stop",
             params: &[FUNCTION],
             returns: Type::Nothing,
-            doc: "Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within \
+            doc: "Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, \
+             after its last answer, within \
                   `shutdown_millis_max`. Only while the project loads.",
             kind: FunctionKind::Sync(on_stop),
         },

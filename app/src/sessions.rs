@@ -149,7 +149,8 @@ impl DbSessions {
         }
         if indexes >= SEARCH_KEYS_MAX {
             return Err(Error::script(format!(
-                "sessions are searched by {SEARCH_KEYS_MAX} other keys already: drop an index whose name begins with {INDEX}"
+                "sessions are searched by {SEARCH_KEYS_MAX} other keys already: drop an index whose name begins with \
+                 {INDEX}"
             )));
         }
         let sql = format!(

@@ -42,27 +42,44 @@ pub(crate) const JSON_WORDS: &[&[u8]] = &[
 /// Pieces of forms with files.
 #[rustfmt::skip]
 pub(crate) const MULTIPART_WORDS: &[&[u8]] = &[
-    b"\r\n--X", b"--X--", b"--X\r\n", b"\r\n\r\n", b"\r\n", b"--", b"Content-Disposition: form-data", b"; name=\"a\"", b"; filename=\"b\"", b"\r",
+    b"\r\n--X", b"--X--", b"--X\r\n", b"\r\n\r\n", b"\r\n", b"--", b"Content-Disposition: \
+     form-data", b"; \
+     name=\"a\"", b"; filename=\"b\"", b"\r",
     b"Content-Type: a/b", b"\"", b"\\\"", b" \t",
 ];
 
 /// The words of templates.
 #[rustfmt::skip]
 pub(crate) const TEMPLATE_WORDS: &[&[u8]] = &[
-    b"{{ ", b" }}", b"{% ", b" %}", b"{%- ", b" -%}", b"{# #}", b"name", b"n", b"f", b"xs", b"words", b"user", b"users", b"map",
+    b"{{ ", b" }}", b"{% ", b" %}", b"{%- ", b" \
+     -%}", b"{# #}", b"name", b"n", b"f", b"xs", b"words", b"user", b"users", b"map",
     b"tree", b"nothing", b"nope", b"empty", b"html", b"user.name", b"user['name']", b"xs[0]", b"xs[-1]", b"xs[1:]", b".name", b"[0]",
     b"|upper", b"|length", b"|default('x')", b"|e", b"|safe", b"|join(',')", b"|sort", b"|first", b"|list", b"|map(attribute='name')",
-    b"|items", b"|tojson", b"|reverse", b"|string", b"|int", b" is defined", b" is none", b" is odd", b" is string", b" in ", b" not in ",
-    b" and ", b" or ", b"not ", b" == ", b" != ", b" < ", b" >= ", b" + ", b" - ", b" * ", b" // ", b" % ", b" / ", b" ~ ", b"-",
+    b"|items", b"|tojson", b"|reverse", b"|string", b"|int", b" is \
+     defined", b" is \
+     none", b" is \
+     odd", b" is \
+     string", b" in ", b" not in ",
+    b" and ", b" or ", b"not ", b" \
+     == ", b" \
+     != ", b" < ", b" \
+     >= ", b" + ", b" - ", b" * ", b" \
+     // ", b" % ", b" / ", b" ~ ", b"-",
     b"{% for x in xs %}", b"{% for k, v in map|items %}", b"{% for t in tree recursive %}", b"{{ loop(t.kids) }}", b"{% endfor %}",
     b"{% else %}", b" if x", b"{{ loop.index }}", b"loop.last", b"loop.nextitem", b"loop.changed(x)", b"loop.cycle(1, 2)", b"{% if n %}",
     b"{% elif no %}", b"{% endif %}", b"{% set x = 1 %}", b"{% set x %}", b"{% endset %}", b"{% with y = user %}", b"{% endwith %}",
-    b"{% macro m(a, b=2) %}", b"{% endmacro %}", b"{{ m(1) }}", b"{{ m(a=user, b=xs) }}", b"{{ caller() }}", b"{% call m(1) %}",
+    b"{% macro m(a, b=2) %}", b"{% endmacro %}", b"{{ m(1) }}", b"{{ m(a=user, b=xs) }}", b"{{ caller() }}", b"{% \
+     call m(1) %}",
     b"{% endcall %}", b"{% call(a) m(1) %}", b"{% block b %}", b"{% endblock %}", b"{{ super() }}", b"{{ self.b() }}",
-    b"{% extends 'base.html' %}", b"{% include 'part.html' %}", b"{% include 'part.txt' ignore missing %}", b"{% import 'part.html' as p %}",
-    b"{{ p.m(1) }}", b"{% from 'part.html' import m %}", b"\n=== base.html\n", b"\n=== part.html\n", b"\n=== part.txt\n",
+    b"{% extends 'base.html' %}", b"{% include 'part.html' %}", b"{% include 'part.txt' ignore missing %}", b"{% \
+     import 'part.html' as p %}",
+    b"{{ p.m(1) }}", b"{% from 'part.html' import m %}", b"\n=== \
+     base.html\n", b"\n=== \
+     part.html\n", b"\n=== \
+     part.txt\n",
     b"{% filter upper %}", b"{% endfilter %}", b"{% autoescape false %}", b"{% endautoescape %}", b"{% do m(1) %}", b"namespace(a=1)",
-    b"{% set ns.a = x %}", b"{% set ns = namespace(a=1) %}", b"range(3)", b"dict(a=n)", b"(1, 2)", b"[n, user]", b"{'a': user}", b"'<'",
+    b"{% set ns.a = x %}", b"{% set ns = namespace(a=1) %}", b"range(3)", b"dict(a=n)", b"(1, 2)", b"[n, \
+     user]", b"{'a': user}", b"'<'",
     b"{% break %}", b"{% continue %}", b"none", b"true", b"1", b"2.5", b"x", b"a", b".upper()", b".items()", b".get('a')", b"**map", b"*xs",
 ];
 

@@ -168,7 +168,9 @@ fn anchor(heading: &str) -> String {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# A `db.query` page\n\nSee [there](b.md#x), not `[this](c.md)`.\n\n<!-- test\nskip = \"a\"\n-->\n```lua\nreturn 1\n```\n```js\n[a](b)\n```\n\nText.\n\n<!-- test continues = true -->\n```sh\nls\n```\n## Again\n## Again\n";
+    const PAGE: &str = "# A `db.query` page\n\nSee [there](b.md#x), not `[this](c.md)`.\n\n<!-- test\nskip \
+     = \"a\"\n-->\n```lua\nreturn 1\n```\n```js\n[a](b)\n```\n\nText.\n\n<!-- test continues = true \
+     -->\n```sh\nls\n```\n## Again\n## Again\n";
 
     #[test]
     fn a_page_is_read() {

@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn a_language_replaces_field_by_field() {
-        let text = "[[request]]\npath = \"/\"\n[request.expect]\nstatus = 200\njson = '1'\n[request.expect.js]\ntext = \"x\"";
+        let text = "[[request]]\npath = \"/\"\n[request.expect]\nstatus = 200\njson = '1'\n[request.expect.js]\ntext \
+         = \"x\"";
         let scenario = Scenario::parse(text).expect("valid");
         let expect = &scenario.request[0].expect;
         let js = expect.resolved(expect.js.as_deref());

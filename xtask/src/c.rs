@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn the_functions_of_a_header_are_found() {
         let header = "#include <x.h>\ntypedef void (*sampan_log_fn)(void *user);\n// See sampan_answer.\n\
-             sampan_status sampan_answer(uint64_t id,\n  const char *sampan_text);\nconst char *sampan_version(void);\n";
+             sampan_status sampan_answer(uint64_t id,\n  const char *sampan_text);\nconst char \
+              *sampan_version(void);\n";
         let names: Vec<String> = names(header).into_iter().collect();
         assert_eq!(names, ["sampan_answer", "sampan_version"]);
     }

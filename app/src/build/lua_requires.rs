@@ -168,8 +168,10 @@ mod tests {
 
     #[test]
     fn what_runs_in_any_case_is_found() {
-        let text = "local app = require 'sampan'\nlocal a, b = require(\"a.b\"), require [[c]]\n-- require 'd'\n--[==[ require 'e'\n]==]\n\
-                    local s = \"require 'f'\"\nlocal function g() return require 'h' end\nif x then require 'i' end\nreturn require 'j'";
+        let text = "local app = require 'sampan'\nlocal a, b = require(\"a.b\"), require [[c]]\n-- require \
+         'd'\n--[==[ require 'e'\n]==]\n\
+                    local s = \"require 'f'\"\nlocal function g() return require 'h' end\nif x then require 'i' \
+                     end\nreturn require 'j'";
         let found = names(text);
         let expected = [(1, "sampan"), (2, "a.b"), (2, "c"), (9, "j")];
         assert_eq!(found, expected.map(|(line, name)| (line, name.to_owned())));
@@ -177,7 +179,8 @@ mod tests {
 
     #[test]
     fn blocks_end_where_they_end() {
-        let text = "for i = 1, 2 do local f = function() if a then elseif b then else end end end\nrepeat local x = 1 until x\nwhile x do end\n\
+        let text = "for i = 1, 2 do local f = function() if a then elseif b then else end end end\nrepeat local x = 1 \
+         until x\nwhile x do end\n\
                     do require 'inner' end\nrequire 'outer'";
         assert_eq!(names(text), [(5, "outer".to_owned())]);
     }

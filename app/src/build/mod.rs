@@ -82,7 +82,8 @@ pub fn build(flags: &BuildFlags) -> Result<Built, String> {
     let total: u64 = files.values().map(|bytes| bytes.len() as u64).sum();
     if total > ARCHIVE_BYTES_MAX {
         return Err(format!(
-            "the project has {total} bytes; an executable takes at most {ARCHIVE_BYTES_MAX}: leave files out with --exclude"
+            "the project has {total} bytes; an executable takes at most {ARCHIVE_BYTES_MAX}: leave files out with \
+             --exclude"
         ));
     }
     let count = files.len();

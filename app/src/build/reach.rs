@@ -173,7 +173,8 @@ fn check_lua(sources: &dyn Sources, entry: &str) -> Result<(), String> {
                 None => {
                     let shown = text.lines().nth(line - 1).unwrap_or_default().trim_end();
                     missing.push(format!(
-                        "{file}:{line}: cannot require \"{name}\": there is no {base}.lua and no {base}/init.lua, neither here nor in lib/ \
+                        "{file}:{line}: cannot require \"{name}\": there is no {base}.lua and no {base}/init.lua, \
+                         neither here nor in lib/ \
                          or lua_modules/\n{line:>5} | {shown}"
                     ));
                 }

@@ -57,7 +57,8 @@ impl Output {
         }
         if !force && !may_be_replaced(path) {
             return Err(format!(
-                "-o {shown} exists, and is no executable that sampan build has made: name another file, or replace it with --force"
+                "-o {shown} exists, and is no executable that sampan build has made: name another file, or replace it \
+                 with --force"
             ));
         }
         match canonical(path) {

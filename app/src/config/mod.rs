@@ -176,7 +176,8 @@ impl Config {
     pub(crate) fn check_host(&self) -> Result<(), String> {
         let is_hosted = self.host.is_some() && self.project.language() == Some(Language::Js);
         match is_hosted && self.scripts.check_time.is_some() {
-            true => Err("scripts.mode = \"file\": the program that runs the scripts keeps the modules that it has loaded: leave it out, or serve with the executable sampan".into()),
+            true => Err("scripts.mode = \"file\": the program that runs the scripts keeps the modules that it has \
+             loaded: leave it out, or serve with the executable sampan".into()),
             false => Ok(()),
         }
     }
@@ -289,7 +290,8 @@ mod tests {
 
     #[test]
     fn flags_win_over_the_file_and_the_file_over_defaults() {
-        let text = "[server]\nlisten = \"127.0.0.1:81\"\nworkers = 3\ntrusted_proxies = [\"10.0.0.0/8\"]\n[log]\nlevel = \"warn\"\n";
+        let text = "[server]\nlisten = \"127.0.0.1:81\"\nworkers = 3\ntrusted_proxies = \
+         [\"10.0.0.0/8\"]\n[log]\nlevel = \"warn\"\n";
         let config = resolve(text, &Flags::default()).expect("valid");
         assert_eq!(
             (

@@ -58,7 +58,8 @@ impl PackedSettings {
         let is_written = |key: &Value| key.as_str().is_some_and(|key| !key.contains("${"));
         if keys.is_some_and(|keys| keys.iter().any(is_written)) {
             warnings.push(format!(
-                "{FILE} has secret keys, which everybody can read who has the built file: SAMPAN_SECRETS_KEYS keeps them out of it"
+                "{FILE} has secret keys, which everybody can read who has the built file: SAMPAN_SECRETS_KEYS keeps \
+                 them out of it"
             ));
         }
         Ok(Self {

@@ -40,7 +40,8 @@ impl RawScripts {
         };
         if isolation == Isolation::Request && project.language() == Some(Language::Js) {
             return Err(format!(
-                "isolation = \"request\" is for projects in Lua, and {} is none: leave it out, and keep nothing in variables of modules",
+                "isolation = \"request\" is for projects in Lua, and {} is none: leave it out, and keep nothing in \
+                 variables of modules",
                 project.entry()
             ));
         }
@@ -52,7 +53,8 @@ impl RawScripts {
             }
         };
         if reads_files && project.archive().is_some() {
-            return Err("mode = \"file\" is for projects in a folder, and this one is a part of its program: leave it out".to_owned());
+            return Err("mode = \"file\" is for projects in a folder, and this one is a part of its program: leave it \
+             out".to_owned());
         }
         let millis = self.check_millis.map_or(CHECK_MILLIS, u64::from);
         Ok(ScriptSettings {

@@ -43,7 +43,8 @@ pub(super) fn dev_settings(raw: &RawDev) -> Result<DevSettings, String> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         if name.is_empty() || !name.bytes().all(is_name) {
             return Err(format!(
-                "hosts: {host:?} is no name of a host: write it without \"http://\" and port, such as \"app.test\", or \".app.test\" for all names below it"
+                "hosts: {host:?} is no name of a host: write it without \"http://\" and port, such as \"app.test\", \
+                 or \".app.test\" for all names below it"
             ));
         }
         settings.hosts.push(host.to_ascii_lowercase());

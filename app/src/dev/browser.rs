@@ -18,7 +18,8 @@ pub(super) const CLIENT: &str = "client.js";
 /// The style of pages about errors, below it.
 pub(super) const PAGE_STYLE: &str = "page.css";
 /// The policy of pages of `sampan dev` itself, whatever that of the project's own is.
-pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+ frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
 /// The longest silence before a page is sent a sign of life, so that has nothing to hear hears at least something, so
 /// that a browser that has gone is noticed.

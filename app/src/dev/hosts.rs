@@ -45,7 +45,8 @@ pub(super) fn refusal(request: &Request, hosts: &[String]) -> Option<Response> {
     response.content_type("text/plain; charset=utf-8");
     let name: String = without_port(host).chars().take(100).collect();
     let text = format!(
-        "sampan dev does not answer the host {name:?}. If it is yours, add it to sampan.toml:\n\n[dev]\nhosts = [{name:?}]\n"
+        "sampan dev does not answer the host {name:?}. If it is yours, add it to sampan.toml:\n\n[dev]\nhosts = \
+         [{name:?}]\n"
     );
     response.body_mut().extend_from_slice(text.as_bytes());
     Some(response)

@@ -234,7 +234,8 @@ fn with_advice(fault: String, resolve: &impl Fn() -> Result<Config, String>) -> 
         Some(config) => {
             let file = config.db.path.display();
             format!(
-                "{fault}\nto begin with an empty database: sampan dev --reset-db moves {file} away, deletes nothing, and applies all migrations anew"
+                "{fault}\nto begin with an empty database: sampan dev --reset-db moves {file} away, deletes nothing, \
+                 and applies all migrations anew"
             )
         }
         None => fault,

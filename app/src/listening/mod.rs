@@ -122,7 +122,8 @@ fn fault(address: &ListenAddress, error: &io::Error, option: &str) -> String {
         }
         (ListenAddress::Tcp(address), io::ErrorKind::PermissionDenied) => {
             format!(
-                "not allowed to listen on {address}: choose a port above 1023 with {option}, or run with the right to do so"
+                "not allowed to listen on {address}: choose a port above 1023 with {option}, or run with the right to \
+                 do so"
             )
         }
         (ListenAddress::Tcp(address), io::ErrorKind::AddrNotAvailable) => {

@@ -246,7 +246,8 @@ impl Handler for Dispatch {
             .ip()
             .map_or("a Unix socket".to_owned(), |ip| ip.to_string());
         let text = format!(
-            "closed the connection of {client}, which held {} bytes and had read nothing for {} ms: clients have more unread bytes than \
+            "closed the connection of {client}, which held {} bytes and had read nothing for {} ms: clients have more \
+             unread bytes than \
              [limits] {name} ({max} bytes); {} connections were closed for that",
             closed.bytes, closed.still_millis, closed.closed
         );

@@ -175,7 +175,8 @@ impl ScriptStream {
                 if made.is_some() && view.is_some_and(|view| self.visit.may_be_rolled_back(view)) {
                     // Holding it would keep the script from going on, and the transaction from its end.
                     return Poll::Ready(Err(Error::script(
-                        "a chunk cannot leave while the request has a transaction open: write it before or after db.transaction",
+                        "a chunk cannot leave while the request has a transaction open: write it before or after \
+                         db.transaction",
                     )));
                 }
                 match (made, self.visit.depends_on()) {

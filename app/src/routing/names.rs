@@ -26,7 +26,8 @@ pub(crate) static MODULE: Module = Module {
                 name: "params",
                 ty: Type::Map,
                 optional: true,
-                doc: "The parameters of its path. What is no parameter becomes the query; a list is a name that comes several times.",
+                doc: "The parameters of its path. What is no parameter becomes the query; a list is a name that comes \
+                 several times.",
             },
         ],
         returns: Type::Text,

@@ -270,7 +270,8 @@ fn config_of(options: &ScriptOptions) -> Result<Config, String> {
         ScriptSource::Text { name, text } => {
             if Language::of(name).is_none() {
                 return Err(format!(
-                    "{name} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"
+                    "{name} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or \
+                     .tsx"
                 ));
             }
             let project = Project::in_memory(name, &[(name, text)]);

@@ -119,7 +119,8 @@ impl ServerShared {
         // As in app.worker.
         let number = place + 1;
         let message = format!(
-            "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
+            "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server \
+             gives up)"
         );
         self.config.logger.text(Level::Error, message);
         self.crew().retain(|member| member.id != id);

@@ -20,22 +20,28 @@ pub(crate) static MODULE: Module = Module {
                     name: "path",
                     ty: Type::Text,
                     optional: false,
-                    doc: "The file, relative to the option `folder`. Without that option it is a file of `public/` or of `storage/`, and begins with \
-                          one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.",
+                    doc: "The file, relative to the option `folder`. Without that option it is a file of `public/` or \
+                     of `storage/`, and begins with \
+                          one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` \
+                           has it.",
                 },
                 Param {
                     name: "how",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`folder`: a folder of the project, or `storage` or one below it. The path begins in it and stays in it, so that a client may choose the path. \
+                    doc: "`folder`: a folder of the project, or `storage` or one below it. The path begins in it and \
+                     stays in it, so that a client may choose the path. \
                           `download`: the name under which a browser saves the file, or \
                           true for its own. `type`: its content type, instead of the one that its name tells.",
                 },
             ],
             returns: Type::Answer,
-            doc: "An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at \
-                  all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` \
-                  nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent.",
+            doc: "An answer with a file. The server sends it as it sends those in `public/`: in parts if the client \
+             asks for parts, and not at \
+                  all if the client has it. An error with the status 404 if there is none. A path leads out of the \
+                   folder neither by `..` \
+                  nor by a link, and has no names that begin with a dot. The database and the files beside it are \
+                   never sent.",
             kind: FunctionKind::Sync(file),
         },
         Function {
@@ -47,7 +53,8 @@ pub(crate) static MODULE: Module = Module {
                 doc: "A file in `public/`: `css/app.css`.",
             }],
             returns: Type::Text,
-            doc: "The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get \
+            doc: "The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. \
+             Clients keep what they get \
                   there for a year, because a file that changes has another URL. Templates have the same function.",
             kind: FunctionKind::Sync(asset),
         },
@@ -101,7 +108,8 @@ fn warn_once(context: &Context, files: &StaticFiles, path: &str) {
         && !files.has_warned.replace(true)
     {
         let text = format!(
-            "app.file({path:?}) is answered with 404: without the option `folder` a path begins with {:?} or \"storage/\"; it has no '..' and no \
+            "app.file({path:?}) is answered with 404: without the option `folder` a path begins with {:?} \
+             or \"storage/\"; it has no '..' and no \
              hidden names, and the database is never sent (said once)",
             format!("{}/", files.settings.folder)
         );

@@ -286,7 +286,8 @@ impl StaticFiles {
             .find(|path| !paths::is_below(path))
         {
             return Err(Error::script(format!(
-                "{wrong:?} is no path of a file below the project's folder: it has no '..', no hidden names and no '/' in front"
+                "{wrong:?} is no path of a file below the project's folder: it has no '..', no hidden names and no \
+                 '/' in front"
             )));
         }
         match self.find_named(folder, path, name) {

@@ -18,7 +18,8 @@ const BOTTOM: f64 = 20.0;
 /// The axis ends at so many times the cheapest; longer bars end there, so that one slow peer does not flatten the rest.
 const AXIS_TIMES_CHEAPEST: f64 = 4.0;
 
-const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 18px; font-weight: 600 } \
+const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 18px; font-weight: \
+ 600 } \
     .note { fill: #57606a; font-size: 12px } .route { font-weight: 600; font-size: 14px } rect.peer { fill: #adb5bd } \
     rect.ours { fill: #0b7285 } text.ours { font-weight: 600 } .spread { stroke: #24292f; stroke-width: 1.2 } \
     .name { text-anchor: end }";

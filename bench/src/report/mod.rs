@@ -61,9 +61,12 @@ pub(crate) static HELLO: Suite = Suite {
 /// `bench db`.
 pub(crate) static DB: Suite = Suite {
     name: "db",
-    about: " Every run has a server and a database of its own, with 1,000 rows; after each run the rows are counted: all that was \
-            acknowledged must be there. Rows/s counts rows written and rows read; the sizes are those at the end of a run.",
-    ratios: "Ratios, ours divided by theirs in the same round, the median of the rounds; of CPU µs per request unless another figure is named.",
+    about: " Every run has a server and a database of its own, with 1,000 rows; after each run the rows are counted: \
+     all that was \
+            acknowledged must be there. Rows/s counts rows written and rows read; the sizes are those at the end of a \
+             run.",
+    ratios: "Ratios, ours divided by theirs in the same round, the median of the rounds; of CPU µs per request unless \
+     another figure is named.",
     columns: &[COLUMNS, DATABASE_COLUMNS],
     axis_per_group: true,
 };
@@ -71,7 +74,8 @@ pub(crate) static DB: Suite = Suite {
 /// `bench stream`.
 pub(crate) static STREAM: Suite = Suite {
     name: "stream",
-    about: " A request moves 100 MB: an upload that the handler counts as it comes, or an answer in chunks of 64 kB. One follows the \
+    about: " A request moves 100 MB: an upload that the handler counts as it comes, or an answer in chunks of 64 kB. \
+     One follows the \
             other on one connection.",
     ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
     columns: &[COLUMNS],
@@ -90,7 +94,8 @@ pub(crate) static TEMPLATE: Suite = Suite {
 /// `bench petclinic`.
 pub(crate) static PETCLINIC: Suite = Suite {
     name: "petclinic",
-    about: " All answers are compressed with gzip. Server and load share the processors, so the rates are those of both together. `cached` \
+    about: " All answers are compressed with gzip. Server and load share the processors, so the rates are those of \
+     both together. `cached` \
             keeps what it has compressed (`[compression] cache_bytes_max`), the others compress every answer.",
     ratios: "Ratios of requests per second, ours divided by theirs in the same round; the median of the rounds.",
     columns: &[COLUMNS],
@@ -118,7 +123,8 @@ pub(crate) static GUST: Suite = Suite {
 /// `bench golua`.
 pub(crate) static GOLUA: Suite = Suite {
     name: "golua",
-    about: " Every answer is a text of 15 bytes. The peers make a Lua state for each request, from the script's file or from its text in \
+    about: " Every answer is a text of 15 bytes. The peers make a Lua state for each request, from the script's file \
+     or from its text in \
             memory. Ours reads the file again only when it has changed, and isolates requests on that route.",
     ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
     columns: &[COLUMNS],
@@ -169,8 +175,10 @@ impl BenchReport {
         let mut text = format!("# Results of `cargo xtask bench {name}`\n\n");
         text += &format!(
             "CPU µs/request is the user and system time of the server's processes divided by the requests that wrk \
-                 completed: lower is better, and the load generator's limits do not bend it. Each cell is the median of \
-                 the rounds with the least and the greatest. Absolute values move with the machine and the hour; compare \
+                 completed: lower is better, and the load generator's limits do not bend it. Each cell is the median \
+                  of \
+                 the rounds with the least and the greatest. Absolute values move with the machine and the hour; \
+                  compare \
                  within a run.{about}\n\n![CPU time per request]({name}.svg)\n\n"
         );
         for (name, value) in &self.conditions {

@@ -445,7 +445,8 @@ const BROWSER: &[&str] = &[
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
     "Accept-Encoding: gzip, deflate, br, zstd",
     "Accept-Language: en-GB,en;q=0.9,de;q=0.7",
-    "Cookie: session=7c1f04b2a95e4d0f8b36a1d2c3e4f506; theme=dark; consent=1; seen=2026-11-21; cart=0; lang=en; tz=UTC; basket=0f3c9a1e77b24d58b6e10a2c",
+    "Cookie: session=7c1f04b2a95e4d0f8b36a1d2c3e4f506; theme=dark; consent=1; seen=2026-11-21; cart=0; lang=en; \
+     tz=UTC; basket=0f3c9a1e77b24d58b6e10a2c",
     "Sec-Fetch-Dest: document",
     "Sec-Fetch-Mode: navigate",
     "Sec-Fetch-Site: same-origin",

@@ -44,7 +44,13 @@ pub(crate) struct DbOptions {
     #[arg(long, value_name = "normal,full", value_delimiter = ',', value_enum)]
     durability: Vec<Durability>,
     /// The numbers of workers (of the peers: processes or threads) each server has, one number after the other
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "1,2",
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
     workers: Vec<u32>,
     /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -120,7 +126,8 @@ fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
     conditions.push(("workers", placed.collect::<Vec<_>>().join("; ")));
     let (seconds, rounds) = (options.seconds, options.rounds);
     let load = format!(
-        "wrk, {CONNECTIONS} connections unless it says one, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s of warming up"
+        "wrk, {CONNECTIONS} connections unless it says one, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s \
+         of warming up"
     );
     conditions.push(("load", load));
     conditions

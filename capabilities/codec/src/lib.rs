@@ -29,7 +29,8 @@ pub static MODULE: Module = Module {
             name: "base64url_encode",
             params: &[DATA],
             returns: Type::Text,
-            doc: "The base64 of data that can stand in URLs and names, with `-` and `_` and without padding (RFC 4648 section 5).",
+            doc: "The base64 of data that can stand in URLs and names, with `-` and `_` and without padding (RFC 4648 \
+             section 5).",
             kind: FunctionKind::Sync(|_, args| encodings::base64url_encode(args)),
         },
         Function {
@@ -71,7 +72,8 @@ pub static MODULE: Module = Module {
             name: "html_escape",
             params: &[TEXT],
             returns: Type::Text,
-            doc: "Text as HTML shows it, between tags and in quoted attributes: `&`, `<`, `>`, `\"` and `'` are escaped. Templates do so by themselves.",
+            doc: "Text as HTML shows it, between tags and in quoted attributes: `&`, `<`, `>`, `\"` and `'` are \
+             escaped. Templates do so by themselves.",
             kind: FunctionKind::Sync(|_, args| escapes::html_escape(args)),
         },
         Function {
@@ -85,7 +87,8 @@ pub static MODULE: Module = Module {
             name: "uuid_v7",
             params: &[],
             returns: Type::Text,
-            doc: "A UUID that begins with the time, so that later ones sort after earlier ones (RFC 9562 section 5.7). Good keys for tables.",
+            doc: "A UUID that begins with the time, so that later ones sort after earlier ones (RFC 9562 section \
+             5.7). Good keys for tables.",
             kind: FunctionKind::Sync(|_, _| ids::v7()),
         },
     ],

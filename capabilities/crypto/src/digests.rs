@@ -29,7 +29,8 @@ pub(crate) fn hmac(mut args: Args) -> Result<Value, Error> {
         "sha1" => mac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
         other => {
             return Err(Error::script(format!(
-                "crypto.hmac: the algorithm {other:?} is not known; there is \"sha256\", \"sha384\", \"sha512\" and \"sha1\""
+                "crypto.hmac: the algorithm {other:?} is not known; there is \"sha256\", \"sha384\", \"sha512\" \
+                 and \"sha1\""
             )));
         }
     };

@@ -38,7 +38,8 @@ impl SecretKeys {
             if chars < KEY_CHARS_MIN {
                 let place = at + 1;
                 return Err(format!(
-                    "key {place} has {chars} characters; it must have {KEY_CHARS_MIN} at least: make one with `openssl rand -base64 32`"
+                    "key {place} has {chars} characters; it must have {KEY_CHARS_MIN} at least: make one with \
+                     `openssl rand -base64 32`"
                 ));
             }
         }

@@ -88,7 +88,8 @@ pub static MODULE: Module = Module {
                 },
             ],
             returns: Type::Bool,
-            doc: "Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ.",
+            doc: "Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody \
+             where they differ.",
             kind: FunctionKind::Sync(|_, args| digests::equal(args)),
         },
         Function {
@@ -122,7 +123,8 @@ pub static MODULE: Module = Module {
                 },
             ],
             returns: Type::Text,
-            doc: "Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`.",
+            doc: "Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, \
+             digits, `-` and `_`.",
             kind: FunctionKind::Sync(cipher::seal),
         },
         Function {
@@ -137,14 +139,16 @@ pub static MODULE: Module = Module {
                 PURPOSE,
             ],
             returns: Type::BytesOrNothing,
-            doc: "The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed.",
+            doc: "The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, \
+             or if its `max_age` has passed.",
             kind: FunctionKind::Sync(cipher::open),
         },
         Function {
             name: "encrypt",
             params: &[DATA, AES_KEY, EXTRA],
             returns: Type::Bytes,
-            doc: "Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls.",
+            doc: "Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. \
+             One key is good for 2^32 calls.",
             kind: FunctionKind::Sync(|_, args| cipher::encrypt(args)),
         },
         Function {
@@ -215,8 +219,10 @@ pub static MODULE: Module = Module {
                     name: "key",
                     ty: Type::Map,
                     optional: false,
-                    doc: "`algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret \
-                          of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls it.",
+                    doc: "`algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, \
+                     `ES512` or `EdDSA`. `key`: a secret \
+                          of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls \
+                           it.",
                 },
                 Param {
                     name: "options",
@@ -242,18 +248,22 @@ pub static MODULE: Module = Module {
                     name: "keys",
                     ty: Type::Any,
                     optional: false,
-                    doc: "A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a list of keys.",
+                    doc: "A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a \
+                     list of keys.",
                 },
                 Param {
                     name: "options",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.",
+                    doc: "`audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds \
+                     clocks may differ, 0 unless given.",
                 },
             ],
             returns: Type::Any,
-            doc: "The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, \
-                  `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is \
+            doc: "The claims of a token. One that does not count is an error that answers 401, with a `code`: \
+             `jwt_malformed`, `jwt_key`, \
+                  `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. \
+                   A token for an audience is \
                   refused unless `audience` names it.",
             kind: FunctionKind::Sync(|_, args| jwt::verify(args)),
         },

@@ -53,7 +53,8 @@ pub static MODULE: Module = Module {
                 READING_OPTIONS,
             ],
             returns: Type::Int,
-            doc: "Calls the function with each record of a text. Returns how many there were. Text that is no CSV is an error that names the line.",
+            doc: "Calls the function with each record of a text. Returns how many there were. Text that is no CSV is \
+             an error that names the line.",
             kind: FunctionKind::Sync(records::each),
         },
     ],
@@ -63,7 +64,8 @@ pub static MODULE: Module = Module {
             name: "csv_records",
             params: &[RECORD_FUNCTION, READING_OPTIONS],
             returns: Type::Int,
-            doc: "Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there \
+            doc: "Calls the function with each record of the body. On a route with `stream` they are read as they \
+             come. Returns how many there \
                   were. A body that is no CSV is an error that answers 400, a form one that answers 415.",
             kind: FunctionKind::Async(records::csv_records),
         },
@@ -76,7 +78,8 @@ pub static MODULE: Module = Module {
                 doc: "The name of the file: `visits.csv`.",
             }],
             returns: Type::Nothing,
-            doc: "The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one.",
+            doc: "The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they \
+             have one.",
             kind: FunctionKind::Sync(download::csv_download),
         },
     ],
@@ -87,14 +90,16 @@ const RECORD_FUNCTION: Param = Param {
     name: "fn",
     ty: Type::Function,
     optional: false,
-    doc: "Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are read.",
+    doc: "Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are \
+     read.",
 };
 
 const READING_OPTIONS: Param = Param {
     name: "options",
     ty: Type::Map,
     optional: true,
-    doc: "`header = false`: the first record is one like the others, and records are lists. `separator`: what stands between fields, `,` \
+    doc: "`header = false`: the first record is one like the others, and records are lists. `separator`: what stands \
+     between fields, `,` \
           unless given.",
 };
 
@@ -102,6 +107,7 @@ const WRITING_OPTIONS: Param = Param {
     name: "options",
     ty: Type::Map,
     optional: true,
-    doc: "`columns`: the names of those to write, in order. `separator`: what stands between fields, `,` unless given. `spreadsheet = true`: \
+    doc: "`columns`: the names of those to write, in order. `separator`: what stands between fields, `,` unless \
+     given. `spreadsheet = true`: \
           a spreadsheet opens it, so a text that begins like a formula gets a `'` in front.",
 };

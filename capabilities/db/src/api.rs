@@ -25,25 +25,30 @@ const PARAMS: Param = Param {
     name: "params",
     ty: Type::Any,
     optional: true,
-    doc: "A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).",
+    doc: "A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as \
+     NULL).",
 };
 
 /// The type of the result of [`exec`].
 const DONE_TYPE: Type = Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]);
 
-const EXEC_DOC: &str = "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.";
+const EXEC_DOC: &str = "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the \
+ last row that was inserted.";
 
 /// The table of functions.
 pub static MODULE: Module = Module {
     name: "db",
-    doc: "SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.",
+    doc: "SQLite. All writes of the requests that run together are committed together, and no answer leaves before \
+     its commit.",
     functions: &[
         Function {
             name: "query",
             params: &[SQL, PARAMS],
             returns: Type::Rows,
-            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the \
-                  request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in \
+            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request \
+             it sees what the \
+                  request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader \
+                   thread where a script can wait in \
                   the middle of a call, and fails elsewhere: `query_async` always waits.",
             kind: FunctionKind::Prompt {
                 body: query,
@@ -77,7 +82,8 @@ pub static MODULE: Module = Module {
             name: "batch",
             params: &[],
             returns: Type::Any,
-            doc: "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. \
+            doc: "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the \
+             error is passed on. Batches nest. \
                   Nothing inside may wait.",
             kind: FunctionKind::Bracket {
                 enter,
@@ -89,8 +95,10 @@ pub static MODULE: Module = Module {
             name: "transaction",
             params: &[],
             returns: Type::Any,
-            doc: "Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, \
-                  nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the \
+            doc: "Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept \
+             when it has ended, or, if it fails, \
+                  nothing, and the error is passed on. It is rolled back too when it takes longer than \
+                   `transaction_millis_max` and when the \
                   client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait.",
             kind: FunctionKind::AsyncBracket {
                 gives: Type::Object(&TRANSACTION),
@@ -102,7 +110,8 @@ pub static MODULE: Module = Module {
             name: "query_async",
             params: &[SQL, PARAMS],
             returns: Type::Rows,
-            doc: "The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most \
+            doc: "The rows of a long read, on a reader thread, without blocking the worker, after what this request \
+             wrote was committed. At most \
                   `statement_millis_max`.",
             kind: FunctionKind::Async(query_async),
         },
@@ -130,7 +139,8 @@ pub static MODULE: Module = Module {
                 },
             ],
             returns: Type::Rows,
-            doc: "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted.",
+            doc: "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never \
+             pasted.",
             kind: FunctionKind::Tag(tagged),
         },
         Function {
@@ -150,7 +160,8 @@ pub static MODULE: Module = Module {
                 },
             ],
             returns: Type::Text,
-            doc: "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one \
+            doc: "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No \
+             text is an error; one \
                   without words finds nothing.",
             kind: FunctionKind::Sync(|_, args| full_text::fts_query(args)),
         },

@@ -128,7 +128,8 @@ fn check_target(source: &Path, to: &Path, force: bool) -> Result<(), Error> {
         let beside = with_ending(to, ending);
         if beside.exists() {
             return Err(fault(format!(
-                "{} exists and would be taken for a part of the copy: the database {shown} is in use, or was; name another file",
+                "{} exists and would be taken for a part of the copy: the database {shown} is in use, or was; name \
+                 another file",
                 beside.display()
             )));
         }

@@ -222,10 +222,12 @@ fn refusal(entry: &MigrationStatus, entries: &[MigrationStatus], dir: &Path) -> 
         .max();
     fault(match &entry.state {
         MigrationState::Changed(at) => format!(
-            "{file} was changed after it was applied ({at}): bring back the file as it was, and put the change into a new migration"
+            "{file} was changed after it was applied ({at}): bring back the file as it was, and put the change into a \
+             new migration"
         ),
         MigrationState::Missing(at) if in_folder.is_none_or(|last| entry.id > last) => format!(
-            "the database is newer than {}: {} was applied to it ({at}) and is not there; run the code that belongs to the database, or this code with --no-migrate if it can live with the newer tables",
+            "the database is newer than {}: {} was applied to it ({at}) and is not there; run the code that belongs \
+             to the database, or this code with --no-migrate if it can live with the newer tables",
             dir.display(),
             entry.name
         ),

@@ -290,7 +290,8 @@ mod tests {
             ),
             (
                 "SELECT * FROM b WHERE y = 1 ORDER BY x",
-                "read every row of b ! no index helps to choose rows of b: CREATE INDEX on its column in WHERE or ON\nsort the rows for ORDER BY",
+                "read every row of b ! no index helps to choose rows of b: CREATE INDEX on its column in WHERE or \
+                 ON\nsort the rows for ORDER BY",
             ),
             (
                 "SELECT * FROM f WHERE f MATCH 'x'",
@@ -299,7 +300,8 @@ mod tests {
             ("SELECT 1", "take the values that are written there"),
             (
                 "SELECT * FROM a WHERE name IN (SELECT y FROM b)",
-                "find rows of a by the index a_name, where name = ?\ncompute the list of IN once\n  read every row of b",
+                "find rows of a by the index a_name, where name = ?\n\
+                 compute the list of IN once\n  read every row of b",
             ),
             (
                 "DELETE FROM a WHERE name = 1 OR id = 2",

@@ -16,7 +16,8 @@ pub static MODULE: Module = Module {
             doc: "The variable's name.",
         }],
         returns: Type::TextOrNothing,
-        doc: "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.",
+        doc: "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are \
+         replaced.",
         kind: FunctionKind::Sync(get),
     }],
     ..Module::EMPTY

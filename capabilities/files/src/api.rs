@@ -94,7 +94,8 @@ pub static MODULE: Module = Module {
             name: "stat",
             params: &[PATH, READING_OPTIONS],
             returns: Type::Any,
-            doc: "What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing.",
+            doc: "What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since \
+             1970. Nothing if there is nothing.",
             kind: FunctionKind::Sync(stat),
         },
         Function {

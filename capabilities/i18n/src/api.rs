@@ -38,7 +38,8 @@ pub static MODULE: Module = Module {
                 VALUES,
             ],
             returns: Type::Text,
-            doc: "The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`.",
+            doc: "The text of a key in a locale, for what no request asks for, such as mails. In a handler use \
+             `req:t`.",
             kind: FunctionKind::Sync(text_in),
         },
         Function {
@@ -54,7 +55,8 @@ pub static MODULE: Module = Module {
             name: "locale",
             params: &[],
             returns: Type::Text,
-            doc: "The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own.",
+            doc: "The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by \
+             `Accept-Language`; else the app's own.",
             kind: FunctionKind::Sync(locale),
         },
         Function {
@@ -70,7 +72,8 @@ pub static MODULE: Module = Module {
             name: "t",
             params: &[KEY, VALUES],
             returns: Type::Text,
-            doc: "The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's \
+            doc: "The text of a key in the locale of the request. Where that has none, it is the text of a more \
+             general locale or of the app's \
                   own, else the key. Values are not escaped: templates do that.",
             kind: FunctionKind::Sync(text),
         },
@@ -87,7 +90,8 @@ pub static MODULE: Module = Module {
                     name: "options",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`decimals`: how many digits stand behind the point. At most three unless given, as many as are needed. `currency`: the \
+                    doc: "`decimals`: how many digits stand behind the point. At most three unless given, as many as \
+                     are needed. `currency`: the \
                           code of a currency, such as `EUR`: the number is an amount of it.",
                 },
             ],
@@ -102,14 +106,17 @@ pub static MODULE: Module = Module {
                     name: "date",
                     ty: Type::Any,
                     optional: false,
-                    doc: "A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or seconds since 1970, in UTC.",
+                    doc: "A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or \
+                     seconds since 1970, in UTC.",
                 },
                 Param {
                     name: "options",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`style`: `\"short\"`, `\"medium\"` (unless given), `\"long\"` or `\"full\"`, which has the day of the week. `time`: whether the \
-                          time is shown too. `tz`: the time zone to show it in, such as `Europe/Berlin`; a text without an offset is in UTC then.",
+                    doc: "`style`: `\"short\"`, `\"medium\"` (unless given), `\"long\"` or `\"full\"`, which has the \
+                     day of the week. `time`: whether the \
+                          time is shown too. `tz`: the time zone to show it in, such as `Europe/Berlin`; a text \
+                           without an offset is in UTC then.",
                 },
             ],
             returns: Type::Text,

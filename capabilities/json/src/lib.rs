@@ -19,7 +19,8 @@ pub static MODULE: Module = Module {
                 doc: "What to write.",
             }],
             returns: Type::Text,
-            doc: "The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`.",
+            doc: "The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are \
+             not UTF-8, cycles, nesting beyond `json_depth_max`.",
             kind: FunctionKind::Sync(encode),
         },
         Function {

@@ -17,14 +17,16 @@ const PARAMS: &[Param] = &[
         name: "fields",
         ty: Type::Shown,
         optional: true,
-        doc: "Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.",
+        doc: "Named values, written as `key=value` after the message. An error is written with its stack, any other \
+         value as `value=...`.",
     },
 ];
 
 /// The `log` table.
 pub static MODULE: Module = Module {
     name: "log",
-    doc: "Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.",
+    doc: "Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and \
+     never throw.",
     functions: &[
         Function {
             name: "debug",
@@ -59,7 +61,8 @@ pub static MODULE: Module = Module {
         name: "id",
         params: &[],
         returns: Type::Text,
-        doc: "The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.",
+        doc: "The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that \
+         the request causes.",
         kind: FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))),
     }],
     ..Module::EMPTY

@@ -302,7 +302,8 @@ mod tests {
         ]);
         assert_eq!(
             line(&Entry::value(&error), 1024),
-            "TypeError: boom\n    at f (app.js:2:1)\n    at app.js:3:1\n    caused by: Error: inner\\nforged\n    at g (app.js:1:1)\n"
+            "TypeError: boom\n    at f (app.js:2:1)\n    at app.js:3:1\n    caused by: Error: inner\\nforged\n    at \
+             g (app.js:1:1)\n"
         );
     }
 }

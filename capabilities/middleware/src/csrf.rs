@@ -9,7 +9,8 @@ use crate::origin;
 use sampan_host::{Error, ErrorKind, RequestView};
 
 /// The error for requests of requests of other sites.
-const REFUSED: &str = "refused: another site sent this request. If it may, name its origin in trusted_origins of [csrf]";
+const REFUSED: &str = "refused: another site sent this request. If it may, name its origin in trusted_origins of \
+ [csrf]";
 
 /// The protection of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

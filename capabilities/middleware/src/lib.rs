@@ -34,13 +34,17 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: false,
-                doc: "`origins`: `\"*\"` or a list such as `\"https://app.example\"`. `methods`: those that a script of another site may use \
-                      (GET, HEAD, POST, PUT, PATCH and DELETE unless given). `headers`: the header fields that it may send (`content-type` \
-                      unless given). `expose`: those of the answer that it may read. `credentials`: whether the browser sends cookies. `max_age`: \
+                doc: "`origins`: `\"*\"` or a list such as `\"https://app.example\"`. `methods`: those that a script \
+                 of another site may use \
+                      (GET, HEAD, POST, PUT, PATCH and DELETE unless given). `headers`: the header fields that it may \
+                       send (`content-type` \
+                      unless given). `expose`: those of the answer that it may read. `credentials`: whether the \
+                       browser sends cookies. `max_age`: \
                       for how many seconds it may remember the permission.",
             }],
             returns: Type::Object(&MIDDLEWARE),
-            doc: "Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open the protection against \
+            doc: "Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open \
+             the protection against \
                   requests of other sites, see `[csrf]`.",
             kind: FunctionKind::Reading(cors::cors),
         },
@@ -50,14 +54,19 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: false,
-                doc: "`limit` requests in `per` seconds. `key`: what is counted together. `\"ip\"` (unless given): the client's address, of IPv6 \
-                      its /64. The name of a header field: its value, or the address where it is missing. A function: what it returns for the \
-                      request; it may wait, and what it returns nothing for is not counted. `name`: what the fields of the answer call the limit \
+                doc: "`limit` requests in `per` seconds. `key`: what is counted together. `\"ip\"` (unless given): \
+                 the client's address, of IPv6 \
+                      its /64. The name of a header field: its value, or the address where it is missing. A function: \
+                       what it returns for the \
+                      request; it may wait, and what it returns nothing for is not counted. `name`: what the fields \
+                       of the answer call the limit \
                       (`default` unless given).",
             }],
             returns: Type::Object(&MIDDLEWARE),
-            doc: "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count together. The fields \
-                  `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the script's own middleware, in its \
+            doc: "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count \
+             together. The fields \
+                  `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the \
+                   script's own middleware, in its \
                   order.",
             kind: FunctionKind::Reading(rate_limit::rate_limit),
         },
@@ -67,11 +76,14 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: false,
-                doc: "`verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; \
-                      nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.",
+                doc: "`verify`: a function that is called with user, password and request, and may wait. What it \
+                 returns is `req.auth`; \
+                      nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then \
+                       `req.auth` is the user. `realm`: what the browser shows.",
             }],
             returns: Type::Object(&MIDDLEWARE),
-            doc: "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own \
+            doc: "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among \
+             the script's own \
                   middleware, in its order.",
             kind: FunctionKind::Reading(auth::basic_auth),
         },
@@ -81,11 +93,14 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: false,
-                doc: "`verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing, \
-                      `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.",
+                doc: "`verify`: a function that is called with the token and the request, and may wait. What it \
+                 returns is `req.auth`; nothing, \
+                      `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then `req.auth` is the \
+                       name. `realm`: what the answer calls the site.",
             }],
             returns: Type::Object(&MIDDLEWARE),
-            doc: "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own \
+            doc: "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among \
+             the script's own \
                   middleware, in its order.",
             kind: FunctionKind::Reading(auth::bearer_auth),
         },
@@ -95,13 +110,17 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: true,
-                doc: "`csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, `\"none\"` (unless given), `\"self\"` \
-                      or sources such as `\"https://app.example\"`; `false` for everybody. `referrer_policy`: `strict-origin-when-cross-origin` \
-                      unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), \
+                doc: "`csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, \
+                 `\"none\"` (unless given), `\"self\"` \
+                      or sources such as `\"https://app.example\"`; `false` for everybody. `referrer_policy`: \
+                       `strict-origin-when-cross-origin` \
+                      unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only \
+                       (a year unless given), \
                       `false` for none; sent only over HTTPS.",
             }],
             returns: Type::Object(&MIDDLEWARE),
-            doc: "Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that \
+            doc: "Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of \
+             the options. A field that \
                   the answer has already stays as it is.",
             kind: FunctionKind::Reading(secure_headers::secure_headers),
         },

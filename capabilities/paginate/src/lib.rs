@@ -29,7 +29,8 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::Map,
                 optional: true,
-                doc: "`query`: that of the request. `per_page`: how many rows a page has, 20 unless given. `param`: the name of the page in the \
+                doc: "`query`: that of the request. `per_page`: how many rows a page has, 20 unless given. `param`: \
+                 the name of the page in the \
                       query, `page` unless given.",
             },
         ],
@@ -45,9 +46,12 @@ pub static MODULE: Module = Module {
             ("next", Type::TextOrNothing),
             ("links", Type::List),
         ]),
-        doc: "The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for \
-              `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the \
-              query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages \
+        doc: "The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` \
+         and `offset` are for \
+              `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs \
+               with the rest of the \
+              query. `links` has the first and the last page and those around this one, each with `page`, `url` and \
+               `current`; where pages \
               are left out stands one with `gap`.",
         kind: FunctionKind::Sync(|_, args| paginate(args)),
     }],

@@ -20,7 +20,8 @@ pub static MODULE: Module = Module {
             name: "hash",
             params: &[PASSWORD],
             returns: Type::Text,
-            doc: "The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random salt. An empty password and one \
+            doc: "The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random \
+             salt. An empty password and one \
                   of more than 65536 bytes is an error.",
             kind: FunctionKind::Async(hash),
         },
@@ -32,12 +33,14 @@ pub static MODULE: Module = Module {
                     name: "hash",
                     ty: Type::Text,
                     optional: true,
-                    doc: "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false. So is \
+                    doc: "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that \
+                     takes as long, and is false. So is \
                           a text that is no hash, and the log has a warning.",
                 },
             ],
             returns: Type::Bool,
-            doc: "Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 bytes, and against bcrypt for \
+            doc: "Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 \
+             bytes, and against bcrypt for \
                   one with a zero byte. bcrypt reads the first 72 bytes only.",
             kind: FunctionKind::Async(verify),
         },
@@ -50,7 +53,8 @@ pub static MODULE: Module = Module {
                 doc: "The hash that was kept.",
             }],
             returns: Type::Bool,
-            doc: "Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it again then.",
+            doc: "Whether `password.hash` would make a stronger hash today. After a login the password is at hand: \
+             hash it again then.",
             kind: FunctionKind::Sync(needs_rehash),
         },
     ],

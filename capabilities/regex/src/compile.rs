@@ -87,7 +87,8 @@ pub(crate) fn with_flags(pattern: &str, options: Value) -> Result<String, Error>
                 }
             }
             ("flags", _) => {
-                let text = "flags must be a string of the letters i (ignore case), m (^ and $ match at lines), s (a dot matches line \
+                let text = "flags must be a string of the letters i (ignore case), m (^ and $ match at lines), s (a \
+                 dot matches line \
                             ends) and x (spaces and comments in the pattern)";
                 return Err(Error::script(text));
             }

@@ -30,13 +30,15 @@ const REPLACEMENT: Param = Param {
     name: "replacement",
     ty: Type::TextOrFunction,
     optional: false,
-    doc: "Text in which `$1` and `${name}` are groups and `$$` is a dollar sign, or a function that gets the match and returns the text. It \
+    doc: "Text in which `$1` and `${name}` are groups and `$$` is a dollar sign, or a function that gets the match \
+     and returns the text. It \
           cannot wait.",
 };
 const TEST_DOC: &str = "Whether the pattern matches anywhere in the text.";
 const FIND_DOC: &str = "The text of the first match, or nothing.";
 const FIND_ALL_DOC: &str = "The texts of all matches, one behind the other.";
-const MATCH_DOC: &str = "The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no \
+const MATCH_DOC: &str = "The first match, or nothing: its `text`, its `groups` in order, and those that have a name \
+ in `named`. A group that took no \
      part is null.";
 const MATCH_ALL_DOC: &str = "All matches, each as `match` gives it.";
 const REPLACE_DOC: &str = "The text with another one in the place of each match.";
@@ -45,8 +47,10 @@ const SPLIT_DOC: &str = "The pieces of the text between the matches.";
 /// The `regex` table.
 pub static MODULE: Module = Module {
     name: "regex",
-    doc: "Regular expressions in linear time, whatever the pattern and the text. `RegExp` backtracks, so some of its patterns take \
-          exponential time over a text that a client chose; these cannot. They have no look-around and no backreferences. The syntax is that \
+    doc: "Regular expressions in linear time, whatever the pattern and the text. `RegExp` backtracks, so some of its \
+     patterns take \
+          exponential time over a text that a client chose; these cannot. They have no look-around and no \
+           backreferences. The syntax is that \
           of Rust's crate `regex`: `\\d`, `\\w`, `\\p{L}`, `(?<name>...)`, `a|b`, `a*?`.",
     functions: &[
         row("test", &[TEXT, PATTERN], Type::Bool, TEST_DOC, test),
@@ -100,7 +104,8 @@ pub static MODULE: Module = Module {
                     name: "options",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`flags`: any of `i` (ignore case), `m` (`^` and `$` match at lines), `s` (a dot matches line ends too) and `x` (spaces \
+                    doc: "`flags`: any of `i` (ignore case), `m` (`^` and `$` match at lines), `s` (a dot matches \
+                     line ends too) and `x` (spaces \
                           and comments in the pattern).",
                 },
             ],

@@ -67,7 +67,8 @@ impl SessionConfig {
             || name.starts_with("__")
         {
             return Err(format!(
-                "cookie is {name:?}; it must have 1 to {NAME_BYTES_MAX} letters, digits, '-', '.' and '_', and not begin with '__'"
+                "cookie is {name:?}; it must have 1 to {NAME_BYTES_MAX} letters, digits, '-', '.' and '_', and not \
+                 begin with '__'"
             ));
         }
         if !(64..=1024 * 1024).contains(&self.bytes_max) {
@@ -98,7 +99,8 @@ impl SessionConfig {
             _ => "[session] bytes_max",
         };
         Err(Error::script(format!(
-            "the session would have {bytes} bytes; at most {max} are kept ({limit}): put large values into a table of the database"
+            "the session would have {bytes} bytes; at most {max} are kept ({limit}): put large values into a table of \
+             the database"
         )))
     }
 

@@ -16,8 +16,10 @@ const KEY: Param = Param {
 pub(crate) static SESSION: Class = Class {
     name: "Session",
     variable: "session",
-    doc: "What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. \
-          It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.",
+    doc: "What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign \
+     it again after a change inside. \
+          It is written once, at the end of the handler, together with what the handler wrote to the database; not if \
+           that fails.",
     methods: &[
         Function {
             name: "get",
@@ -52,8 +54,10 @@ pub(crate) static SESSION: Class = Class {
             name: "clear",
             params: &[],
             returns: Type::Nothing,
-            doc: "Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With \
-                  `store = \"cookie\"` only this browser forgets it: a copy of the cookie works until it ends. What is set after \
+            doc: "Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. \
+             With \
+                  `store = \"cookie\"` only this browser forgets it: a copy of the cookie works until it ends. What \
+                   is set after \
                   this begins a new session.",
             kind: FunctionKind::Sync(clear),
         },
@@ -61,7 +65,8 @@ pub(crate) static SESSION: Class = Class {
             name: "regenerate",
             params: &[],
             returns: Type::Nothing,
-            doc: "Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.",
+            doc: "Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is \
+             not logged in.",
             kind: FunctionKind::Sync(regenerate),
         },
     ],
@@ -81,10 +86,12 @@ pub static MODULE: Module = Module {
             name: "values",
             ty: Type::Map,
             optional: false,
-            doc: "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.",
+            doc: "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in \
+             an app, each with an index.",
         }],
         returns: Type::Int,
-        doc: "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, \
+        doc: "Ends all sessions that have a value under a key, as after a change of the password. That of this \
+         request ends too: to go on, \
               `clear` it and set it anew. Returns how many there were.",
         kind: FunctionKind::Sync(end_all),
     }],
@@ -130,7 +137,8 @@ pub static MODULE: Module = Module {
 
 fn end_all(context: &Context, mut args: Args) -> Result<Value, Error> {
     let usage = || {
-        let text = "session.end_all is given one key of the sessions and its value, which is a text, a number or a boolean";
+        let text = "session.end_all is given one key of the sessions and its value, which is a text, a number or a \
+         boolean";
         Error::script(text).naming(["end_all"])
     };
     let Value::Map(with) = args.take(0) else {

@@ -51,7 +51,8 @@ pub static ANSWERS: Module = Module {
             name: "render",
             params: &[NAME, DATA],
             returns: Type::Answer,
-            doc: "An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in \
+            doc: "An answer with what the template prints. Its content type is that of the file's extension. In a \
+             file that ends in \
                   `.html`, `.htm`, `.xml` or `.svg` printed values are escaped.",
             kind: FunctionKind::Reading(render),
         },
@@ -91,7 +92,8 @@ pub static MODULE: Module = Module {
                 FUNCTION,
             ],
             returns: Type::Nothing,
-            doc: "Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it \
+            doc: "Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's \
+             arguments. What it \
                   returns is escaped like any value. Only while the project loads.",
             kind: FunctionKind::Sync(add_filter),
         },
@@ -107,7 +109,8 @@ pub static MODULE: Module = Module {
                 FUNCTION,
             ],
             returns: Type::Nothing,
-            doc: "Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only \
+            doc: "Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the \
+             others. Only \
                   while the project loads.",
             kind: FunctionKind::Sync(add_function),
         },
@@ -116,7 +119,8 @@ pub static MODULE: Module = Module {
         name: "render",
         params: &[NAME, DATA],
         returns: Type::Answer,
-        doc: "As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`.",
+        doc: "As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and \
+         `flashes`.",
         kind: FunctionKind::Reading(render_request),
     }],
     ..Module::EMPTY

@@ -369,7 +369,8 @@ impl<'t, 'a> Survey<'t, 'a> {
                 error: Error::new(
                     ErrorKind::SyntaxError,
                     format!(
-                        "the constants of this template are too large: its operators may make {FOLDED_MAX} items and bytes; use a loop"
+                        "the constants of this template are too large: its operators may make {FOLDED_MAX} items and \
+                         bytes; use a loop"
                     ),
                 ),
                 line: Some(u32::from(line)),

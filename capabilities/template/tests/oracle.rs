@@ -97,7 +97,9 @@ fn fixtures_render_as_minijinja_renders_them() {
 fn a_long_loop_needs_no_more_room_than_one_round() {
     let files = [(
         "page.html".to_owned(),
-        "{% for row in rows %}{{ row.name }}{{ row.name|upper }}{% set n = row.name %}{{ (loop.nextitem|default(row)).name }}{% if n == row.name %}{% endif %}{% endfor %}".to_owned(),
+        "{% for row in rows %}{{ row.name }}{{ row.name|upper }}{% set n = row.name %}{{ \
+         (loop.nextitem|default(row)).name }}{% if n == row.name %}{% endif %}{% endfor %}"
+            .to_owned(),
     )];
     let rows: Vec<_> = (0..1000).map(|at| format!("{{'name': 'n{at}'}}")).collect();
     let reader = MemoryReader::new(data(&format!("{{'rows': [{}]}}", rows.join(","))));
@@ -110,7 +112,8 @@ fn a_long_loop_needs_no_more_room_than_one_round() {
 #[test]
 fn what_a_macro_has_enclosed_outlives_the_round() {
     let text = "{% set ns = namespace(m=none) %}{% for row in rows %}{% if loop.first %}\
-                {% macro first() %}{{ row.name }}{% endmacro %}{% set ns.m = first %}{% endif %}{{ row.name }} {% endfor %}{{ ns.m() }}";
+                {% macro first() %}{{ row.name }}{% endmacro %}{% set ns.m = first %}{% endif %}{{ row.name }} {% \
+                 endfor %}{{ ns.m() }}";
     let files = [("page.html".to_owned(), text.to_owned())];
     let data = data("{'rows': [{'name': 'a'}, {'name': 'b'}, {'name': 'c'}]}");
     let wanted = by_minijinja(&files, "page.html", &data, UndefinedBehavior::SemiStrict);
@@ -127,7 +130,8 @@ fn what_a_macro_has_enclosed_outlives_the_round() {
 fn continue_and_break_leave_no_frame_and_no_capture_open() {
     // minijinja panics here.
     let text = "{% for x in xs %}{% with y = x %}{% set z %}{{ y }}{% if y == 2 %}{% continue %}{% endif %}{% endset %}\
-                {% autoescape false %}{% if y == 4 %}{% break %}{% endif %}{{ z }}{% endautoescape %}{% endwith %}{{ '<' }}{% endfor %}{{ '<' }}";
+                {% autoescape false %}{% if y == 4 %}{% break %}{% endif %}{{ z }}{% endautoescape %}{% endwith %}{{ \
+                 '<' }}{% endfor %}{{ '<' }}";
     let files = [("page.html".to_owned(), text.to_owned())];
     let reader = MemoryReader::new(data("{'xs': [1, 2, 3, 4, 5]}"));
     let ours = by_us(&files, "page.html", &reader, UndefinedBehavior::SemiStrict);
@@ -151,7 +155,8 @@ fn errors_name_the_file_the_line_and_the_way_there() {
         by_us(&files, "page.html", &reader, UndefinedBehavior::SemiStrict).expect_err("undefined");
     assert_eq!(
         error,
-        "templates/row.html:2: undefined value: `user.nme` is undefined\n     1 | <td>\n>    2 |   {{ user.nme }}\n     3 | </td>\n  \
+        "templates/row.html:2: undefined value: `user.nme` is undefined\n     1 | <td>\n>    2 |   {{ user.nme \
+         }}\n     3 | </td>\n  \
          included at templates/page.html:2"
     );
 }

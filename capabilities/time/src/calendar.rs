@@ -47,7 +47,8 @@ pub(super) const DATE: Function = Function {
         ("yearday", Type::Int),
         ("offset", Type::Int),
     ]),
-    doc: "The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins with 1, `offset` is how many \
+    doc: "The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins \
+     with 1, `offset` is how many \
           seconds the zone is ahead of UTC then.",
     kind: FunctionKind::Sync(date),
 };
@@ -60,12 +61,14 @@ pub(super) const ADD: Function = Function {
             name: "span",
             ty: Type::Map,
             optional: false,
-            doc: "`years`, `months`, `weeks`, `days`, `hours`, `minutes`, `seconds`: whole numbers, also below zero. `tz`: the time zone of \
+            doc: "`years`, `months`, `weeks`, `days`, `hours`, `minutes`, `seconds`: whole numbers, also below zero. \
+             `tz`: the time zone of \
                   the calendar; `UTC` unless given.",
         },
     ],
     returns: Type::Number,
-    doc: "A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks change. Where a month has no \
+    doc: "A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks \
+     change. Where a month has no \
           such day, it is its last one.",
     kind: FunctionKind::Sync(add),
 };
@@ -83,7 +86,8 @@ pub(super) const PARSE: Function = Function {
             name: "format",
             ty: Type::Text,
             optional: true,
-            doc: "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 14:05` or \
+            doc: "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, \
+             `2026-11-22 14:05` or \
                   `2026-11-22T14:05:09.5+02:00`.",
         },
         Param {
@@ -92,7 +96,8 @@ pub(super) const PARSE: Function = Function {
         },
     ],
     returns: Type::Number,
-    doc: "The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error.",
+    doc: "The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is \
+     not a date is an error.",
     kind: FunctionKind::Sync(parse),
 };
 
@@ -228,7 +233,8 @@ fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
             ))
         }
         None => Error::script(format!(
-            "time.parse: {shown:?} is not a date: write 2026-11-22, 2026-11-22 14:05 or 2026-11-22T14:05:09Z, or give its format"
+            "time.parse: {shown:?} is not a date: write 2026-11-22, 2026-11-22 14:05 or 2026-11-22T14:05:09Z, or give \
+             its format"
         )),
     })?;
     let part = f64::from(found.subsec_nanosecond()) / 1e9;

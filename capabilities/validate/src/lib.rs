@@ -31,7 +31,8 @@ const PARAMS: &[Param] = &[
         name: "schema",
         ty: Type::InPlace,
         optional: false,
-        doc: "The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, \
+        doc: "The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, \
+         `max`, `length`, `pattern`, \
               `enum`, `items`, `fields`, `default`, `check` and `message`.",
     },
 ];
@@ -46,7 +47,8 @@ pub static MODULE: Module = Module {
         name: "validate",
         params: PARAMS,
         returns: RETURNS,
-        doc: "Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields.",
+        doc: "Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by \
+         the names of fields.",
         kind: FunctionKind::Reading(validate),
     }],
     request_methods: &[Function {

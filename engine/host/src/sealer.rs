@@ -38,7 +38,8 @@ pub fn put(context: &Context, sealer: Rc<dyn Sealer>) {
 pub fn of(context: &Context) -> Result<Rc<dyn Sealer>, Error> {
     let kept = context.get::<IsolateSealer>().ok_or_else(|| {
         Error::script(
-            "the project has no secret keys: set keys in [secrets] of sampan.toml, or the environment variable SAMPAN_SECRETS_KEYS",
+            "the project has no secret keys: set keys in [secrets] of sampan.toml, or the environment variable \
+             SAMPAN_SECRETS_KEYS",
         )
     })?;
     Ok(Rc::clone(&kept.0))

@@ -227,7 +227,8 @@ mod tests {
     #[test]
     fn views() {
         let request = Request::from_bytes(
-            b"PURGE http://other:81/a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-A:\t one \r\nx-a: two\r\nEmpty:\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+            b"PURGE http://other:81/a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-A:\t one \r\nx-a: \
+             two\r\nEmpty:\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
         )
         .unwrap();
         assert_eq!(

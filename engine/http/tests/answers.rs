@@ -330,7 +330,8 @@ fn limits_of_routes_and_own_error_answers() {
             "POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n{body}"
         );
         let chunked = format!(
-            "POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n{bytes:x}\r\n{body}\r\n0\r\n\r\n"
+            "POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: \
+             chunked\r\n\r\n{bytes:x}\r\n{body}\r\n0\r\n\r\n"
         );
         let answers = [
             server.exchange(sized.as_bytes()),

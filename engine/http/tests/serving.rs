@@ -44,7 +44,8 @@ fn keep_alive_pipelining_and_close() {
         assert_eq!(read_response(&mut socket).1, format!("POST /{number} abc"));
     }
     sender.join().unwrap();
-    socket.write_all(b"GET /last HTTP/1.1\r\nHost: h\r\nConnection: Close\r\n\r\nGET /never HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    socket.write_all(b"GET /last HTTP/1.1\r\nHost: h\r\nConnection: Close\r\n\r\nGET /never HTTP/1.1\r\nHost: \
+     h\r\n\r\n").unwrap();
     let rest = read_to_end(&mut socket);
     assert!(
         rest.contains("\r\nConnection: close\r\n") && rest.ends_with("GET /last "),
@@ -136,7 +137,12 @@ fn head_and_statuses_without_body() {
         );
         assert!(expected.is_none_or(|line| head.contains(&line)), "{head}");
     }
-    socket.write_all(b"GET /304 HTTP/1.1\r\nHost: h\r\n\r\nGET /204 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+    socket
+        .write_all(
+            b"GET /304 HTTP/1.1\r\nHost: h\r\n\r\nGET /204 HTTP/1.1\r\nHost: h\r\nConnection: \
+     close\r\n\r\n",
+        )
+        .unwrap();
     let rest = read_to_end(&mut socket);
     assert!(
         rest.starts_with("HTTP/1.1 304 Not Modified\r\n") && !rest.contains("must not"),

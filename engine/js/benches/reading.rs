@@ -11,7 +11,8 @@ static MODULES: &[&Module] = &[&sampan_rig::READING];
 
 const SOURCE: &str = "import { app, reading } from 'sampan';
 const records = [];
-for (let i = 1; i <= 50; i++) records.push({ name: 'Name ' + i, city: 'City ' + i, email: 'a' + i + '@b.org', note: 'note ' + i });
+for (let i = 1; i <= 50; i++) records.push({ name: 'Name ' + i, city: 'City ' + i, email: 'a' + i + '@b.org', note: \
+ 'note ' + i });
 app.get('/', (req) => {
   let sum = 0;
   for (let i = 0; i < Number(req.query.times); i++) sum += reading.lengths(records);

@@ -182,7 +182,8 @@ fn bytes_are_sent_as_bytes() {
 fn a_view_of_a_resized_buffer_shows_what_it_has_now() {
     let view = |size: u32, view: &str, now: u32| {
         format!(
-            "() => {{ const b = new ArrayBuffer({size}, {{ maxByteLength: 400000 }}); const a = new {view}; a.fill(65); b.resize({now}); return a; }}"
+            "() => {{ const b = new ArrayBuffer({size}, {{ maxByteLength: 400000 }}); const a = new {view}; \
+             a.fill(65); b.resize({now}); return a; }}"
         )
     };
     for (size, shown, now, expected) in [
@@ -464,7 +465,8 @@ fn forms_are_objects() {
         app.text(urlencoded),
         r#"{"a":["1","2"],"b":"x y","__proto__":"p"}"#
     );
-    let parts = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n2\r\n--B--\r\n";
+    let parts = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B\r\nContent-Disposition: form-data; \
+     name=\"a\"\r\n\r\n2\r\n--B--\r\n";
     assert_eq!(
         app.text(post("/", "multipart/form-data; boundary=B", parts)),
         r#"{"a":["1","2"]}"#
@@ -620,7 +622,8 @@ fn handlers_of_unknown_paths_and_errors_have_their_status() {
 #[test]
 fn a_default_export_with_fetch_is_served() {
     let app = load(
-        "export default { greeting: 'hi', async fetch(request, env, ctx) { ctx.waitUntil(Promise.resolve()); return new Response(this.greeting + new URL(request.url).pathname); } };",
+        "export default { greeting: 'hi', async fetch(request, env, ctx) { ctx.waitUntil(Promise.resolve()); return \
+         new Response(this.greeting + new URL(request.url).pathname); } };",
     );
     let fetch = app.isolate.program().fetch.expect("a fetch handler");
     assert_eq!(

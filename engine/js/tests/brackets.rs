@@ -34,7 +34,8 @@ fn brackets_are_left_whatever_happens() {
             vec!["enter a", "leave Text(\"a\") false"],
         ),
         (
-            "() => { try { probe.within('a', () => { throw Promise.resolve(1); }); } catch (error) { return String(error instanceof Promise); } }",
+            "() => { try { probe.within('a', () => { throw Promise.resolve(1); }); } catch (error) { return \
+             String(error instanceof Promise); } }",
             "Ok(\"true\")",
             vec!["enter a", "leave Text(\"a\") false"],
         ),
@@ -49,7 +50,8 @@ fn brackets_are_left_whatever_happens() {
             ],
         ),
         (
-            "() => probe.within('a', () => { try { probe.within('b', () => { throw new Error('x'); }); } catch (e) { return e.message; } })",
+            "() => probe.within('a', () => { try { probe.within('b', () => { throw new Error('x'); }); } catch (e) { \
+             return e.message; } })",
             "Ok(\"x\")",
             vec![
                 "enter a",
@@ -64,7 +66,8 @@ fn brackets_are_left_whatever_happens() {
             vec!["enter a", "leave Text(\"a\") true"],
         ),
         (
-            "() => probe.within('a', () => { try { probe.within('b', () => Promise.resolve()); } catch { return 'undone'; } })",
+            "() => probe.within('a', () => { try { probe.within('b', () => Promise.resolve()); } catch { return \
+             'undone'; } })",
             "Ok(\"undone\")",
             vec![
                 "enter a",
@@ -173,7 +176,8 @@ fn a_bracket_fails_if_its_function_returns_before_its_work_is_done() {
             "(req) => req.query.ok ? 'ok' : probe.within('a', {function})"
         ));
         let text = format!(
-            "probe.within: the function returned {what}, so probe.within failed: await what you need before probe.within, and return a plain value"
+            "probe.within: the function returned {what}, so probe.within failed: await what you need before \
+             probe.within, and return a plain value"
         );
         let notes = ["enter a", "leave Text(\"a\") false"].map(str::to_owned);
         assert_eq!(
@@ -194,7 +198,8 @@ fn a_bracket_fails_if_its_function_returns_before_its_work_is_done() {
 #[test]
 fn a_promise_that_is_rejected_after_its_bracket_is_reported_as_any_other() {
     let app = app(
-        "async () => { try { probe.within('a', () => (async () => { await 0; throw new Error('later'); })()); } catch {} return 'fine'; }",
+        "async () => { try { probe.within('a', () => (async () => { await 0; throw new Error('later'); })()); } catch \
+         {} return 'fine'; }",
     );
     assert_eq!(app.text(get("/")), "fine");
     let reports = app.reports.borrow();

@@ -57,7 +57,8 @@ fn thrown_responses_are_answers() {
             "{handler}"
         );
         let wrapped = app(&format!(
-            "app.use(async (req, next) => {{ const res = await next(req); res.headers.set('x-seen', res.status); return res; }});
+            "app.use(async (req, next) => {{ const res = await next(req); res.headers.set('x-seen', res.status); \
+             return res; }});
             app.get('/', {handler});"
         ));
         let answer = wrapped.wrapped(get("/")).expect("an answer");
@@ -160,7 +161,8 @@ fn anything_can_be_logged() {
         "app.get('/', () => {
             const self = {}; self.self = self;
             log.error(new TypeError('why'));
-            log.info('x', { error: new Error('because'), f() {}, s: Symbol('s'), map: new Map(), re: /x/, own: new (class Own {}), blob: new Blob(), self });
+            log.info('x', { error: new Error('because'), f() {}, s: Symbol('s'), map: new Map(), re: /x/, own: new \
+             (class Own {}), blob: new Blob(), self });
             log.info('y', { headers: new Headers({ a: '1', b: '2' }), request: new Request('http://h/') });
             return 'ok';
         });",
@@ -302,7 +304,8 @@ fn fields_of_a_builder_are_read_once_and_when_it_is_called() {
         });");
     assert!(fields(&counted).starts_with("x-reads=1|"));
     let caught = app(
-        "app.get('/', () => { try { return text('x', { headers: { 'x y': 1 } }); } catch (e) { return e.constructor.name; } });",
+        "app.get('/', () => { try { return text('x', { headers: { 'x y': 1 } }); } catch (e) { return \
+         e.constructor.name; } });",
     );
     assert_eq!(caught.text(get("/")), "TypeError");
 }

@@ -97,7 +97,8 @@ const CALLS: &[&str] = &[
     "new Proxy(new Array(1e9), {}).join('')",
     // Arrays that are as long as memory allows.
     "(() => { const a = new Array(2e6).fill('b'); a.sort(); return a.length; })()",
-    "(() => { const a = Array.from({ length: 1e6 }, (_, i) => 'key' + (i * 7919) % 1e6); a.sort(); return a.length; })()",
+    "(() => { const a = Array.from({ length: 1e6 }, (_, i) => 'key' + (i * 7919) % 1e6); a.sort(); return a.length; \
+     })()",
     "(() => { const a = new Array(4e6).fill(1); return a.join().length; })()",
     "(() => { const a = new Array(4e6).fill(1.5); return a.join().length; })()",
     "(() => { const a = new Array(4e6).fill(0); a.reverse(); return a.indexOf(1); })()",
@@ -169,7 +170,8 @@ const CALLS: &[&str] = &[
     "({ ...'x'.repeat(3e6) })",
     "Object.entries('x'.repeat(1e6)).length",
     "Object.getOwnPropertyNames('x'.repeat(3e6)).length",
-    "(() => { const o = {}; for (let i = 0; i < 2e5; i++) o['k' + i] = i; return Object.keys(o).length + JSON.stringify(o).length; })()",
+    "(() => { const o = {}; for (let i = 0; i < 2e5; i++) o['k' + i] = i; return Object.keys(o).length + \
+     JSON.stringify(o).length; })()",
     "(() => { const o = {}; for (let i = 2e5; i > 0; i--) o[i] = i; return Object.keys(o).length; })()",
     "(() => { const o = {}; for (let i = 0; i < 1e5; i++) o['k' + i] = i; for (const k in o) delete o[k]; })()",
     "new Map(new Array(1e6).fill([1, 2])).size",
@@ -201,30 +203,41 @@ const CALLS: &[&str] = &[
     // Lengths, texts and methods that are others the second time, or hidden in objects.
     "(() => { let n = 0; return Array.prototype.join.call({ get length() { return n++ ? 1e9 : 0; } }); })()",
     "(() => { let n = 0; return Array.prototype.join.call({ length: { valueOf() { return n++ ? 1e9 : 0; } } }); })()",
-    "(() => { let n = 0; return Array.prototype.join.call(new Proxy({}, { get: (_, k) => k === 'length' ? (n++ ? 1e9 : 0) : 1 })); })()",
-    "(() => { let n = 0; const a = new Uint8Array(8); Object.defineProperty(a, 'length', { get() { return n++ ? 1e9 : 0; } }); return Array.prototype.join.call(a); })()",
+    "(() => { let n = 0; return Array.prototype.join.call(new Proxy({}, { get: (_, k) => k === 'length' ? (n++ ? 1e9 \
+     : 0) : 1 })); })()",
+    "(() => { let n = 0; const a = new Uint8Array(8); Object.defineProperty(a, 'length', { get() { return n++ ? 1e9 : \
+     0; } }); return Array.prototype.join.call(a); })()",
     "(() => { let n = 0; return String.raw({ get raw() { return n++ ? { length: 1e9 } : []; } }); })()",
     "(() => { let n = 0; return Array.from({ get length() { return n++ ? 1e9 : 0; } }).length; })()",
-    "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); p.length = 2e6; return Array.prototype.join.call(p); })()",
-    "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); p.length = 4e4; return Array.prototype.join.call(p); })()",
-    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); return Object.setPrototypeOf(new Array(2e6), p).join(); })()",
+    "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); p.length = 2e6; return \
+     Array.prototype.join.call(p); })()",
+    "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); p.length = 4e4; return \
+     Array.prototype.join.call(p); })()",
+    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); return Object.setPrototypeOf(new \
+     Array(2e6), p).join(); })()",
     "'a'.repeat(1e6).indexOf({ toString: () => 'a'.repeat(5e5) + 'b' })",
     "'a'.repeat(1e6).split({ toString: () => 'a'.repeat(5e5) + 'b' })",
     "'a'.repeat(1e6).includes({ toString: () => 'a'.repeat(5e5) + 'b' })",
     "String.prototype.indexOf.call(new String('a'.repeat(1e6)), 'a'.repeat(5e5) + 'b')",
-    "(() => { let n = 0; return 'a'.repeat(1e6).split({ get [Symbol.split]() { return n++ ? undefined : String; }, toString: () => 'a'.repeat(5e5) + 'b' }); })()",
+    "(() => { let n = 0; return 'a'.repeat(1e6).split({ get [Symbol.split]() { return n++ ? undefined : String; }, \
+     toString: () => 'a'.repeat(5e5) + 'b' }); })()",
     "('a'.repeat(60e3) + '€').indexOf('a'.repeat(30e3) + 'b')",
     "('a'.repeat(60e3) + '€').replaceAll('a'.repeat(30e3) + 'b', '')",
     "'a'.repeat(60e3).lastIndexOf('a'.repeat(30e3) + 'b')",
     // Nested and sparse arrays.
-    "(() => { const l = [], c = new Array(1000).fill(l), b = new Array(1000).fill(c); return new Array(1000).fill(b).flat(Infinity).length; })()",
+    "(() => { const l = [], c = new Array(1000).fill(l), b = new Array(1000).fill(c); return new \
+     Array(1000).fill(b).flat(Infinity).length; })()",
     "[new Array(4e9)].flat().length",
     "[1].flatMap(() => new Array(4e9)).length",
     // Comparisons of long values, and marks that must be sorted.
-    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).indexOf(y); })()",
-    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).lastIndexOf(y); })()",
-    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).includes(y); })()",
-    "(() => { const x = 'a'.repeat(999) + 'b', y = 'a'.repeat(999) + 'c€'.slice(0, 1); return new Array(99000).fill(x).includes(y); })()",
+    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).indexOf(y); \
+     })()",
+    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new \
+     Array(1e5).fill(x).lastIndexOf(y); })()",
+    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).includes(y); \
+     })()",
+    "(() => { const x = 'a'.repeat(999) + 'b', y = 'a'.repeat(999) + 'c€'.slice(0, 1); return new \
+     Array(99000).fill(x).includes(y); })()",
     "(() => { const x = (1n << 1000000n) - 1n, y = x - 1n; return new Array(1e6).fill(x).indexOf(y); })()",
     "('a' + '\\u0301\\u0316'.repeat(1e5)).normalize('NFC').length",
     "('a' + '\\u0301\\u0316'.repeat(4900)).normalize('NFC').length",
@@ -236,7 +249,8 @@ const CALLS: &[&str] = &[
 /// million bits).
 const BOUNDED: &[&str] = &[
     "new Float64Array(1.5e7).sort().length",
-    "(() => { const a = new Float64Array(1.5e7); for (let i = 0; i < 1e5; i++) a[i] = Math.random(); a.sort(); return 1; })()",
+    "(() => { const a = new Float64Array(1.5e7); for (let i = 0; i < 1e5; i++) a[i] = Math.random(); a.sort(); return \
+     1; })()",
     "new Uint8Array(1.2e8).sort().length",
     "new Uint8Array(1.2e8).reverse().length",
     "new Uint8Array(1e8).includes(1)",
@@ -271,9 +285,11 @@ const BOUNDED: &[&str] = &[
 
 #[test]
 fn a_long_array_is_sorted_as_a_short_one() {
-    let source = "import { app } from 'sampan'; const sorted = (n) => { const a = new Array(n).fill(0).map((_, i) => (i * 7919) % n); a[3] = undefined; a[4] = 'x'; return [a.toSorted(), a.sort()]; };
+    let source = "import { app } from 'sampan'; const sorted = (n) => { const a = new Array(n).fill(0).map((_, i) => \
+     (i * 7919) % n); a[3] = undefined; a[4] = 'x'; return [a.toSorted(), a.sort()]; };
         app.get('/', (req) => { const [copy, place] = sorted(+req.query.n); let ok = true;
-          for (let i = 1; i < copy.length - 1; i++) ok &&= String(copy[i - 1]) <= String(copy[i]) && Object.is(copy[i], place[i]);
+          for (let i = 1; i < copy.length - 1; i++) ok &&= String(copy[i - 1]) <= String(copy[i]) && \
+           Object.is(copy[i], place[i]);
           return [ok, copy.at(-1) === undefined, copy.at(-2)]; });";
     let limits = ScriptLimits {
         script_millis_max: 60_000,
@@ -287,7 +303,8 @@ fn a_long_array_is_sorted_as_a_short_one() {
 /// Returns the end of a call and its duration.
 fn outcome(call: &str, script_millis_max: u64) -> (Duration, String) {
     let source = format!(
-        "import {{ app }} from 'sampan'; const f = () => {call}; app.get('/', (req) => req.query.ok ? 'ok' : {{ done: typeof f() }});"
+        "import {{ app }} from 'sampan'; const f = () => {call}; app.get('/', (req) => req.query.ok ? 'ok' : {{ done: \
+         typeof f() }});"
     );
     let limits = ScriptLimits {
         script_millis_max,
@@ -461,7 +478,11 @@ fn each_wrapper_refuses_what_would_hold_a_worker() {
     let refused: Vec<&str> = REFUSED.iter().map(|(name, ..)| *name).collect();
     assert_eq!(wrapped, refused);
     for (name, call, without) in REFUSED {
-        let call = call.replace("DEEP", "(() => { let p = {}; for (let i = 0; i < 100; i++) p = Object.create(p); p.length = 4e6; return p; })()");
+        let call = call.replace(
+            "DEEP",
+            "(() => { let p = {}; for (let i = 0; i < 100; i++) p = Object.create(p); \
+         p.length = 4e6; return p; })()",
+        );
         // CPU time is what counts, so a busy machine may take its time.
         let (took, how) = outcome(&call, 60_000);
         println!("{took:>12?} {call} -> {how} (without: {without})");
@@ -585,7 +606,8 @@ fn guarded_builtins_do_their_work() {
             "100000",
         ),
         (
-            "(() => { const x = 'a€\\u0001\\ud800'.repeat(1e5); return JSON.parse(JSON.stringify([x, x]))[1] === x; })()",
+            "(() => { const x = 'a€\\u0001\\ud800'.repeat(1e5); return JSON.parse(JSON.stringify([x, x]))[1] === x; \
+             })()",
             "true",
         ),
         ("[3, 1, undefined, 2].sort()", "[1,2,3,null]"),

@@ -107,7 +107,8 @@ fn a_function_may_be_kept_and_called_in_another_request() {
         "import { app, calls, time } from 'sampan';
 app.get('/keep', () => { let n = 0; calls.keep((v) => n += v ?? 0); return 'kept'; });
 app.get('/call', () => calls.kept(2));
-app.get('/run', async () => { await calls.run(async (v) => { await time.sleep(0.001); calls.kept(v); }, 10); return calls.kept(0); });
+app.get('/run', async () => { await calls.run(async (v) => { await time.sleep(0.001); calls.kept(v); }, 10); return \
+ calls.kept(0); });
 app.get('/fails', () => calls.run(async () => { await time.sleep(0.001); throw new Error('later'); }));",
     );
     app.route("/keep", get("/")).expect("kept");

@@ -89,7 +89,8 @@ fn thrown_values_become_errors() {
 #[test]
 fn an_error_has_its_stack_and_its_causes() {
     let app = load_files(&[
-        ("app.js", "import { app } from 'sampan';\nimport { inner } from './lib/inner.js';\napp.get('/', function outer() {\n  return inner();\n});"),
+        ("app.js", "import { app } from 'sampan';\nimport { inner } from './lib/inner.js';\napp.get('/', function \
+         outer() {\n  return inner();\n});"),
         ("lib/inner.js", "export function inner() {\n  throw new Error('deep', { cause: new Error('root') });\n}"),
     ])
     .expect("it loads");
@@ -114,7 +115,8 @@ fn an_error_has_its_stack_and_its_causes() {
 #[test]
 fn an_aggregate_error_shows_what_it_stands_for() {
     let app = load(
-        "import { app } from 'sampan';\napp.get('/', async () => {\n  const fail = async (text) => { throw new TypeError(text); };\n  await Promise.any([fail('one'), fail('two')]);\n});",
+        "import { app } from 'sampan';\napp.get('/', async () => {\n  const fail = async (text) => { throw new \
+         TypeError(text); };\n  await Promise.any([fail('one'), fail('two')]);\n});",
     );
     let error = app.only(get("/")).expect_err("an error");
     let stack = error.stack().expect("a stack");
@@ -130,7 +132,8 @@ fn an_aggregate_error_shows_what_it_stands_for() {
 #[test]
 fn a_stack_shows_no_frames_of_our_own() {
     let app = load(
-        "import { app } from 'sampan';\napp.use((req, next) => next(req));\napp.get('/', function inner() { throw new Error('oh'); });",
+        "import { app } from 'sampan';\napp.use((req, next) => next(req));\napp.get('/', function inner() { throw new \
+         Error('oh'); });",
     );
     let error = app.wrapped(get("/")).expect_err("an error");
     let stack = error.stack().expect("a stack");
@@ -292,8 +295,10 @@ fn what_is_called_and_is_no_function_is_named() {
 #[test]
 fn modules_are_found() {
     let app = load_files(&[
-        ("app.js", "import sampan, { app } from 'sampan'; import data, { default as again } from './data.json' with { type: 'json' }; import * as lib from './lib/a.js';
-            app.get('/', async () => ({ data, same: data === again && sampan === app, lib: lib.name, late: (await import('./late.js')).value }));"),
+        ("app.js", "import sampan, { app } from 'sampan'; import data, { default as again } from './data.json' with { \
+         type: 'json' }; import * as lib from './lib/a.js';
+            app.get('/', async () => ({ data, same: data === again && sampan === app, lib: lib.name, late: (await \
+             import('./late.js')).value }));"),
         ("data.json", r#"{"n": [1, 2]}"#),
         ("lib/a.js", "import { b } from './b.js'; export const name = 'a' + b;"),
         ("lib/b.js", "export const b = 'b';"),
@@ -354,7 +359,8 @@ fn values_cross_the_border_and_back() {
 fn results_are_plain_objects_with_names_in_camel_case() {
     let app = load(
         "import { app, probe } from 'sampan';
-        app.get('/', () => { const rows = probe.rows(); return [rows, typeof rows[1].id, probe.runIt(), app.probe === probe, typeof probe.run_it, probe.echo(new Uint8Array([7])) instanceof Uint8Array]; });",
+        app.get('/', () => { const rows = probe.rows(); return [rows, typeof rows[1].id, probe.runIt(), app.probe === \
+         probe, typeof probe.run_it, probe.echo(new Uint8Array([7])) instanceof Uint8Array]; });",
     );
     assert_eq!(
         app.text(get("/")),
@@ -366,7 +372,8 @@ fn results_are_plain_objects_with_names_in_camel_case() {
 fn the_module_has_what_it_should() {
     let app = load(
         "import sampan, * as all from 'sampan';
-        sampan.get('/', () => [Object.keys(all).sort(), sampan.runtime, sampan.version, typeof sampan.json, sampan.time === all.time]);",
+        sampan.get('/', () => [Object.keys(all).sort(), sampan.runtime, sampan.version, typeof sampan.json, \
+         sampan.time === all.time]);",
     );
     assert_eq!(
         app.text(get("/")),

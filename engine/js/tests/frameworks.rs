@@ -160,7 +160,8 @@ fn a_hono_app_is_served_unchanged() {
     assert!(shown(&app, get("/sse")).contains("event: tick"));
     assert_eq!(fetch(&app, get("/slow")).code(), 504);
     assert_eq!(fetch(&app, get("/nowhere")).code(), 404);
-    let parts = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\nContent-Type: text/x\r\n\r\nhi\r\n--B--\r\n";
+    let parts = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\nContent-Type: \
+     text/x\r\n\r\nhi\r\n--B--\r\n";
     let form = post("/form", "multipart/form-data; boundary=B", parts);
     assert_eq!(
         shown(&app, form),

@@ -14,7 +14,8 @@ const HIDDEN_KEYS: &str = include_str!("web/hidden_keys.js");
 
 fn app(handler: &str) -> App {
     load(&format!(
-        "import {{ app, time, stream, probe }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok ? 'ok' : f(req)); {HIDDEN_KEYS}"
+        "import {{ app, time, stream, probe }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok \
+         ? 'ok' : f(req)); {HIDDEN_KEYS}"
     ))
 }
 
@@ -173,7 +174,8 @@ fn a_stop_hits_nobody_else() {
 #[test]
 fn jobs_of_a_stopped_request_never_run() {
     let app = app(
-        "(req) => { if (req.query.n) return globalThis.n ?? 0; Promise.resolve().then(() => { globalThis.n = 1; }); for (;;); }",
+        "(req) => { if (req.query.n) return globalThis.n ?? 0; Promise.resolve().then(() => { globalThis.n = 1; }); \
+         for (;;); }",
     );
     assert_eq!(
         app.only(get("/")).expect_err("a stop").kind(),
@@ -250,7 +252,8 @@ fn memory_has_a_limit() {
 #[test]
 fn an_answer_is_no_larger_than_memory() {
     let app = small(
-        "import { app } from 'sampan'; let a = 'x'.repeat(1000); for (let i = 0; i < 40; i++) a = [a, a]; app.get('/', () => a);",
+        "import { app } from 'sampan'; let a = 'x'.repeat(1000); for (let i = 0; i < 40; i++) a = [a, a]; \
+         app.get('/', () => a);",
     );
     let error = app.only(get("/")).expect_err("too large");
     assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
@@ -259,7 +262,8 @@ fn an_answer_is_no_larger_than_memory() {
 #[test]
 fn an_isolate_that_keeps_too_much_is_worn_out() {
     let app = small(
-        "import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); });",
+        "import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); \
+         });",
     );
     assert_eq!(
         app.only(get("/")).expect_err("no memory").kind(),
@@ -271,7 +275,8 @@ fn an_isolate_that_keeps_too_much_is_worn_out() {
 #[test]
 fn cyclic_garbage_is_collected_in_time() {
     let app = small(
-        "import { app } from 'sampan'; app.get('/', () => { const a = new Array(1e4).fill(0); a[0] = { a }; return 'ok'; });",
+        "import { app } from 'sampan'; app.get('/', () => { const a = new Array(1e4).fill(0); a[0] = { a }; return \
+         'ok'; });",
     );
     for _ in 0..1000 {
         assert_eq!(app.text(get("/")), "ok");
@@ -306,8 +311,10 @@ fn answers_that_never_end_are_refused() {
         "() => { const x = 'x'.repeat(1e6); return JSON.stringify(new Array(1500).fill(x)); }",
         "() => new Array(20).fill('\\u0001'.repeat(2e7))",
         // A proxy's trap is shown the hidden keys, so a script can put anything under them.
-        "() => { const { headers, list } = hiddenKeys(), r = new Response('x'); r[headers] = { [list]: { length: 4294967294 } }; return r; }",
-        "() => { const { headers, list } = hiddenKeys(), r = new Response('x'), l = new Array(8000).fill('x'.repeat(1e6)); r[headers] = { [list]: l }; return r; }",
+        "() => { const { headers, list } = hiddenKeys(), r = new Response('x'); r[headers] = { [list]: { length: \
+         4294967294 } }; return r; }",
+        "() => { const { headers, list } = hiddenKeys(), r = new Response('x'), l = new \
+         Array(8000).fill('x'.repeat(1e6)); r[headers] = { [list]: l }; return r; }",
         "() => ({ a: 2n ** 900000n })",
         "() => { throw 2n ** 900000n; }",
         "() => probe.shape(2n ** 900000n)",

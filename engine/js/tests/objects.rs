@@ -25,19 +25,23 @@ fn outcome(handler: &str) -> String {
 fn an_object_with_keys_is_read_and_written_like_any() {
     let cases = [
         (
-            "() => { const b = objects.box(); b.userId = 7; b['a b'] = { x: [1] }; return [b.userId, b['a b'].x, b.none === undefined]; }",
+            "() => { const b = objects.box(); b.userId = 7; b['a b'] = { x: [1] }; return [b.userId, b['a b'].x, \
+             b.none === undefined]; }",
             "[7,[1],true]",
         ),
         (
-            "() => { const b = objects.box(); b.a = 1; b.b = 'x'; return [Object.keys(b), { ...b }, 'a' in b, 'c' in b, Object.entries(b)]; }",
+            "() => { const b = objects.box(); b.a = 1; b.b = 'x'; return [Object.keys(b), { ...b }, 'a' in b, 'c' in \
+             b, Object.entries(b)]; }",
             r#"[["a","b"],{"a":1,"b":"x"},true,false,[["a",1],["b","x"]]]"#,
         ),
         (
-            "() => { const b = objects.box(); b.a = 1; b.b = 2; delete b.a; b.b = undefined; b[0] = 5; return [Object.keys(b), b[0]]; }",
+            "() => { const b = objects.box(); b.a = 1; b.b = 2; delete b.a; b.b = undefined; b[0] = 5; return \
+             [Object.keys(b), b[0]]; }",
             r#"[["0"],5]"#,
         ),
         (
-            "() => { const b = objects.box(); b.set('a', 1); Object.assign(b, { c: 2 }); b.c += 1; return [b.get('a'), b.c, b.keys()]; }",
+            "() => { const b = objects.box(); b.set('a', 1); Object.assign(b, { c: 2 }); b.c += 1; return \
+             [b.get('a'), b.c, b.keys()]; }",
             r#"[1,3,["a","c"]]"#,
         ),
         (
@@ -215,7 +219,8 @@ fn an_object_goes_with_its_request() {
 #[test]
 fn ten_thousand_objects_that_nobody_closes_leave_memory_flat() {
     let app = app("app.get('/', () => { for (let i = 0; i < 1000; i++) objects.counter().add(1); return 'done'; });
-        app.get('/cycles', () => { for (let i = 0; i < 100; i++) { const c = objects.counter(); c.self = c; } return 'done'; });");
+        app.get('/cycles', () => { for (let i = 0; i < 100; i++) { const c = objects.counter(); c.self = c; } return \
+         'done'; });");
     let mut most = 0;
     for _ in 0..200 {
         assert_eq!(app.route("/", get("/")).unwrap().text(), "done");
@@ -274,7 +279,8 @@ fn a_bracket_that_waits_is_left_in_order() {
             false,
         ),
         (
-            "async () => { try { await objects.around(() => Promise.reject('caught')); } catch (error) { return error; } }",
+            "async () => { try { await objects.around(() => Promise.reject('caught')); } catch (error) { return \
+             error; } }",
             "caught",
             false,
         ),

@@ -158,11 +158,13 @@ fn what_is_inherited_or_computed_is_found() {
         );
     }
     check(
-        "String.prototype.text = 'x'; return String(reading.lengths([{ name: 'abc' }, 'abc', new Map([['name', 'abcd']])]));",
+        "String.prototype.text = 'x'; return String(reading.lengths([{ name: 'abc' }, 'abc', new Map([['name', \
+         'abcd']])]));",
         "7",
     );
     check(
-        "return reading.outline(new Proxy([1, [2]], {})) + reading.outline(new Proxy({ a: 1 }, {})) + reading.outline(new Proxy(() => 1, {}));",
+        "return reading.outline(new Proxy([1, [2]], {})) + reading.outline(new Proxy({ a: 1 }, {})) + \
+         reading.outline(new Proxy(() => 1, {}));",
         "[1,[2]]{a:1}function",
     );
 }
@@ -279,7 +281,8 @@ fn what_changes_meanwhile_is_looked_at_anew() {
     );
     check(
         "const t = { x: 'a' + 1, y: ['b' + 2] };
-        return reading.twice(t, () => { delete t.x; delete t.y; for (let i = 0; i < 100; i++) t['n' + i] = {}; for (let i = 0; i < 100; i++) delete t['n' + i]; });",
+        return reading.twice(t, () => { delete t.x; delete t.y; for (let i = 0; i < 100; i++) t['n' + i] = {}; for \
+         (let i = 0; i < 100; i++) delete t['n' + i]; });",
         "\"x\" \"a1\" \"y\" [\"b2\"] / {}",
     );
     check(
@@ -288,7 +291,8 @@ fn what_changes_meanwhile_is_looked_at_anew() {
     );
     check(
         "const t = { text: 'long'.repeat(1000) + req.path };
-        return String(reading.hold(t, () => { t.text = 'other'; for (let i = 0; i < 3000; i++) 'x'.repeat(1000) + i; }));",
+        return String(reading.hold(t, () => { t.text = 'other'; for (let i = 0; i < 3000; i++) 'x'.repeat(1000) + i; \
+         }));",
         "true",
     );
     check(
@@ -298,7 +302,8 @@ fn what_changes_meanwhile_is_looked_at_anew() {
     // The bytes of a buffer are a copy, whatever becomes of it.
     check(
         "const t = { text: new Uint8Array(9).fill(7) };
-        return String(reading.hold(t, () => { t.text.fill(1); t.text.buffer.transfer(); t.text = new Uint8Array(9).fill(7); }));",
+        return String(reading.hold(t, () => { t.text.fill(1); t.text.buffer.transfer(); t.text = new \
+         Uint8Array(9).fill(7); }));",
         "true",
     );
 }
@@ -404,7 +409,8 @@ fn a_getter_that_throws_is_the_callers_error() {
 #[test]
 fn a_getter_cannot_wait() {
     check(
-        "const t = { get a() { return time.sleep(0.001); }, get b() { return (async () => { await null; return 1; })(); } };
+        "const t = { get a() { return time.sleep(0.001); }, get b() { return (async () => { await null; return 1; \
+         })(); } };
         return reading.outline(t);",
         "{a:[promise],b:[promise]}",
     );
@@ -478,7 +484,8 @@ fn many_keys_are_read() {
         "277789",
     );
     check(
-        "const t = new Map(); for (let i = 1; i <= 20000; i++) t.set('key' + i, i); return String(reading.outline(t).length);",
+        "const t = new Map(); for (let i = 1; i <= 20000; i++) t.set('key' + i, i); return \
+         String(reading.outline(t).length);",
         "277789",
     );
 }
@@ -499,7 +506,8 @@ fn errors_that_nobody_sees_may_run_script_too() {
         check(
             &format!(
                 "const list = ['a' + 1, ['b' + 2], {value}, 'e'], others = [];
-                Error.prepareStackTrace = () => {{ list.length = 0; for (let i = 0; i < 100; i++) others.push({{ ['k' + i]: 'x' + i }}); return ''; }};
+                Error.prepareStackTrace = () => {{ list.length = 0; for (let i = 0; i < 100; i++) others.push({{ ['k' \
+                 + i]: 'x' + i }}); return ''; }};
                 const read = () => {{ try {{ return reading.outline(list); }} catch (e) {{ return e.message; }} }};
                 return read() + ' ' + reading.outline(list);"
             ),
@@ -529,7 +537,8 @@ fn readers_nest() {
 #[test]
 fn handles_of_a_round_go_with_it() {
     check(
-        "const list = []; for (let i = 0; i < 10000; i++) list.push([i, { a: i }]); return String(reading.rounds(list) < 20);",
+        "const list = []; for (let i = 0; i < 10000; i++) list.push([i, { a: i }]); return \
+         String(reading.rounds(list) < 20);",
         "true",
     );
     check(

@@ -81,7 +81,8 @@ fn a_field_may_be_replaced_and_the_store_is_the_requests() {
     let app = load(
         "import { app } from 'sampan';
         app.use((req, next) => { req.remember('from middleware'); req.visitedPath = 'own'; return next(); });
-        app.get('/', async (req) => [req.recalled(), await req.recalledLater(), req.visitedPath, req.lookUp(3), Object.keys(req)]);",
+        app.get('/', async (req) => [req.recalled(), await req.recalledLater(), req.visitedPath, req.lookUp(3), \
+         Object.keys(req)]);",
     );
     let expected = r#"["from middleware","from middleware","own",3,["visitedPath"]]"#;
     assert_eq!(app.wrapped(get("/")).expect("an answer").text(), expected);
@@ -131,7 +132,8 @@ fn a_method_of_a_request_that_is_over_says_so() {
     let app = load(
         "import { app } from 'sampan';
         let kept;
-        app.get('/', (req) => { if (req.query.keep) { kept = req; req.remember('x'); return; } return kept.recalled(); });",
+        app.get('/', (req) => { if (req.query.keep) { kept = req; req.remember('x'); return; } return \
+         kept.recalled(); });",
     );
     let (request, _) = ask(&app, "/?keep=1");
     assert_eq!(app.text(get("/")), "x", "it goes on");
@@ -145,7 +147,8 @@ fn a_fetch_export_finds_them_in_its_third_argument() {
     let app = load(
         "export default { fetch: async (req, env, ctx) => {
           ctx.remember('kept'); ctx.addField('x-a', 'b');
-          return Response.json([ctx.id, ctx.ip, ctx.visitedPath, ctx.recalled(), await ctx.recalledLater(), req.remember, req.visitedPath]);
+          return Response.json([ctx.id, ctx.ip, ctx.visitedPath, ctx.recalled(), await ctx.recalledLater(), \
+           req.remember, req.visitedPath]);
         } };",
     );
     let fetch: Option<HandlerId> = app.isolate.program().fetch;

@@ -52,11 +52,13 @@ fn rows_are_plain_objects_with_their_columns_in_order() {
         r#"{"id":1,"name":"Ada","note":null,"extra":["id","name","note"]}"#,
     );
     check(
-        "() => { const r = data.person(); return [Object.getPrototypeOf(r) === Object.prototype, Array.isArray(data.people()), r.hasOwnProperty('note')]; }",
+        "() => { const r = data.person(); return [Object.getPrototypeOf(r) === Object.prototype, \
+         Array.isArray(data.people()), r.hasOwnProperty('note')]; }",
         "[true,true,true]",
     );
     check(
-        "() => { const r = data.people(); r.push({ id: 3 }); r.sort((a, b) => b.id - a.id); return r.map((x) => x.id); }",
+        "() => { const r = data.people(); r.push({ id: 3 }); r.sort((a, b) => b.id - a.id); return r.map((x) => \
+         x.id); }",
         "[3,2,1]",
     );
     check(
@@ -74,27 +76,33 @@ fn a_row_that_changes_changes_alone() {
         ),
     );
     check(
-        "() => { const r = data.person(); for (let i = 0; i < 40; i++) r['k' + i] = i; for (let i = 1; i < 40; i++) delete r['k' + i]; return r; }",
+        "() => { const r = data.person(); for (let i = 0; i < 40; i++) r['k' + i] = i; for (let i = 1; i < 40; i++) \
+         delete r['k' + i]; return r; }",
         r#"{"id":1,"name":"Ada","note":null,"k0":0}"#,
     );
     check(
-        "() => { const r = data.person(); Object.defineProperty(r, 'id', { get: () => 'got', enumerable: true }); Object.freeze(r); return r; }",
+        "() => { const r = data.person(); Object.defineProperty(r, 'id', { get: () => 'got', enumerable: true }); \
+         Object.freeze(r); return r; }",
         r#"{"id":"got","name":"Ada","note":null}"#,
     );
     check(
-        "() => { const [a, b] = data.people(); a.note = { toJSON() { delete a.later; b.name = 1; return 'n'; } }; a.later = 2; a.last = 3; return [a, b]; }",
+        "() => { const [a, b] = data.people(); a.note = { toJSON() { delete a.later; b.name = 1; return 'n'; } }; \
+         a.later = 2; a.last = 3; return [a, b]; }",
         r#"[{"id":1,"name":"Ada","note":"n","last":3},{"id":2,"name":1,"note":"x"}]"#,
     );
     check(
-        "() => { const r = data.person(); r.note = { toJSON() { for (let i = 0; i < 50; i++) r['x' + i] = i; return 'n'; } }; r.after = 1; const text = JSON.stringify(r); return [text]; }",
+        "() => { const r = data.person(); r.note = { toJSON() { for (let i = 0; i < 50; i++) r['x' + i] = i; return \
+         'n'; } }; r.after = 1; const text = JSON.stringify(r); return [text]; }",
         r#"["{\"id\":1,\"name\":\"Ada\",\"note\":\"n\",\"after\":1}"]"#,
     );
     check(
-        "() => { const r = data.person(); r.id = { toJSON() { delete r.name; r.note = 5; r.name = 'again'; r.extra = 1; return 0; } }; return r; }",
+        "() => { const r = data.person(); r.id = { toJSON() { delete r.name; r.note = 5; r.name = 'again'; r.extra = \
+         1; return 0; } }; return r; }",
         r#"{"id":0,"name":"again","note":5}"#,
     );
     check(
-        "() => { Object.prototype.toJSON = function () { return 'all'; }; try { return JSON.stringify(data.person()); } finally { delete Object.prototype.toJSON; } }",
+        "() => { Object.prototype.toJSON = function () { return 'all'; }; try { return JSON.stringify(data.person()); \
+         } finally { delete Object.prototype.toJSON; } }",
         "\"all\"",
     );
     check(
@@ -106,8 +114,10 @@ fn a_row_that_changes_changes_alone() {
 #[test]
 fn cells_are_what_they_are() {
     check(
-        "() => { const [r] = data.oddCells(); return [r.bytes instanceof Uint8Array, [...r.bytes], Object.getOwnPropertyDescriptor(r, '__proto__').value,
-           r.toString, r[7], typeof r.big, r.big === -9007199254740993n, Object.getPrototypeOf(r) === Object.prototype]; }",
+        "() => { const [r] = data.oddCells(); return [r.bytes instanceof Uint8Array, [...r.bytes], \
+         Object.getOwnPropertyDescriptor(r, '__proto__').value,
+           r.toString, r[7], typeof r.big, r.big === -9007199254740993n, Object.getPrototypeOf(r) === \
+            Object.prototype]; }",
         r#"[true,[255,0],0.5,3,"","bigint",true,true]"#,
     );
     check("() => data.people().map((r) => r.name.length)", "[3,5]");
@@ -167,7 +177,8 @@ fn values_reach_capabilities_as_they_are() {
             "Bytes([2, 3])",
         ),
         (
-            "(() => { const v = new DataView(new ArrayBuffer(2)); Object.defineProperty(v, 'byteLength', { value: 1e9 }); return v; })()",
+            "(() => { const v = new DataView(new ArrayBuffer(2)); Object.defineProperty(v, 'byteLength', { value: 1e9 \
+             }); return v; })()",
             "Bytes([0, 0])",
         ),
         ("new Uint8Array(0)", "Bytes([])"),

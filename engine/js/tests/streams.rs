@@ -55,14 +55,18 @@ fn each_way_to_feed_a_stream() {
         // Several at once, and all of them before the end.
         ("{ n: 0, pull(c) { for (const x of 'ab') c.enqueue(bytes(x + this.n)); if (++this.n == 3) c.close(); } }", "a0b0a1b1a2b2"),
         // Nothing now, something later.
-        ("{ n: 0, pull(c) { setTimeout(() => { if (this.n == 3) return; c.enqueue(bytes(String(this.n++))); if (this.n == 3) c.close(); }, 1); } }", "012"),
-        ("{ n: 0, async pull(c) { await time.sleep(0.001); c.enqueue(bytes(String(this.n++))); if (this.n == 3) c.close(); } }", "012"),
-        ("{ n: 0, pull(c) { queueMicrotask(() => { c.enqueue(bytes(String(this.n++))); if (this.n == 3) c.close(); }); } }", "012"),
+        ("{ n: 0, pull(c) { setTimeout(() => { if (this.n == 3) return; c.enqueue(bytes(String(this.n++))); if \
+         (this.n == 3) c.close(); }, 1); } }", "012"),
+        ("{ n: 0, async pull(c) { await time.sleep(0.001); c.enqueue(bytes(String(this.n++))); if (this.n == 3) \
+         c.close(); } }", "012"),
+        ("{ n: 0, pull(c) { queueMicrotask(() => { c.enqueue(bytes(String(this.n++))); if (this.n == 3) c.close(); \
+         }); } }", "012"),
         // Only when it is asked.
         ("{ n: 0, pull(c) { c.enqueue(bytes(String(this.n++))); if (this.n == 4) c.close(); } }, { highWaterMark: 0 }", "0123"),
         ("{ n: 0, pull(c) { if (this.n++ == 3) c.close(); else c.enqueue(bytes('x')); } }, { highWaterMark: 0 }", "xxx"),
         // A strategy of its own.
-        ("{ n: 0, pull(c) { seen.push(c.desiredSize); c.enqueue(bytes(String(this.n++))); if (this.n == 4) c.close(); } },
+        ("{ n: 0, pull(c) { seen.push(c.desiredSize); c.enqueue(bytes(String(this.n++))); if (this.n == 4) c.close(); \
+         } },
           { highWaterMark: 3, size: (chunk) => chunk.length * 2 }", "0123"),
         ("{ type: 'bytes', pull(c) { c.enqueue(bytes('b')); c.close(); } }", "b"),
         // What `pull` returns is of no interest.
@@ -194,7 +198,8 @@ fn a_reader_that_leaves_is_told_to_the_source_once() {
 #[test]
 fn long_chunks_are_lent_until_the_script_runs() {
     let app = app(
-        "{ pull(c) { const chunk = all('x'); globalThis.later ??= () => chunk.buffer.transfer().byteLength; c.enqueue(chunk); } }",
+        "{ pull(c) { const chunk = all('x'); globalThis.later ??= () => chunk.buffer.transfer().byteLength; \
+         c.enqueue(chunk); } }",
     );
     let mut stream = open(&app);
     let chunk = next(&mut stream);
@@ -226,15 +231,19 @@ fn the_bytes_are_those_of_the_read() {
         // One buffer for all chunks: each is read before the source is asked again.
         ("{ n: 0, b: all('-'), pull(c) { this.b.fill(97 + this.n++); c.enqueue(this.b); } }, { highWaterMark: 0 }", "abc"),
         // Jobs run after the read.
-        ("{ n: 0, b: all('-'), pull(c) { this.b.fill(97 + this.n++); c.enqueue(this.b); queueMicrotask(() => this.b.fill(45)); } },
+        ("{ n: 0, b: all('-'), pull(c) { this.b.fill(97 + this.n++); c.enqueue(this.b); queueMicrotask(() => \
+         this.b.fill(45)); } },
           { highWaterMark: 0 }", "abc"),
-        ("{ n: 0, b: all('-'), async pull(c) { this.b.fill(97 + this.n++); c.enqueue(this.b); await null; this.b.fill(45); } },
+        ("{ n: 0, b: all('-'), async pull(c) { this.b.fill(97 + this.n++); c.enqueue(this.b); await null; \
+         this.b.fill(45); } },
           { highWaterMark: 0 }", "abc"),
         // Behind a queue the source has run once more before a chunk is read.
         ("{ n: 0, b: all('-'), pull(c) { this.b.fill(97 + this.n++); c.enqueue(this.b); } }", "bcd"),
         // A part of a buffer, and one that is resized later.
-        ("{ pull(c) { const b = new Uint8Array(60000).fill(45); b.fill(120, 20000, 40000); c.enqueue(b.subarray(20000, 40000)); } }", "xxx"),
-        ("{ pull(c) { const buffer = new ArrayBuffer(20000, { maxByteLength: 90000 }); const b = new Uint8Array(buffer, 0, 20000);
+        ("{ pull(c) { const b = new Uint8Array(60000).fill(45); b.fill(120, 20000, 40000); \
+         c.enqueue(b.subarray(20000, 40000)); } }", "xxx"),
+        ("{ pull(c) { const buffer = new ArrayBuffer(20000, { maxByteLength: 90000 }); const b = new \
+         Uint8Array(buffer, 0, 20000);
            b.fill(121); c.enqueue(b); buffer.resize(80000); } }", "yyy"),
         ("{ pull(c) { const buffer = new ArrayBuffer(90000, { maxByteLength: 90000 }); const b = new Uint8Array(buffer);
            b.fill(122); buffer.resize(20000); c.enqueue(b); } }", "zzz"),
@@ -243,7 +252,8 @@ fn the_bytes_are_those_of_the_read() {
     }
     // Detached after it was enqueued, it has no bytes.
     let app = app(
-        "{ n: 0, pull(c) { const b = all('x'); c.enqueue(b); b.buffer.transfer(); if (this.n++ == 2) { c.enqueue(bytes('end')); c.close(); } } }",
+        "{ n: 0, pull(c) { const b = all('x'); c.enqueue(b); b.buffer.transfer(); if (this.n++ == 2) { \
+         c.enqueue(bytes('end')); c.close(); } } }",
     );
     assert_eq!(read(&app).expect("a body"), "end");
 }
@@ -259,7 +269,8 @@ fn patched_built_ins_break_no_stream() {
              globalThis.queueMicrotask = () => { throw new Error('queueMicrotask'); };
              Function.prototype.bind = Function.prototype.call = () => { throw new Error('bind'); };
              ArrayBuffer.isView = () => false;
-             Object.defineProperty(Object.prototype, 'first', { set() { throw new Error('first'); }, configurable: true });
+             Object.defineProperty(Object.prototype, 'first', { set() { throw new Error('first'); }, configurable: \
+              true });
              for (const x of 'ab') c.enqueue(bytes(x + this.n));
              if (this.n++ == 3) c.close();
            } }",
@@ -292,7 +303,8 @@ fn streams_that_were_touched_are_no_bodies() {
 
 #[test]
 fn what_is_made_of_a_stream_is_a_body_too() {
-    let source = "new ReadableStream({ n: 0, pull(c) { c.enqueue(new TextEncoder().encode(String(this.n++))); if (this.n == 4) c.close(); } })";
+    let source = "new ReadableStream({ n: 0, pull(c) { c.enqueue(new TextEncoder().encode(String(this.n++))); if \
+     (this.n == 4) c.close(); } })";
     for (body, expected) in [
         (format!("{source}.tee()[1]"), "0123"),
         (
@@ -339,7 +351,8 @@ fn streams_that_nobody_reads_are_collected() {
         app.get('/', () => {
           let kept;
           // The stream refers to itself.
-          new ReadableStream({ start(c) { kept = c; c.enqueue(new Uint8Array(10000)); c.enqueue(kept); }, pull: () => kept });
+          new ReadableStream({ start(c) { kept = c; c.enqueue(new Uint8Array(10000)); c.enqueue(kept); }, pull: () => \
+           kept });
           return 'made';
         });";
     let limits = ScriptLimits {

@@ -87,7 +87,8 @@ fn waiting_at_the_top_level_is_an_error_that_says_so() {
 #[test]
 fn timers_of_the_top_level_go_on_beside_the_requests() {
     let app = load(
-        "import { app } from 'sampan'; let n = 0; const timer = setInterval(() => { if (++n == 3) clearInterval(timer); }, 1);
+        "import { app } from 'sampan'; let n = 0; const timer = setInterval(() => { if (++n == 3) \
+         clearInterval(timer); }, 1);
         app.get('/', () => n);",
     );
     for _ in 0..20 {
@@ -101,7 +102,8 @@ fn timers_of_the_top_level_go_on_beside_the_requests() {
 #[test]
 fn work_goes_on_after_the_answer() {
     let app = app(
-        "(req) => { if (req.query.n) return globalThis.n ?? 0; setTimeout(() => { globalThis.n = 1; }, 1); return 'sent'; }",
+        "(req) => { if (req.query.n) return globalThis.n ?? 0; setTimeout(() => { globalThis.n = 1; }, 1); return \
+         'sent'; }",
     );
     assert_eq!(app.text(get("/")), "sent");
     assert_eq!(app.text(get("/?n=1")), "0");
@@ -134,8 +136,10 @@ fn dropping_a_request_drops_what_it_waits_for() {
 #[test]
 fn dropping_requests_leaks_nothing() {
     let app = app(
-        "async (req) => { const big = new Array(100).fill(req); setTimeout(() => big, 1e6); const s = new AbortController();
-          await Promise.race([time.sleep(60), new Promise((r) => s.signal.addEventListener('abort', r))]); return big.length; }",
+        "async (req) => { const big = new Array(100).fill(req); setTimeout(() => big, 1e6); const s = new \
+         AbortController();
+          await Promise.race([time.sleep(60), new Promise((r) => s.signal.addEventListener('abort', r))]); return \
+           big.length; }",
     );
     let drop_some = |count: usize| {
         for _ in 0..count {
@@ -177,7 +181,8 @@ fn a_promise_that_nobody_settles_waits_for_ever_without_harm() {
 #[test]
 fn one_request_may_settle_what_another_waits_for() {
     let app = app(
-        "(req) => req.query.go ? (globalThis.go('went'), 'sent') : new Promise((resolve) => { globalThis.go = resolve; })",
+        "(req) => req.query.go ? (globalThis.go('went'), 'sent') : new Promise((resolve) => { globalThis.go = \
+         resolve; })",
     );
     let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else {
         panic!("it waits")
@@ -210,7 +215,8 @@ impl std::task::Wake for Flag {
 #[test]
 fn unhandled_rejections_are_reported_and_handled_ones_are_not() {
     let app = app(
-        "async () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => {}); return 'fine'; }",
+        "async () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => {}); return \
+         'fine'; }",
     );
     assert_eq!(app.text(get("/")), "fine");
     let reports: Vec<String> = app
@@ -232,11 +238,16 @@ fn read(handler: &str) -> (TestAnswer, String) {
 #[test]
 fn bodies_are_streamed() {
     for (handler, expected) in [
-        ("() => stream(async (write) => { for (const part of ['a', 'b', new Uint8Array([99])]) { await write(part); await time.sleep(0.001); } })", "abc"),
-        ("() => new Response(new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode('web')); c.close(); } }))", "web"),
-        ("() => { let n = 0; return new Response(new ReadableStream({ async pull(c) { await time.sleep(0.001); if (n++ == 3) c.close(); else c.enqueue(new TextEncoder().encode(String(n))); } })); }", "123"),
-        ("() => { const { readable, writable } = new TransformStream(); const w = writable.getWriter(); const e = new TextEncoder();
-            (async () => { await w.write(e.encode('x')); await time.sleep(0.001); await w.write(e.encode('y')); await w.close(); })(); return new Response(readable); }", "xy"),
+        ("() => stream(async (write) => { for (const part of ['a', 'b', new Uint8Array([99])]) { await write(part); \
+         await time.sleep(0.001); } })", "abc"),
+        ("() => new Response(new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode('web')); c.close(); } \
+         }))", "web"),
+        ("() => { let n = 0; return new Response(new ReadableStream({ async pull(c) { await time.sleep(0.001); if \
+         (n++ == 3) c.close(); else c.enqueue(new TextEncoder().encode(String(n))); } })); }", "123"),
+        ("() => { const { readable, writable } = new TransformStream(); const w = writable.getWriter(); const e = new \
+         TextEncoder();
+            (async () => { await w.write(e.encode('x')); await time.sleep(0.001); await w.write(e.encode('y')); await \
+             w.close(); })(); return new Response(readable); }", "xy"),
     ] {
         assert_eq!(read(handler).1, expected, "{handler}");
     }
@@ -262,7 +273,8 @@ fn a_stream_that_fails_ends_with_an_error() {
 fn a_stream_waits_for_its_reader_and_learns_that_he_is_gone() {
     let app = app(
         "(req) => { if (req.query.n) return [globalThis.n, globalThis.ended ?? null];
-          return stream(async (write) => { globalThis.n = 0; try { for (;;) { globalThis.n++; await write('x'); } } catch (e) { globalThis.ended = e.message; } }); }",
+          return stream(async (write) => { globalThis.n = 0; try { for (;;) { globalThis.n++; await write('x'); } } \
+           catch (e) { globalThis.ended = e.message; } }); }",
     );
     let mut answer = app.only(get("/")).expect("an answer");
     let mut stream = answer.stream.take().expect("a stream");
@@ -290,7 +302,8 @@ fn a_stream_waits_for_its_reader_and_learns_that_he_is_gone() {
 #[test]
 fn a_signal_is_aborted_when_the_reader_of_a_stream_goes() {
     let app = app(
-        "(req) => { if (req.query.n) return globalThis.aborted ?? 'no'; req.signal.addEventListener('abort', () => { globalThis.aborted = 'yes'; });
+        "(req) => { if (req.query.n) return globalThis.aborted ?? 'no'; req.signal.addEventListener('abort', () => { \
+         globalThis.aborted = 'yes'; });
           return stream((write) => write('x')); }",
     );
     let answer = app.only(get("/")).expect("an answer");

@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn calls_of_require_are_found() {
-        let code = "var a = require('a'), b = require ( \"./b\" );\n// require('c')\nobj.require('d'); my_require('e');\n\
+        let code = "var a = require('a'), b = require ( \"./b\" );\n// require('c')\nobj.require('d'); \
+         my_require('e');\n\
                     require(name); require('f' + x); require(`g`); require('h\\n')";
         let names: Vec<String> = required(code).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["a", "./b", "c", "g"]);

@@ -75,7 +75,10 @@ impl Package {
 
     /// The path, below the package's folder, of what `subpath` (`.` or `./sub`) exports.
     pub(crate) fn exported(&self, subpath: &str, conditions: &[&str]) -> Option<String> {
-        let has_subpaths = matches!(&self.exports, Target::Choices(choices) if choices.iter().any(|(key, _)| key.starts_with('.')));
+        let has_subpaths = match &self.exports {
+            Target::Choices(choices) => choices.iter().any(|(key, _)| key.starts_with('.')),
+            _ => false,
+        };
         if !has_subpaths {
             let target = (subpath == ".").then_some(&self.exports)?;
             return target.path(None, conditions, 0).found();

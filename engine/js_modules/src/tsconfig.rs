@@ -218,7 +218,8 @@ mod tests {
     fn comments_and_last_commas_are_allowed() {
         let read = config(&[(
             "tsconfig.json",
-            "{\n  // hono\n  \"compilerOptions\": {\n    \"jsx\": \"react-jsx\", /* so */\n    \"jsxImportSource\": \"hono/jsx\",\n    \"lib\": [\"ES2023\",],\n  },\n}\n",
+            "{\n  // hono\n  \"compilerOptions\": {\n    \"jsx\": \"react-jsx\", /* so \
+             */\n    \"jsxImportSource\": \"hono/jsx\",\n    \"lib\": [\"ES2023\",],\n  },\n}\n",
         )])
         .expect("read");
         assert_eq!(read.settings.jsx_import_source.as_deref(), Some("hono/jsx"));

@@ -11,7 +11,8 @@ static MODULES: &[&Module] = &[&sampan_rig::READING];
 
 const SOURCE: &str = "local app = require 'sampan'
 local records = {}
-for i = 1, 50 do records[i] = { name = 'Name ' .. i, city = 'City ' .. i, email = 'a' .. i .. '@b.org', note = 'note ' .. i } end
+for i = 1, 50 do records[i] = { name = 'Name ' .. i, city = 'City ' .. i, email = 'a' .. i .. '@b.org', note = 'note \
+ ' .. i } end
 app.get('/', function(req)
   local lengths, sum = app.reading.lengths, 0
   for i = 1, tonumber(req.query.times) do sum = sum + lengths(records) end

@@ -7,7 +7,8 @@ use support::{Rig, block_on, get, load, load_files};
 
 fn rig(body: &str) -> Rig {
     load(&format!(
-        "local app = require 'sampan'\nlocal calls, objects, time = app.calls, app.objects, app.time\napp.get('/', function(req) {body} end)"
+        "local app = require 'sampan'\nlocal calls, objects, time = app.calls, app.objects, app.time\napp.get('/', \
+         function(req) {body} end)"
     ))
 }
 
@@ -43,7 +44,8 @@ fn a_function_is_called_with_values_and_gives_one() {
     check(nested, "42");
     // In a coroutine of the script, the function runs on top of that.
     check(
-        "local co = coroutine.wrap(function() coroutine.yield(1) coroutine.yield(calls.now(function(v) return v end, 'in')) end)\nco() return co()",
+        "local co = coroutine.wrap(function() coroutine.yield(1) coroutine.yield(calls.now(function(v) return v end, \
+         'in')) end)\nco() return co()",
         "in",
     );
 }
@@ -72,7 +74,8 @@ fn an_error_is_the_callers_and_keeps_its_line() {
         "false app.lua:3: boom",
     );
     check(
-        "pcall(calls.now, function() error({ status = 409, message = 'taken' }) end) return calls.now(function() return 'still here' end)",
+        "pcall(calls.now, function() error({ status = 409, message = 'taken' }) end) return calls.now(function() \
+         return 'still here' end)",
         "still here",
     );
     let error = rig("calls.now(function() error({ status = 409, message = 'taken' }) end)");
@@ -125,7 +128,8 @@ app.get('/next', function() return app.calls.now(function() return 'next' end) e
 #[test]
 fn recursion_through_a_row_ends_before_the_stack_does() {
     check(
-        "local function f() return calls.now(f) end local ok, err = pcall(f) return tostring(ok) .. ' ' .. tostring(err):match('stack overflow')",
+        "local function f() return calls.now(f) end local ok, err = pcall(f) return tostring(ok) .. ' ' .. \
+         tostring(err):match('stack overflow')",
         "false stack overflow",
     );
     check(
@@ -141,7 +145,8 @@ fn a_function_may_be_kept_and_called_in_another_request() {
         "local app = require 'sampan'
 app.get('/keep', function() local n = 0 app.calls.keep(function(v) n = n + v return n end) return 'kept' end)
 app.get('/call', function() return app.calls.kept(2) end)
-app.get('/run', function() app.calls.run(function(v) app.time.sleep(0.001) app.calls.kept(v) end, 10) return app.calls.kept(0) end)
+app.get('/run', function() app.calls.run(function(v) app.time.sleep(0.001) app.calls.kept(v) end, 10) return \
+ app.calls.kept(0) end)
 app.get('/fails', function() app.calls.run(function() app.time.sleep(0.001) error('later') end) end)",
     );
     rig.route("/keep", get("/")).expect("kept");
@@ -175,7 +180,8 @@ app.get('/fails', function() app.calls.run(function() app.time.sleep(0.001) erro
 #[test]
 fn functions_that_nobody_keeps_leave_nothing_behind() {
     let rig = rig(
-        "for i = 1, 10000 do calls.now(function(v) return v end, i) calls.keep(function() return i end) end return 'ok'",
+        "for i = 1, 10000 do calls.now(function(v) return v end, i) calls.keep(function() return i end) end return \
+         'ok'",
     );
     rig.wrapped(get("/")).expect("answers");
     rig.isolate.collect_garbage();
@@ -192,7 +198,8 @@ fn functions_that_nobody_keeps_leave_nothing_behind() {
 fn a_function_that_is_called_while_its_request_waits_has_the_objects_of_that() {
     // Those that it uses, and those that it makes.
     check(
-        "local mine, made = objects.ticket() mine:add(1) calls.later(function() mine:add(2) made = objects.ticket() end) \
+        "local mine, made = objects.ticket() mine:add(1) calls.later(function() mine:add(2) made = objects.ticket() \
+         end) \
          return { mine:add(0), made:add(5) }",
         "[3,5]",
     );

@@ -137,14 +137,18 @@ fn what_is_done_to_the_libraries_is_not_seen_later() {
         let rig = load(&format!(
             "app.get('/', function(req)
               local before = {{}}
-              for name, t in pairs {{ _G = _G, string = string, table = table, math = math, io = io.stdout, loaded = package.loaded,
-                app = app, time = app.time, json = app.json, worker = app.worker, probe = app.probe, buffer = require 'string.buffer' }} do
+              for name, t in pairs {{ _G = _G, string = string, table = table, math = math, io = io.stdout, loaded = \
+               package.loaded,
+                app = app, time = app.time, json = app.json, worker = app.worker, probe = app.probe, buffer = require \
+                 'string.buffer' }} do
                 if t.mine or rawget(t, 1) then before[#before + 1] = name end
               end
               if getmetatable(_G) then before[#before + 1] = 'metatable' end
               assert(#before == 0, table.concat(before, ' '))
-              assert(#package.loaders == 3 and package.path ~= '' and os.time() > 1 and type(debug.traceback) == 'function')
-              assert(table.insert and print and app.get and app.time.sleep and ('x').mine == nil and not pcall(require, 'mine'))
+              assert(#package.loaders == 3 and package.path ~= '' and os.time() > 1 and type(debug.traceback) == \
+               'function')
+              assert(table.insert and print and app.get and app.time.sleep and ('x').mine == nil and not \
+               pcall(require, 'mine'))
               {change}
             end)"
         ));
@@ -163,7 +167,8 @@ fn no_metatable_leads_to_what_requests_share() {
           local response = app.text('x')
           local ok, err = pcall(app.time.sleep, 'x')
           local seen = {}
-          for at, value in ipairs { response, response.headers, req.headers, app, app.json, app.time, app.json.array {}, 'text', err, req,
+          for at, value in ipairs { response, response.headers, req.headers, app, app.json, app.time, app.json.array \
+           {}, 'text', err, req,
                                       require 'string.buffer'.new(), coroutine.create(print), print, 1, true } do
             local meta = getmetatable(value)
             if type(meta) == 'table' then seen[#seen + 1] = at end
@@ -191,10 +196,13 @@ fn nothing_that_can_be_reached_is_shared() {
             app.get('/', function(req)
               local _, refused = pcall(app.time.sleep, 'x')
               local _, err = pcall(app.calls.now, app.calls)
-              local marked, count = walk.all { globals = _G, app = app, group = group, req = req, err = err, refused = refused,
-                text = app.text 'x', redirect = app.redirect '/', json = app.json {}, array = app.json.array {}, object = app.json.object {},
+              local marked, count = walk.all { globals = _G, app = app, group = group, req = req, err = err, refused \
+               = refused,
+                text = app.text 'x', redirect = app.redirect '/', json = app.json {}, array = app.json.array {}, \
+                 object = app.json.object {},
                 buffer = require 'string.buffer'.new(), iterator = ('x'):gmatch '.', thread = coroutine.create(print),
-                wrapped = coroutine.wrap(print), string = 'x', loaded = load 'return 1', null = app.null, headers = req.headers }
+                wrapped = coroutine.wrap(print), string = 'x', loaded = load 'return 1', null = app.null, headers = \
+                 req.headers }
               return { marked, count > 25 }
             end)",
         ),
@@ -269,7 +277,8 @@ fn requests_that_wait_keep_their_own_world() {
               package.loaded.name = { name }
               local waiting = require 'waiting'
               app.time.sleep(0.01)
-              return { mine, ('x'):name(), require('name')[1], load('return mine')(), getfenv(0).mine, waiting(), require 'late', late }
+              return { mine, ('x'):name(), require('name')[1], load('return mine')(), getfenv(0).mine, waiting(), \
+               require 'late', late }
             end)",
         ),
         (

@@ -123,14 +123,16 @@ fn bad_json_is_the_clients_fault() {
 
 #[test]
 fn errors_have_place_and_stack() {
-    let source = "local app = require 'sampan'\nlocal function deep() error('broken') end\napp.get('/', function() deep() end)";
+    let source = "local app = require 'sampan'\nlocal function deep() error('broken') end\napp.get('/', function() \
+     deep() end)";
     let error = load(source).wrapped(get("/path")).expect_err("an error");
     assert_eq!(error.to_string(), "app.lua:2: broken");
     assert!(
         error.stack().expect("a stack").contains("app.lua:3"),
         "{error:?}"
     );
-    let error = load("local app = require 'sampan'\napp.get('/', function()\n error({ status = 404, message = 'no' }) end)").wrapped(get("/path"));
+    let error = load("local app = require 'sampan'\napp.get('/', function()\n error({ status = 404, message = 'no' }) \
+     end)").wrapped(get("/path"));
     let error = error.expect_err("an error");
     assert_eq!(
         (error.kind(), error.message(), error.place().map(|p| p.line)),
@@ -185,7 +187,8 @@ fn waiting_works_wherever_it_can() {
         "[1,2]",
     );
     check(
-        "local inner = coroutine.create(function(a) app.time.sleep(0.001) local b = coroutine.yield(a + 1) return b * 2 end)
+        "local inner = coroutine.create(function(a) app.time.sleep(0.001) local b = coroutine.yield(a + 1) return b * \
+         2 end)
          local _, x = coroutine.resume(inner, 1) local _, y = coroutine.resume(inner, 5)
          return { x, y, coroutine.status(inner) }",
         r#"[2,10,"dead"]"#,
@@ -195,7 +198,8 @@ fn waiting_works_wherever_it_can() {
         "meta",
     );
     check(
-        "local n = 0 for i in function(_, i) app.time.sleep(0.001) if (i or 0) < 3 then return (i or 0) + 1 end end do n = n + i end return { n }",
+        "local n = 0 for i in function(_, i) app.time.sleep(0.001) if (i or 0) < 3 then return (i or 0) + 1 end end \
+         do n = n + i end return { n }",
         "[6]",
     );
     check_error(
@@ -212,8 +216,10 @@ fn waiting_works_wherever_it_can() {
 #[test]
 fn middleware_wraps() {
     let source = "local app = require 'sampan'
-        app.use(function(req, next) local res = next(req) res.headers['x-outer'] = req.state.inner res.status = 201 return res end)
-        app.use('*', function(req, next) app.time.sleep(0.001) req.state.inner = 'seen' local ok, res = pcall(next, req) return res end)
+        app.use(function(req, next) local res = next(req) res.headers['x-outer'] = req.state.inner res.status = 201 \
+         return res end)
+        app.use('*', function(req, next) app.time.sleep(0.001) req.state.inner = 'seen' local ok, res = pcall(next, \
+         req) return res end)
         app.get('/', function(req) app.time.sleep(0.001) return { ok = true } end)";
     let rig = load(source);
     let mut answer = rig.wrapped(get("/path")).expect("an answer");
@@ -236,7 +242,8 @@ fn the_program_is_declared() {
         "local app = require 'sampan'
          app.group('/api', function(api)
            api.get('/users/:id', function() end)
-           api.group('/v2/', function(v2) v2.post('/', { body_bytes_max = 10 }, { fixed = true }) v2.use(function() end) end)
+           api.group('/v2/', function(v2) v2.post('/', { body_bytes_max = 10 }, { fixed = true }) v2.use(function() \
+            end) end)
          end)
          app.all('/x', function() end)",
     );
@@ -372,7 +379,8 @@ fn runaways_are_stopped_in_time() {
         "while true do pcall(error) end",
         "local function f() return f() end f()",
         "coroutine.wrap(function() while true do end end)()",
-        "repeat local co = coroutine.wrap(function() while true do coroutine.yield() end end) while true do co() end until false",
+        "repeat local co = coroutine.wrap(function() while true do coroutine.yield() end end) while true do co() end \
+         until false",
         "xpcall(function() while true do end end, function() while true do end end)",
         "app.time.sleep(0.001) while true do end",
         "return (('a'):rep(40000)):find('.-.-.-.-b')",
@@ -390,10 +398,12 @@ fn runaways_are_stopped_in_time() {
         "local t = {} for i = 1, 1e6 do t[i] = 1 end while true do table.sort(t) end",
         "return (('a'):rep(2e7)):find(('a'):rep(1e7) .. 'b', 1, true)",
         "table.sort({ 1, 2, 3 }, function() while true do end end)",
-        "setmetatable({}, { __index = function(t, k) while true do end end }).x = 1 return setmetatable({}, { __index = function() while true do end end }).y",
+        "setmetatable({}, { __index = function(t, k) while true do end end }).x = 1 return setmetatable({}, { __index \
+         = function() while true do end end }).y",
     ] {
         let source = format!(
-            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"
+            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return \
+             'ok' end)"
         );
         let limits = ScriptLimits {
             script_millis_max: millis,
@@ -456,7 +466,8 @@ fn too_large() {
         "return table.concat({ ('x'):rep(6e7), ('y'):rep(6e7) }, ('z'):rep(6e7))",
     ] {
         let source = format!(
-            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"
+            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return \
+             'ok' end)"
         );
         let rig = load(&source);
         let begun = cpu_time();
@@ -520,7 +531,8 @@ fn an_error_handler_sees_the_error_at_hand_only() {
         "local app = require 'sampan'
          app.get('/', function() error({ message = 'first', secret = 1 }) end)
          app.get('/late', function() return { x = 0/0 } end)
-         app.on_error(function(req, err) return app.json({ err.message, err.value and err.value.secret or 'none' }) end)",
+         app.on_error(function(req, err) return app.json({ err.message, err.value and err.value.secret or 'none' }) \
+          end)",
     );
     let handler = rig.isolate.program().on_error;
     let mut answers = Vec::new();

@@ -178,7 +178,8 @@ fn modules_can_come_from_functions() {
     );
     check(
         &[],
-        "table.insert(package.searchers, 1, function(name) if name == 'mine' then return function(...) return { ... } end, 'extra' end end)
+        "table.insert(package.searchers, 1, function(name) if name == 'mine' then return function(...) return { ... } \
+         end, 'extra' end end)
          return require 'mine'",
         r#"["mine","extra"]"#,
     );
@@ -265,7 +266,8 @@ fn the_standard_libraries_are_modules() {
     check(
         &[],
         "local different = {}
-         for _, name in ipairs { 'string', 'table', 'math', 'bit', 'coroutine', 'os', 'io', 'debug', 'utf8', 'package', '_G' } do
+         for _, name in ipairs { 'string', 'table', 'math', 'bit', 'coroutine', 'os', 'io', 'debug', 'utf8', \
+          'package', '_G' } do
            if require(name) ~= _G[name] or package.loaded[name] ~= _G[name] then table.insert(different, name) end
          end
          return #different == 0 and 'all' or different",

@@ -24,11 +24,13 @@ fn outcome(body: &str) -> String {
 fn an_object_with_keys_is_read_and_written_like_a_table() {
     let cases = [
         (
-            "local b = objects.box() b.user_id = 7 b['a b'] = { x = { 1 } } return { b.user_id, b['a b'].x, b.none == nil }",
+            "local b = objects.box() b.user_id = 7 b['a b'] = { x = { 1 } } return { b.user_id, b['a b'].x, b.none == \
+             nil }",
             "[7,[1],true]",
         ),
         (
-            "local b = objects.box() b.a = 1 b.b = 'x' local all = {} for k, v in pairs(b) do all[#all + 1] = { k, v } end return all",
+            "local b = objects.box() b.a = 1 b.b = 'x' local all = {} for k, v in pairs(b) do all[#all + 1] = { k, v \
+             } end return all",
             r#"[["a",1],["b","x"]]"#,
         ),
         (
@@ -241,7 +243,8 @@ fn a_bracket_that_waits_is_left_in_order() {
             true,
         ),
         (
-            "return objects.around(function(t) return objects.around(function(u) return t:add(1) + u:add(1) .. '' end) end)",
+            "return objects.around(function(t) return objects.around(function(u) return t:add(1) + u:add(1) .. '' \
+             end) end)",
             "2",
             true,
         ),

@@ -7,7 +7,8 @@ use support::{Rig, get, load, load_files};
 
 fn source(body: &str) -> String {
     format!(
-        "local app = require 'sampan'\nlocal reading, calls, data, time = app.reading, app.calls, app.data, app.time\napp.get('/', function(req) {body} end)"
+        "local app = require 'sampan'\nlocal reading, calls, data, time = app.reading, app.calls, app.data, \
+         app.time\napp.get('/', function(req) {body} end)"
     )
 }
 
@@ -132,7 +133,8 @@ fn what_changes_meanwhile_is_looked_at_anew() {
     );
     check(
         "local t = {x = 'a' .. 1, y = {'b' .. 2}}
-        return reading.twice(t, function() t.x = nil t.y = nil for i = 1, 1000 do t['n' .. i] = {i} end for i = 1, 1000 do t['n' .. i] = nil end end)",
+        return reading.twice(t, function() t.x = nil t.y = nil for i = 1, 1000 do t['n' .. i] = {i} end for i = 1, \
+         1000 do t['n' .. i] = nil end end)",
         "\"x\" \"a1\" \"y\" [\"b2\"] / {}",
     );
     check(
@@ -142,7 +144,8 @@ fn what_changes_meanwhile_is_looked_at_anew() {
     // The garbage that comes meanwhile is collected, what was found is not.
     check(
         "local t = { text = ('long'):rep(1000) .. req.path }
-        return tostring(reading.hold(t, function() t.text = 'other' for i = 1, 3000 do local g = ('x'):rep(1000) .. i end collectgarbage() end))",
+        return tostring(reading.hold(t, function() t.text = 'other' for i = 1, 3000 do local g = ('x'):rep(1000) .. i \
+         end collectgarbage() end))",
         "true",
     );
     check(
@@ -155,11 +158,13 @@ fn what_changes_meanwhile_is_looked_at_anew() {
 #[test]
 fn a_metamethod_may_throw_loop_and_not_wait() {
     check_error(
-        "return reading.outline({ reading.hold(setmetatable({}, { __index = function() error('no ' .. 'text') end }), print) })",
+        "return reading.outline({ reading.hold(setmetatable({}, { __index = function() error('no ' .. 'text') end }), \
+         print) })",
         "app.lua:3: no text",
     );
     check(
-        "local ok, err = pcall(reading.hold, setmetatable({}, { __index = function() error('none', 0) end }), print) return tostring(ok) .. ' ' .. err",
+        "local ok, err = pcall(reading.hold, setmetatable({}, { __index = function() error('none', 0) end }), print) \
+         return tostring(ok) .. ' ' .. err",
         "false app.lua:3: none",
     );
     check_error(
@@ -177,7 +182,8 @@ fn a_metamethod_may_throw_loop_and_not_wait() {
 fn a_metamethod_may_read_too() {
     check(
         "local inner = { text = 'in' .. 'ner' }
-        local t = setmetatable({}, { __index = function(_, k) reading.twice({k .. 1, inner}, function() inner = nil collectgarbage() end) inner = { text = 'x' } return 'o' .. k end })
+        local t = setmetatable({}, { __index = function(_, k) reading.twice({k .. 1, inner}, function() inner = nil \
+         collectgarbage() end) inner = { text = 'x' } return 'o' .. k end })
         return tostring(reading.hold(t, function() reading.outline({{},{}}) end))",
         "true",
     );

@@ -110,7 +110,8 @@ fn passes(
     for (name, _) in specs {
         source.push_str(&format!("require 'spec.{name}' busted.run()\n"));
     }
-    source.push_str("app.get('/', function() return { passed = busted.passed, failed = app.json.array(busted.failed) } end)");
+    source.push_str("app.get('/', function() return { passed = busted.passed, failed = app.json.array(busted.failed) \
+     } end)");
     let limits = ScriptLimits {
         script_millis_max: 20_000,
         ..ScriptLimits::default()
@@ -204,10 +205,13 @@ fn the_shim_notices_what_is_wrong() {
          busted.describe('d', function()
            local n = 0
            busted.before_each(function() n = n + 1 end)
-           busted.it('passes', function() assert.are.same({{ 1, {{ 2 }} }}, {{ 1, {{ 2 }} }}) assert.equal(n, 1) assert.is_not_nil(n) end)
+           busted.it('passes', function() assert.are.same({{ 1, {{ 2 }} }}, {{ 1, {{ 2 }} }}) assert.equal(n, 1) \
+            assert.is_not_nil(n) end)
            for _, case in ipairs {{
-             function() assert.equal(1, 2) end, function() assert.same({{ 1 }}, {{ 1, 2 }}) end, function() assert.is_true(1) end,
-             function() assert.has_error(function() end) end, function() assert.is_not_true(true) end, function() assert(false) end,
+             function() assert.equal(1, 2) end, function() assert.same({{ 1 }}, {{ 1, 2 }}) end, function() \
+              assert.is_true(1) end,
+             function() assert.has_error(function() end) end, function() assert.is_not_true(true) end, function() \
+              assert(false) end,
              function() assert.no.error(error) end, function() assert.unknown(1) end,
            }} do busted.it('fails', case) end
          end)

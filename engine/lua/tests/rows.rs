@@ -85,7 +85,8 @@ fn rows_are_plain_tables() {
         &format!("[{BOB},{ADA}]"),
     );
     check(
-        "local keys = {} for k, v in pairs(data.person()) do keys[#keys + 1] = k .. '=' .. v end table.sort(keys) return keys",
+        "local keys = {} for k, v in pairs(data.person()) do keys[#keys + 1] = k .. '=' .. v end table.sort(keys) \
+         return keys",
         r#"["id=1","name=Ada"]"#,
     );
     check(
@@ -269,7 +270,8 @@ fn kinds_survive_being_caught() {
         }
     }
     check(
-        "local ok, e = pcall(data.busy) e.status = 418 local ok2, f = pcall(error, e) return { f.status, 'e: ' .. e, tostring(e) }",
+        "local ok, e = pcall(data.busy) e.status = 418 local ok2, f = pcall(error, e) return { f.status, 'e: ' .. e, \
+         tostring(e) }",
         r#"[418,"e: locked","locked"]"#,
     );
 }
@@ -321,7 +323,8 @@ fn nothing_waits_inside_a_bracket() {
         "coroutine.yield: cannot yield out of data.batch",
     );
     check(
-        "return { data.batch(function() local f = coroutine.wrap(function() coroutine.yield(1) coroutine.yield(2) end) return f(), f() end) }",
+        "return { data.batch(function() local f = coroutine.wrap(function() coroutine.yield(1) coroutine.yield(2) \
+         end) return f(), f() end) }",
         "[1,2]",
     );
     check_error(
@@ -355,11 +358,13 @@ fn a_stream_does_not_wait_inside_a_bracket() {
 #[test]
 fn brackets_are_left_in_order() {
     check(
-        "local a, b = data.batch(function(token) return token, data.batch(function(inner) return inner end) end) return { a, b, data.log() }",
+        "local a, b = data.batch(function(token) return token, data.batch(function(inner) return inner end) end) \
+         return { a, b, data.log() }",
         r#"[1,2,"enter, enter, leave Int(2) true, leave Int(1) true"]"#,
     );
     check(
-        "local ok, e = pcall(data.batch, function() data.batch(function() error('oh', 0) end) end) return { ok, e, data.log() }",
+        "local ok, e = pcall(data.batch, function() data.batch(function() error('oh', 0) end) end) return { ok, e, \
+         data.log() }",
         r#"[false,"oh","enter, enter, leave Int(2) false, leave Int(1) false"]"#,
     );
     check(

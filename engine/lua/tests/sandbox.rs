@@ -118,7 +118,8 @@ fn code_is_text_in_the_scripts_globals() {
         "read",
     );
     check(
-        "return { load('return _G')() == _G, load('return x', 'n', 't', { x = 5 })(), load('return _G', 'n', 't', false)() == _G }",
+        "return { load('return _G')() == _G, load('return x', 'n', 't', { x = 5 })(), load('return _G', 'n', 't', \
+         false)() == _G }",
         "[true,5,true]",
     );
     check(
@@ -171,7 +172,8 @@ fn environments_of_the_scripts_own_functions_can_be_replaced() {
            if type(value) == 'function' then
              seen[value] = true
              if getfenv(value) ~= _G then table.insert(found, name) end
-             if debug.getinfo(value).source == '=[C]' and pcall(setfenv, value, {}) then table.insert(found, 'set ' .. name) end
+             if debug.getinfo(value).source == '=[C]' and pcall(setfenv, value, {}) then table.insert(found, 'set ' \
+              .. name) end
            elseif type(value) == 'table' then
              seen[value] = true
              for key, inner in pairs(value) do visit(inner, name .. '.' .. tostring(key)) end
@@ -196,12 +198,14 @@ fn debug_tells_where_the_script_is_and_nothing_else() {
         "\nlocal function named() return (debug.getinfo(1)) end
          local info = named() local keys = {}
          for key in pairs(info) do table.insert(keys, key) end table.sort(keys)
-         return { table.concat(keys, ' '), info.source, info.short_src, info.currentline, info.linedefined, info.what, info.name, info.namewhat }",
+         return { table.concat(keys, ' '), info.source, info.short_src, info.currentline, info.linedefined, \
+          info.what, info.name, info.namewhat }",
         r#"["currentline isvararg lastlinedefined linedefined name namewhat nparams short_src source what","@app.lua","app.lua",3,3,"Lua","named","local"]"#,
     );
     check(
         "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co)
-         return { debug.getinfo(print, 'S').what, debug.getinfo(co, 1, 'l').currentline, debug.getinfo(99) == nil, debug.getinfo(-1) == nil, debug.getinfo(0/0) == nil }",
+         return { debug.getinfo(print, 'S').what, debug.getinfo(co, 1, 'l').currentline, debug.getinfo(99) == nil, \
+          debug.getinfo(-1) == nil, debug.getinfo(0/0) == nil }",
         r#"["Lua",2,true,true,true]"#,
     );
     check_error(
@@ -213,7 +217,8 @@ fn debug_tells_where_the_script_is_and_nothing_else() {
     check(
         "for level = 0, 40 do
            local info = debug.getinfo(level) or {}
-           for _, key in ipairs { 'func', 'nups', 'activelines', 'istailcall' } do if info[key] ~= nil then return key end end
+           for _, key in ipairs { 'func', 'nups', 'activelines', 'istailcall' } do if info[key] ~= nil then return \
+            key end end
          end return 'none'",
         "none",
     );
@@ -267,12 +272,14 @@ fn a_traceback_shows_the_scripts_lines() {
 fn the_globals_hold_nothing_that_leads_out() {
     // Every table, and every function's name, that scripts reach through globals, modules and metatables.
     check(
-        "local raw, seen, found = { 'ffi', 'jit', 'loadlib', 'newproxy', 'getregistry_', 'reserve', 'putcdata', '__gc' }, {}, {}
+        "local raw, seen, found = { 'ffi', 'jit', 'loadlib', 'newproxy', 'getregistry_', 'reserve', 'putcdata', \
+         '__gc' }, {}, {}
          local function visit(value, name)
            if type(value) ~= 'table' or seen[value] then return end
            seen[value] = true
            for key, inner in next, value do
-             for _, word in ipairs(raw) do if key == word and inner ~= package.loadlib then table.insert(found, name .. '.' .. key) end end
+             for _, word in ipairs(raw) do if key == word and inner ~= package.loadlib then table.insert(found, name \
+              .. '.' .. key) end end
              visit(inner, name .. '.' .. tostring(key))
            end
            visit(getmetatable(value), name .. '<meta>')
@@ -338,7 +345,8 @@ fn library_calls_are_stopped_and_bounded_like_any_other() {
         ),
     ] {
         let source = format!(
-            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"
+            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return \
+             'ok' end)"
         );
         let limits = ScriptLimits {
             script_millis_max: 200,
@@ -365,7 +373,8 @@ fn a_stack_overflow_has_a_traceback() {
         "function(message) return debug.traceback(message, 2) end",
     ] {
         let trace = run(&format!(
-            "local function deeper(n) return 1 + deeper(n + 1) end local _, text = xpcall(deeper, {handler}, 1) return text"
+            "local function deeper(n) return 1 + deeper(n + 1) end local _, text = xpcall(deeper, {handler}, 1) \
+             return text"
         ));
         let trace = trace.expect("a traceback");
         assert!(
@@ -383,7 +392,8 @@ fn metatables_are_shown_and_set_as_without_debug() {
     check(
         "local meta = { x = 1 } local own = debug.setmetatable({}, meta) local function meta_of() end
          return { debug.getmetatable(own) == meta, debug.getmetatable('') == false, debug.getmetatable(req) == false,
-           debug.getmetatable(app.json.array()) == false, debug.getmetatable(print) == nil, debug.getinfo(meta_of, 'f').func == meta_of,
+           debug.getmetatable(app.json.array()) == false, debug.getmetatable(print) == nil, debug.getinfo(meta_of, \
+            'f').func == meta_of,
            pcall(debug.setmetatable, req, {}), debug.setmetatable('', nil), ('x'):upper() }",
         r#"[true,true,true,true,true,true,false,"","X"]"#,
     );

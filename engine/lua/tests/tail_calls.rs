@@ -83,7 +83,8 @@ fn a_function_that_ended_with_a_call_is_named_by_its_caller() {
     // What was called in its place has a line of its own, but no name.
     let save = format!("  app.lua:3 in save{TAIL}");
     check(
-        "local function insert() error('no') end\nlocal function save() return insert() end\napp.get('/', function()\n local x = save()\n return x\nend)",
+        "local function insert() error('no') end\nlocal function save() return insert() end\napp.get('/', \
+         function()\n local x = save()\n return x\nend)",
         2,
         &["  app.lua:2", &save, "  app.lua:5"],
     );
@@ -96,7 +97,8 @@ fn calls_that_are_no_tail_calls_are_told_as_they_are() {
         "local function helper() error('no') end\napp.get('/', function() pcall(pcall) helper() end)",
         "local t = {} function t.helper() error('no') end\napp.get('/', function() t.helper() end)",
         "local t = {} function t:helper() error('no') end\napp.get('/', function() t:helper() end)",
-        "local t = setmetatable({}, { __index = function() error('no') end })\napp.get('/', function() local x = t.x end)",
+        "local t = setmetatable({}, { __index = function() error('no') end })\napp.get('/', function() local x = t.x \
+         end)",
         "local helper = function() error('no') end\napp.get('/', function() local helper = helper helper() end)",
         "local function each() error('no') end\napp.get('/', function() for _ in each do end end)",
         "app.use(function() error('no') end)\napp.get('/', function() end)",

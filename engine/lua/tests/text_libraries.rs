@@ -93,7 +93,8 @@ fn utf8_finds_positions() {
         "[1,4,7,true]",
     );
     check(
-        "return { utf8.offset('aä€', -1), utf8.offset('aä€', -3), utf8.offset('aä€', -4) == nil, utf8.offset('aä€', 0, 5), utf8.offset('aä€', 0, 3) }",
+        "return { utf8.offset('aä€', -1), utf8.offset('aä€', -3), utf8.offset('aä€', -4) == nil, utf8.offset('aä€', \
+         0, 5), utf8.offset('aä€', 0, 3) }",
         "[4,1,true,4,2]",
     );
     check(
@@ -268,7 +269,8 @@ fn buffers_give_no_pointers() {
         "34",
     );
     check_error(
-        "buffer.new():put(setmetatable({}, { __tostring = function() return setmetatable({}, { __tostring = function() return 'x' end }) end }))",
+        "buffer.new():put(setmetatable({}, { __tostring = function() return setmetatable({}, { __tostring = \
+         function() return 'x' end }) end }))",
         "__tostring must return a string",
     );
 }

@@ -9,7 +9,8 @@ pub const PAGES: &[(&str, &str)] = &[
     ),
     (
         "loop.html",
-        "<ul>{% for item in items %}<li{% if item.on %} class=\"on\"{% endif %}>{{ item.name }}</li>{% endfor %}</ul>\n",
+        "<ul>{% for item in items %}<li{% if item.on %} class=\"on\"{% endif %}>{{ item.name }}</li>{% endfor \
+         %}</ul>\n",
     ),
     (
         "base.html",

@@ -20,8 +20,8 @@
  * A program links libsampan.a with -lpthread -ldl -lm -lgcc_s, or libsampan.so alone.
  */
 
-// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still counts as to be answered.
-// Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
+// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still
+// counts as to be answered. Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
 #define SAMPAN_TAG_GONE 4294967295
 
 // The tag of an entry for scripts: answer this request. Headers about its framing are left out, parameters too.
@@ -55,7 +55,8 @@ typedef struct {
 typedef struct {
   // 200 to 999.
   uint32_t status;
-  // The headers. Those about framing (Content-Length, Transfer-Encoding, Connection and the like) are the server's: they are left out.
+  // The headers. Those about framing (Content-Length, Transfer-Encoding, Connection and the like) are the server's:
+  // they are left out.
   const sampan_field *headers;
   // The number of headers.
   size_t header_count;
@@ -65,7 +66,8 @@ typedef struct {
   size_t body_len;
 } sampan_response;
 
-// A request. In a callback all pointers are valid until it returns, and no longer: what another thread needs is copied.
+// A request. In a callback all pointers are valid until it returns, and no longer: what another thread needs is
+// copied.
 typedef struct {
   // By which it is answered; of this request only. Not read by sampan_scripts_handle.
   uint64_t id;
@@ -103,9 +105,9 @@ typedef struct {
   size_t body_len;
 } sampan_request;
 
-// Takes one line of the log, without its end; it is valid during the call. level: 0 debug, 1 info, 2 warning, 3 error. With
-// "log.format=json" among the settings each line is a JSON object. Called on threads of the library, on several at the same time. It must not
-// wait for long, and must not call the library.
+// Takes one line of the log, without its end; it is valid during the call. level: 0 debug, 1 info, 2 warning, 3 error.
+// With "log.format=json" among the settings each line is a JSON object. Called on threads of the library, on several
+// at the same time. It must not wait for long, and must not call the library.
 typedef void (*sampan_log_fn)(void *user, int32_t level, const char *line, size_t len);
 
 // The options of scripts. Set everything to 0 that is not used.
@@ -177,7 +179,8 @@ typedef struct {
   size_t size;
   // The folder, or the file, of a Lua or JavaScript project; NULL for native routes alone.
   const char *project;
-  // "127.0.0.1:8080", with port 0 for a free one, "unix:/run/app.sock", or several with commas between; NULL as configured.
+  // "127.0.0.1:8080", with port 0 for a free one, "unix:/run/app.sock", or several with commas between; NULL as
+  // configured.
   const char *listen;
   // The path of a configuration file; NULL for the project's sampan.toml.
   const char *config;
@@ -196,16 +199,17 @@ typedef struct {
 // A server: a number. 0 is never one.
 typedef uint64_t sampan_server;
 
-// Answers the requests of a route. It is called on the thread of a worker, which serves nobody else meanwhile: what takes long is answered
-// later, by another thread, with the id. Each request is to be answered once, also if its client has gone; until then the library
-// keeps its place. It may call all functions but sampan_server_stop and sampan_server_free, and must not unwind or jump out.
+// Answers the requests of a route. It is called on the thread of a worker, which serves nobody else meanwhile: what
+// takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
+// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop and
+// sampan_server_free, and must not unwind or jump out.
 typedef void (*sampan_handler_fn)(void *user, const sampan_request *request);
 
 // An answer that is being written: a number. 0 is never one.
 typedef uint64_t sampan_stream;
 
-// The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the name and the value of each
-// header, file, message, body.
+// The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the
+// name and the value of each header, file, message, body.
 typedef struct {
   // The id of the request.
   uint64_t id;
@@ -213,8 +217,9 @@ typedef struct {
   uint32_t size;
   // 200 to 999. From scripts it is 200 for a call that returned, and 0 where there is no answer, see code.
   uint32_t status;
-  // From scripts: SAMPAN_OK, or the fault; message says it, and file and line are its place. With a status it is what the script has left
-  // unhandled, behind an answer that says no more than that something failed. To a server it is written: what came of this answer.
+  // From scripts: SAMPAN_OK, or the fault; message says it, and file and line are its place. With a status it is
+  // what the script has left unhandled, behind an answer that says no more than that something failed. To a server
+  // it is written: what came of this answer.
   sampan_status code;
   // The line of file, from 1; 0 if there is none.
   uint32_t line;
@@ -236,8 +241,8 @@ typedef struct {
   uint32_t value_len;
 } sampan_lengths;
 
-// The beginning of the entry of a request. Behind it lie header_count and then param_count times sampan_lengths, and then the bytes: method,
-// target, remote, the name and the value of each header, those of each parameter, body.
+// The beginning of the entry of a request. Behind it lie header_count and then param_count times sampan_lengths, and
+// then the bytes: method, target, remote, the name and the value of each header, those of each parameter, body.
 typedef struct {
   // To a server: by which the request is answered. For scripts: of the caller's choice, of one entry under way.
   uint64_t id;
@@ -314,17 +319,17 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Gives back the memory of a reply, by its handle. What the reply points to is gone. Doing so again is SAMPAN_ERROR_HANDLE.
+// Gives back the memory of a reply, by its handle. What the reply points to is gone. Doing so again is
+// SAMPAN_ERROR_HANDLE.
 sampan_status sampan_reply_free(uint64_t handle);
 
-// Answers a request of a callback. Any thread, during the callback or later. SAMPAN_ERROR_ANSWERED for a second answer; SAMPAN_ERROR_GONE if
-// nobody waits for it any more; SAMPAN_ERROR_ARGUMENT for a status or a header that cannot be sent: then the request is still to be answered.
-// SAMPAN_ERROR_HANDLE for an id that is none.
+// Answers a request of a callback. Any thread, during the callback or later. SAMPAN_ERROR_ANSWERED for a second
+// answer; SAMPAN_ERROR_GONE if nobody waits for it any more; SAMPAN_ERROR_ARGUMENT for a status or a header that
+// cannot be sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
 //
 // # Safety
 // What `response` points to must live as long as the call.
-sampan_status sampan_answer(uint64_t request,
-                            const sampan_response *response);
+sampan_status sampan_answer(uint64_t request, const sampan_response *response);
 
 // Answers with a body of one content type, which may be NULL: then there is no such header.
 //
@@ -344,24 +349,24 @@ sampan_status sampan_request_header(const sampan_request *request, const char *n
 // As sampan_request_header.
 sampan_status sampan_request_param(const sampan_request *request, const char *name, const char **value, size_t *len);
 
-// Loads a script into isolates. It is an app file as for `sampan run`, with routes or a fetch export, or has functions to be called by name:
-// global ones, or those of the table that it returns, in Lua; exported ones in JavaScript. *scripts is the handle, for sampan_scripts_free.
+// Loads a script into isolates. It is an app file as for `sampan run`, with routes or a fetch export, or has functions
+// to be called by name: global ones, or those of the table that it returns, in Lua; exported ones in JavaScript.
+// *scripts is the handle, for sampan_scripts_free.
 //
 // Errors: SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_ARGUMENT.
 //
 // # Safety
 // What `options` points to must live as long as the call; `log` as long as the scripts.
-sampan_status sampan_scripts_new(const sampan_scripts_options *options,
-                                 sampan_scripts *scripts,
-                                 sampan_error *error);
+sampan_status sampan_scripts_new(const sampan_scripts_options *options, sampan_scripts *scripts, sampan_error *error);
 
-// Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let it). Of request only method,
-// target, remote (which may be empty), headers and body are read. *reply is to be given to sampan_reply_free by its handle. The error of a
-// handler is an answer too, with a status from 400. Where the script has not handled it and it is no fault of the client, *error says what and
-// where it was, beside SAMPAN_OK: its code is that of sampan_scripts_call for such an error.
+// Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let
+// it). Of request only method, target, remote (which may be empty), headers and body are read. *reply is to be given
+// to sampan_reply_free by its handle. The error of a handler is an answer too, with a status from 400. Where the
+// script has not handled it and it is no fault of the client, *error says what and where it was, beside SAMPAN_OK: its
+// code is that of sampan_scripts_call for such an error.
 //
-// Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT,
-// SAMPAN_ERROR_HANDLE.
+// Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED,
+// SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // What `request` points to must live as long as the call.
@@ -371,8 +376,8 @@ sampan_status sampan_scripts_handle(sampan_scripts scripts,
                                     sampan_reply *reply,
                                     sampan_error *error);
 
-// Calls a function by its name with the arguments of a JSON array (NULL: none), and waits as sampan_scripts_handle. The body of *reply is what it
-// returned, as JSON.
+// Calls a function by its name with the arguments of a JSON array (NULL: none), and waits as sampan_scripts_handle.
+// The body of *reply is what it returned, as JSON.
 //
 // Errors: SAMPAN_ERROR_SCRIPT with file and line, SAMPAN_ERROR_MISSING, and those of sampan_scripts_handle.
 //
@@ -386,34 +391,28 @@ sampan_status sampan_scripts_call(sampan_scripts scripts,
                                   sampan_reply *reply,
                                   sampan_error *error);
 
-// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them were taken, of which each
-// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns. Those behind it have not been
-// looked at, and can be handed over by another call: behind one that was refused with SAMPAN_ERROR_ARGUMENT at once.
+// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them
+// were taken, of which each gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is
+// what the function returns. Those behind it have not been looked at, and can be handed over by another call: behind
+// one that was refused with SAMPAN_ERROR_ARGUMENT at once.
 //
 // Errors: SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `entries` points to `len` bytes that stay as they are during the call.
-sampan_status sampan_scripts_submit(sampan_scripts scripts,
-                                    const void *entries,
-                                    size_t len,
-                                    size_t *taken);
+sampan_status sampan_scripts_submit(sampan_scripts scripts, const void *entries, size_t len, size_t *taken);
 
-// Moves answers into a buffer, as sampan_server_next does with requests: sampan_answer_entry, in the order in which they became ready. Each entry
-// that was taken is answered once, one that was given up too.
+// Moves answers into a buffer, as sampan_server_next does with requests: sampan_answer_entry, in the order in which
+// they became ready. Each entry that was taken is answered once, one that was given up too.
 //
 // # Safety
 // `buffer` points to `capacity` bytes of the caller's.
-sampan_status sampan_scripts_next(sampan_scripts scripts,
-                                  int64_t timeout_millis,
-                                  void *buffer,
-                                  size_t capacity,
-                                  size_t *len);
+sampan_status sampan_scripts_next(sampan_scripts scripts, int64_t timeout_millis, void *buffer, size_t capacity, size_t *len);
 
-// Gives up an entry by its id: one that waits does not begin, one that runs is stopped. Its answer has SAMPAN_ERROR_CANCELLED, and is ready at
-// once. SAMPAN_ERROR_HANDLE: no entry with this id is under way, or there are no such scripts.
-sampan_status sampan_scripts_cancel(sampan_scripts scripts,
-                                    uint64_t id);
+// Gives up an entry by its id: one that waits does not begin, one that runs is stopped. Its answer has
+// SAMPAN_ERROR_CANCELLED, and is ready at once. SAMPAN_ERROR_HANDLE: no entry with this id is under way, or there are
+// no such scripts.
+sampan_status sampan_scripts_cancel(sampan_scripts scripts, uint64_t id);
 
 // Loads the script anew in all isolates. What runs ends in the old ones. On an error those go on.
 //
@@ -423,8 +422,8 @@ sampan_status sampan_scripts_cancel(sampan_scripts scripts,
 // `error` is NULL or the caller's.
 sampan_status sampan_scripts_reload(sampan_scripts scripts, sampan_error *error);
 
-// Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is left, and then
-// SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
+// Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is
+// left, and then SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
 sampan_status sampan_scripts_free(sampan_scripts scripts);
 
 // Makes a server, which does not listen yet. *server is its handle, to be given to sampan_server_free.
@@ -435,11 +434,12 @@ sampan_status sampan_scripts_free(sampan_scripts scripts);
 // What `options` points to must live as long as the call; `log` as long as the server.
 sampan_status sampan_server_new(const sampan_server_options *options, sampan_server *server, sampan_error *error);
 
-// Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all. pattern: as in scripts,
-// with :name for a part and *name for the rest at the end. Only before the start. What user points to must live as long as the server.
+// Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all.
+// pattern: as in scripts, with :name for a part and *name for the rest at the end. Only before the start. What user
+// points to must live as long as the server.
 //
-// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, also for a pattern that cannot be and a route that is there twice, SAMPAN_ERROR_STATE.
-// A route that a script has too is an error of sampan_server_start.
+// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, also for a pattern that cannot be and a route that is there
+// twice, SAMPAN_ERROR_STATE. A route that a script has too is an error of sampan_server_start.
 //
 // # Safety
 // `handler` may be called on any thread, on several at the same time, until the server has stopped.
@@ -450,8 +450,8 @@ sampan_status sampan_server_route(sampan_server server,
                                   void *user,
                                   sampan_error *error);
 
-// Adds a route whose requests are taken in batches, by sampan_server_next. Each has the tag, which must not be SAMPAN_TAG_GONE. Else as
-// sampan_server_route.
+// Adds a route whose requests are taken in batches, by sampan_server_next. Each has the tag, which must not be
+// SAMPAN_TAG_GONE. Else as sampan_server_route.
 //
 // # Safety
 // The texts must live as long as the call.
@@ -461,19 +461,20 @@ sampan_status sampan_server_queue_route(sampan_server server,
                                         uint32_t tag,
                                         sampan_error *error);
 
-// Loads the project on each worker, listens, and serves on threads of the library. Returns when it serves. A server starts once: after an
-// error it can only be freed.
+// Loads the project on each worker, listens, and serves on threads of the library. Returns when it serves. A server
+// starts once: after an error it can only be freed.
 //
-// Errors: SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_ADDRESS, SAMPAN_ERROR_STATE, SAMPAN_ERROR_HANDLE.
+// Errors: SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_ADDRESS, SAMPAN_ERROR_STATE,
+// SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `error` is NULL or the caller's.
-sampan_status sampan_server_start(sampan_server server,
-                                  sampan_error *error);
+sampan_status sampan_server_start(sampan_server server, sampan_error *error);
 
 // Writes an address that the server listens on, as "127.0.0.1:8080" and NUL. at counts from 0.
 //
-// Errors: SAMPAN_ERROR_ARGUMENT if there is no such address or it does not fit, SAMPAN_ERROR_STATE, SAMPAN_ERROR_HANDLE.
+// Errors: SAMPAN_ERROR_ARGUMENT if there is no such address or it does not fit, SAMPAN_ERROR_STATE,
+// SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `text` points to `size` bytes of the caller's.
@@ -487,80 +488,73 @@ sampan_status sampan_server_address(sampan_server server, size_t at, char *text,
 // `error` is NULL or the caller's.
 sampan_status sampan_server_reload(sampan_server server, sampan_error *error);
 
-// Stops accepting, lets requests in flight end within limits.shutdown_millis_max, and ends the threads; blocks until then. Threads in
-// sampan_server_next get what is left, and then SAMPAN_ERROR_STOPPED. Requests that are not answered by then need no answer any more.
+// Stops accepting, lets requests in flight end within limits.shutdown_millis_max, and ends the threads; blocks until
+// then. Threads in sampan_server_next get what is left, and then SAMPAN_ERROR_STOPPED. Requests that are not answered
+// by then need no answer any more.
 //
 // Errors: SAMPAN_ERROR_STATE if it does not run, and in a callback; SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `error` is NULL or the caller's.
-sampan_status sampan_server_stop(sampan_server server,
-                                 sampan_error *error);
+sampan_status sampan_server_stop(sampan_server server, sampan_error *error);
 
-// Stops a server if it runs, and forgets it. The handle stands for nothing from then on: freeing it again is SAMPAN_ERROR_HANDLE.
+// Stops a server if it runs, and forgets it. The handle stands for nothing from then on: freeing it again is
+// SAMPAN_ERROR_HANDLE.
 //
 // Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_STATE in a callback, and while another thread starts or stops it.
 sampan_status sampan_server_free(sampan_server server);
 
-// Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other, as many as there are and
-// fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: any negative number is for ever, 0 not at all. Several threads
-// may do so at the same time. Each request is to be answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
+// Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other,
+// as many as there are and fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: any
+// negative number is for ever, 0 not at all. Several threads may do so at the same time. Each request is to be
+// answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
 //
-// Gives SAMPAN_TIMEOUT; SAMPAN_SMALL_BUFFER: *len is what the first entry needs, nothing is taken; SAMPAN_ERROR_STOPPED: none comes any more;
-// SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
+// Gives SAMPAN_TIMEOUT; SAMPAN_SMALL_BUFFER: *len is what the first entry needs, nothing is taken;
+// SAMPAN_ERROR_STOPPED: none comes any more; SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `buffer` points to `capacity` bytes of the caller's.
-sampan_status sampan_server_next(sampan_server server,
-                                 int64_t timeout_millis,
-                                 void *buffer,
-                                 size_t capacity,
-                                 size_t *len);
+sampan_status sampan_server_next(sampan_server server, int64_t timeout_millis, void *buffer, size_t capacity, size_t *len);
 
-// Answers requests by entries, sampan_answer_entry one behind the other. Never waits. The code of each entry is overwritten with what came of
-// it: SAMPAN_OK, SAMPAN_ERROR_ANSWERED, SAMPAN_ERROR_GONE, SAMPAN_ERROR_HANDLE, or SAMPAN_ERROR_ARGUMENT for a status or a header that cannot
-// be sent: such a request is still to be answered.
+// Answers requests by entries, sampan_answer_entry one behind the other. Never waits. The code of each entry is
+// overwritten with what came of it: SAMPAN_OK, SAMPAN_ERROR_ANSWERED, SAMPAN_ERROR_GONE, SAMPAN_ERROR_HANDLE, or
+// SAMPAN_ERROR_ARGUMENT for a status or a header that cannot be sent: such a request is still to be answered.
 //
 // Errors: SAMPAN_ERROR_ARGUMENT for bytes that are no entry: those before it have been answered. SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `entries` points to `len` bytes of the caller's.
-sampan_status sampan_server_answer(sampan_server server,
-                                   void *entries,
-                                   size_t len);
+sampan_status sampan_server_answer(sampan_server server, void *entries, size_t len);
 
 // The version of Sampan, as "0.1.0". The text is there for ever.
 const char *sampan_version(void);
 
-// Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and sampan_stream_write adds to it.
-// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this fails.
+// Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and
+// sampan_stream_write adds to it.
+// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this
+// fails.
 //
 // Errors: as sampan_answer.
 //
 // # Safety
 // What `response` points to must live as long as the call.
-sampan_status sampan_answer_begin(uint64_t request,
-                                  const sampan_response *response,
-                                  sampan_stream *stream);
+sampan_status sampan_answer_begin(uint64_t request, const sampan_response *response, sampan_stream *stream);
 
-// Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most timeout_millis: -1 is for ever, 0 not at
-// all, as in a callback. Any thread; of several that write at the same time, none knows which is first. With no bytes it says whether
-// somebody still reads.
+// Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most
+// timeout_millis: -1 is for ever, 0 not at all, as in a callback. Any thread; of several that write at the same time,
+// none knows which is first. With no bytes it says whether somebody still reads.
 //
-// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with HEAD, or got nothing for
-// limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
+// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with
+// HEAD, or got nothing for limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `bytes` points to `len` bytes that stay as they are during the call.
-sampan_status sampan_stream_write(sampan_stream stream,
-                                  const void *bytes,
-                                  size_t len,
-                                  int64_t timeout_millis);
+sampan_status sampan_stream_write(sampan_stream stream, const void *bytes, size_t len, int64_t timeout_millis);
 
-// Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is missing, and the log says so. The
-// number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE. SAMPAN_ERROR_GONE: nobody has read to the end.
-sampan_status sampan_stream_end(sampan_stream stream,
-                                int32_t is_whole);
+// Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is
+// missing, and the log says so. The number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE.
+// SAMPAN_ERROR_GONE: nobody has read to the end.
+sampan_status sampan_stream_end(sampan_stream stream, int32_t is_whole);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -23,7 +23,8 @@ pub(crate) struct BackupArgs {
 pub(crate) fn a_file(text: &str) -> Result<PathBuf, String> {
     match text {
         "-" => Err(
-            "a backup is checked as a file and cannot be written to standard output: name a file (./- if it is called so)"
+            "a backup is checked as a file and cannot be written to standard output: name a file (./- if it is called \
+             so)"
                 .into(),
         ),
         "" => Err("name a file".into()),

@@ -76,7 +76,8 @@ fn goes_on(app: &str, name: &str, seconds: u64) {
 
     let p99 = |times: &Times| percentile(times, 99);
     println!(
-        "{app}, {seconds} s, the lock held {holds} times for up to {longest} ms: {} rows written in {} requests; {} reads, p50 {:?}, \
+        "{app}, {seconds} s, the lock held {holds} times for up to {longest} ms: {} rows written in {} requests; {} \
+         reads, p50 {:?}, \
          p99 {:?}; {} others, p99 {:?}, longest {:?}",
         told.acknowledged.len(),
         told.times.len(),

@@ -92,7 +92,8 @@ const CODES: [&str; 6] = ["busy", "full", "io", "read_only", "corrupt", "aborted
 /// A project whose database is opened by the first statement, and whose cache is so small that a large row goes to the
 /// disk before the commit.
 fn project(app: &str, name: &str) -> Project {
-    let settings = "cache_kib = 64\nbusy_millis_max = 50\nquery_inline_millis_max = 30000\n[limits]\nscript_millis_max = 1000";
+    let settings = "cache_kib = 64\nbusy_millis_max = 50\nquery_inline_millis_max = \
+     30000\n[limits]\nscript_millis_max = 1000";
     let project = Project::new(&format!("code-{name}-{app}"), "full", settings);
     fs::remove_dir_all(project.file("migrations")).expect("it was there");
     fs::write(project.file("app.lua"), APP_LUA).expect("a file");

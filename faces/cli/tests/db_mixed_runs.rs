@@ -160,7 +160,8 @@ fn a_misused_batch_leaves_the_neighbours_in_its_group_alone() {
     for text in [
         "db.batch takes a plain function, not an async function: await what you need before db.batch",
         "db.batch takes a plain function, not a generator function",
-        "db.batch: the function returned a promise, so db.batch failed: await what you need before db.batch, and return a plain value",
+        "db.batch: the function returned a promise, so db.batch failed: await what you need before db.batch, and \
+         return a plain value",
         "db.batch: the function returned a thenable",
     ] {
         assert!(log.contains(text), "{text} is not in\n{log}");

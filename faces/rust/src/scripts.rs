@@ -134,12 +134,14 @@ impl Scripts {
     /// # runtime.block_on(async {
     /// use sampan::Scripts;
     ///
-    /// let text = "local app = require 'sampan'  app.get('/hi/:name', function(req) return 'Hi ' .. req.params.name end)";
+    /// let text = "local app = require 'sampan'
+    ///     app.get('/hi/:name', function(req) return 'Hi ' .. req.params.name end)";
     /// let scripts = Scripts::text("app.lua", text).workers(1).load()?;
     /// let answer = scripts.handle("GET", "/hi/Ada", &[("Accept", "text/plain")], b"").await?;
     /// assert_eq!((answer.status, answer.body.as_slice()), (200, &b"Hi Ada"[..]));
     ///
-    /// let scripts = Scripts::text("app.lua", "require('sampan').get('/', function()\n  error('no tea')\nend)").log(|_, _| {}).load()?;
+    /// let text = "require('sampan').get('/', function()\n  error('no tea')\nend)";
+    /// let scripts = Scripts::text("app.lua", text).log(|_, _| {}).load()?;
     /// let answer = scripts.handle("GET", "/", &[], b"").await?;
     /// let error = answer.error.expect("what the script raised");
     /// assert_eq!((answer.status, error.to_string().as_str()), (500, "app.lua:2: no tea"));

@@ -239,7 +239,11 @@ mod tests {
 
     #[test]
     fn a_disagreement_is_found() {
-        let seeds = vec![b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_vec()];
+        let seeds = vec![
+            b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: \
+         chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+                .to_vec(),
+        ];
         let found = compare("smuggled", &mut Smuggled, &seeds, 1, Duration::ZERO).unwrap();
         let Agreement::Disagreed(input, _) = found else {
             panic!("{found}")

@@ -41,7 +41,8 @@ fn lua_table(out: &mut String, module: &Module) {
     if module.name == "json" {
         out.push_str("--- Called, it makes a JSON answer.\n");
         out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
-        out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
+        out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is \
+         empty\n");
         out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
     } else if !is_own {
         // Without a class of its own, an editor takes any field of the table as there.

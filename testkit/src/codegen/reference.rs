@@ -13,7 +13,8 @@ const COLUMNS: usize = 140;
 /// The chapters: their paths and their texts.
 pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
     let path = |name: &str| format!("{FOLDER}/{name}.md");
-    let mut requests = "# Requests\n\nWhat capabilities add to a request. [Requests](../guide/requests.md) has its other fields.\n".to_owned();
+    let mut requests = "# Requests\n\nWhat capabilities add to a request. [Requests](../guide/requests.md) has its \
+     other fields.\n".to_owned();
     requests::reference(&mut requests, modules);
     let mut chapters = vec![(path("requests"), requests)];
     let is_shown = |module: &&&Module| has_table(module) || !module.classes.is_empty();
@@ -38,7 +39,8 @@ pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
                 let it = class.variable;
                 let _ = write!(
                     out,
-                    "\n```lua\n{it}.name = value\nfor key, value in pairs({it}) do ... end\n```\n```js\n{it}.name = value\ndelete {it}.name\n```\n"
+                    "\n```lua\n{it}.name = value\nfor key, value in pairs({it}) do ... end\n```\n```js\n{it}.name = \
+                     value\ndelete {it}.name\n```\n"
                 );
             }
             for method in class.methods {

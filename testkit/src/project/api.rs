@@ -35,7 +35,8 @@ pub static MODULE: Module = Module {
                 FUNCTION,
             ],
             returns: Type::Nothing,
-            doc: "Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without \
+            doc: "Declares a test. It passes if the function ends without an error. It begins with the database as \
+             the migrations leave it, without \
                   cookies, and may wait.",
             kind: FunctionKind::Sync(test),
         },
@@ -50,7 +51,8 @@ pub static MODULE: Module = Module {
             name: "get",
             params: &[PATH, REQUEST_OPTIONS],
             returns: ANSWER,
-            doc: "Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a field comes twice; `body`; `json`, the \
+            doc: "Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a \
+             field comes twice; `body`; `json`, the \
                   value of a JSON answer; `html`, the page of an HTML answer. Redirects are not followed.",
             kind: FunctionKind::Async(|context, args| send_as("GET", context, args)),
         },
@@ -105,7 +107,8 @@ pub static MODULE: Module = Module {
             name: "equal",
             params: &[ACTUAL, EXPECTED, MESSAGE],
             returns: Type::Nothing,
-            doc: "Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.",
+            doc: "Fails unless both values are the same, all that is in them included, and shows how they differ. The \
+             order of keys does not count.",
             kind: FunctionKind::Sync(equal),
         },
         Function {
@@ -165,8 +168,10 @@ pub static MODULE: Module = Module {
                 },
             ],
             returns: Type::Nothing,
-            doc: "Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` \
-                  keeps what it is now. Of an answer the date, the request's id and the values of cookies do not count.",
+            doc: "Compares the value, or the text, with what it was when the test ran first. That is kept in \
+             `tests/snapshots`; `sampan test --update` \
+                  keeps what it is now. Of an answer the date, the request's id and the values of cookies do not \
+                   count.",
             kind: FunctionKind::Sync(snapshot),
         },
         Function {
@@ -178,7 +183,8 @@ pub static MODULE: Module = Module {
                 doc: "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again.",
             }],
             returns: Type::Nothing,
-            doc: "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It \
+            doc: "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the \
+             languages, sessions, cookies and tokens. It \
                   stands still then. SQL has its own clock.",
             kind: FunctionKind::Sync(set_time),
         },
@@ -205,7 +211,8 @@ const REQUEST_OPTIONS: Param = Param {
     name: "options",
     ty: Type::Map,
     optional: true,
-    doc: "`headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and \
+    doc: "`headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a \
+     form with `content`, `filename` and \
           `type` is a file. `browser`: a name; requests with the same one share their cookies.",
 };
 

@@ -189,7 +189,8 @@ mod tests {
     fn a_difference_shows_the_lines_that_differ() {
         let one = map(&[("a", Value::Int(1)), ("b", Value::Bool(true))]);
         let other = map(&[("b", Value::Bool(false)), ("a", Value::Int(1))]);
-        let expected = "    - expected\n    + actual\n      {\n        \"a\": 1,\n    -   \"b\": true\n    +   \"b\": false\n      }";
+        let expected = "    - expected\n    + actual\n      {\n        \"a\": 1,\n    -   \"b\": true\n    +   \"b\": \
+         false\n      }";
         assert_eq!(difference(&shown(&one), &shown(&other)), expected);
         let text = difference("a\n", "a");
         assert!(

@@ -49,7 +49,8 @@ pub fn locate(path: &Path) -> Result<(PathBuf, Option<String>), String> {
     let Some(root) = roots.find(|root| Project::find(root).is_ok()) else {
         return match is_named_test {
             true => Err(format!(
-                "{shown} is in no folder {FOLDER}/ of a project: name the project's folder, and what to run with --filter"
+                "{shown} is in no folder {FOLDER}/ of a project: name the project's folder, and what to run with \
+                 --filter"
             )),
             false => Ok((path.to_owned(), None)),
         };

@@ -15,7 +15,8 @@ use tempfile::TempDir;
 const PREAMBLE: &str = "guide/project.md";
 
 /// Asked where an example names no requests: the project must load, and an answer must come.
-const DEFAULT_REQUEST: &str = "[[request]]\npath = \"/\"\n[request.expect]\nstatus_in = [200, 204, 302, 303, 401, 403, 404]\n";
+const DEFAULT_REQUEST: &str = "[[request]]\npath = \"/\"\n[request.expect]\nstatus_in = [200, 204, 302, 303, 401, \
+ 403, 404]\n";
 
 /// The content of the comment before an example says.
 #[derive(Clone, Default, Deserialize)]

@@ -81,7 +81,8 @@ const EXCEPTIONS: &[Exception] = &[
         "db/transaction_ends",
         BOTH,
         &["a stream's chunk does not leave inside, so that nobody learns what may be rolled back"],
-        "microtasks run before the chunk is looked at: it does not leave either, but its transaction may have been committed",
+        "microtasks run before the chunk is looked at: it does not leave either, but its transaction may have been \
+         committed",
     ),
     whole("limits/library", BOTH, RUNAWAY),
     whole("limits/loading", BOTH, RUNAWAY),

@@ -180,7 +180,8 @@ fn merger() -> Result<PathBuf, Error> {
         }
     }
     Err(format!(
-        "there is no llvm-profdata: `rustup component add llvm-tools`, install the package llvm-{major}, or leave the optimisation out \
+        "there is no llvm-profdata: `rustup component add llvm-tools`, install the package llvm-{major}, or leave the \
+         optimisation out \
          with --no-pgo"
     )
     .into())

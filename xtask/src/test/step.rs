@@ -237,7 +237,8 @@ mod tests {
 
     #[test]
     fn counts_of_all_test_programs_are_added_up() {
-        let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101";
+        let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; echo 'test result: FAILED. 1 passed; 2 \
+         failed; 0 ignored'; exit 101";
         assert_eq!(
             run(shell(script, CountFormat::Libtest)),
             Tally {

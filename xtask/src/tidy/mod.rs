@@ -30,6 +30,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("every spec has its Lua and JavaScript twin and an outcome", specs::twins),
     ("every module opens with what it is for", sources::module_docs),
     ("doc comments begin with a verb or a noun phrase", words::openings),
+    ("lines end at 120 columns", words::columns),
     ("no file is longer than 800 lines", sources::lengths),
     ("unsafe code stays where ARCHITECTURE.md allows it", sources::unsafe_code),
     ("no unfinished business in the source", sources::markers),

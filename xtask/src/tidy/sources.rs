@@ -240,7 +240,8 @@ mod tests {
 
     #[test]
     fn the_list_of_unsafe_modules_is_kept_true() {
-        let list = "# Map\n`app/b.rs`\n## Unsafe modules\n- `app/a.rs`: signals\n- `engine/js`, all of it\n## Next\n`app/c.rs`\n";
+        let list = "# Map\n`app/b.rs`\n## Unsafe modules\n- `app/a.rs`: signals\n- `engine/js`, all of it\n## \
+         Next\n`app/c.rs`\n";
         let listed = |files: [(&str, &str); 2]| {
             complaints(
                 unsafe_code as TidyRule,

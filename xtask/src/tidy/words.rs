@@ -1,4 +1,4 @@
-//! Words: doc comments open as those of Rust's standard library do.
+//! Words and lines: doc comments open as those of Rust's standard library do, and lines end at [`COLUMNS_MAX`].
 
 use super::tree::Tree;
 use crate::Error;
@@ -7,6 +7,47 @@ use crate::Error;
 const REFUSED_OPENINGS: &[&str] = &[
     "What", "Whether", "How", "Who", "Whom", "Whose", "Where", "It", "That", "The same",
 ];
+
+/// The last column of a line.
+const COLUMNS_MAX: usize = 120;
+
+/// Parts of paths whose lines may be longer: scripts, templates and JSON within them are easier to read unbroken.
+const LONG_LINES: &[&str] = &[
+    "/tests/",
+    "/tests.rs",
+    "/benches/",
+    "bench/",
+    "fuzz/",
+    // One SVG, in one text.
+    "faces/cli/src/profile/svg.rs",
+    // Package files in tests.
+    "engine/js_modules/src/package.rs",
+    "engine/js_modules/src/tsconfig.rs",
+];
+
+/// No line of a source file ends behind [`COLUMNS_MAX`].
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub(super) fn columns(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut complaints = Vec::new();
+    for path in tree.with_extension(&["rs"]) {
+        if LONG_LINES.iter().any(|part| path.contains(part)) {
+            continue;
+        }
+        for (index, line) in tree.text(path)?.lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > COLUMNS_MAX {
+                let number = index + 1;
+                complaints.push(format!(
+                    "{path}:{number}: {columns} columns, of which there may be {COLUMNS_MAX}"
+                ));
+            }
+        }
+    }
+    Ok(complaints)
+}
 
 /// No doc comment begins with one of [`REFUSED_OPENINGS`].
 ///
@@ -24,7 +65,8 @@ pub(super) fn openings(tree: &Tree) -> Result<Vec<String>, Error> {
                 && let Some(opening) = refused(words)
             {
                 complaints.push(format!(
-                    "{path}:{}: a doc comment begins with a verb (\"Returns\") or a noun phrase, not with \"{opening}\"",
+                    "{path}:{}: a doc comment begins with a verb (\"Returns\") or a noun phrase, not \
+                     with \"{opening}\"",
                     index + 1
                 ));
             }
@@ -55,9 +97,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn refuses_lines_that_are_too_long() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = format!("//! {}\n//! {}\n", "x".repeat(116), "x".repeat(117));
+        std::fs::write(folder.path().join("a.rs"), source).expect("written");
+        let tree = Tree::read(folder.path()).expect("a tree");
+        let complaints = columns(&tree).expect("read");
+        assert_eq!(
+            complaints,
+            ["a.rs:2: 121 columns, of which there may be 120"]
+        );
+    }
+
+    #[test]
     fn refuses_openings_that_are_no_verb_or_noun_phrase() {
         let folder = tempfile::tempdir().expect("a folder");
-        let source = "//! What it is.\n\n/// Whatever fits.\nfn a() {}\n\n/// Returns one.\n/// It is odd.\nfn b() {}\n\n/// Whether it is.\nfn c() {}\n";
+        let source = "//! What it is.\n\n/// Whatever fits.\nfn a() {}\n\n/// Returns one.\n/// It is odd.\nfn b() \
+         {}\n\n/// Whether it is.\nfn c() {}\n";
         std::fs::write(folder.path().join("a.rs"), source).expect("written");
         let tree = Tree::read(folder.path()).expect("a tree");
         let complaints = openings(&tree).expect("read");

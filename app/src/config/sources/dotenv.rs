@@ -73,7 +73,8 @@ fn fault(text: &str, name: &str, error: &dotenvy::Error) -> String {
     let at = text.find(first).unwrap_or(0);
     let line = line_at(text.as_bytes(), at);
     format!(
-        "{name}:{line}: write NAME=value, NAME=\"a value\" or NAME='a value'; a quote that opens must close, and nothing but a comment may follow it"
+        "{name}:{line}: write NAME=value, NAME=\"a value\" or NAME='a value'; a quote that opens must close, and \
+         nothing but a comment may follow it"
     )
 }
 
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn odd_quoting_is_read_or_told_with_its_line() {
-        let text = "\u{feff}# comment with a 'quote\r\nA=plain\nexport B = \"two words\" # more\nC='$A \\n'\nD=\"a\\nb \\\"q\\\"\"\n\
+        let text = "\u{feff}# comment with a 'quote\r\nA=plain\nexport B = \"two words\" # \
+         more\nC='$A \\n'\nD=\"a\\nb \\\"q\\\"\"\n\
             E=\nF=\"two\nlines\"\nG=${A}x\nH=a#b\nA=again\nI=\"it's\"\n";
         let read = parse(text.as_bytes(), FILE).expect("valid");
         let value = |name: &str| read.0.get(name).map(String::as_str);

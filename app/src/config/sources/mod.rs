@@ -367,7 +367,8 @@ mod tests {
 
     #[test]
     fn the_file_takes_variables_of_every_type() {
-        let text = "[server]\nlisten = \"${HOST}:80\"\nworkers = \"${COUNT}\"\n[db]\npath = \"${DIR:-here}/x.db\"\n[csrf]\nexcept = [\"/${A}/*\"]\n[i18n]\ndefault = \"$${x}\"\n";
+        let text = "[server]\nlisten = \"${HOST}:80\"\nworkers = \"${COUNT}\"\n[db]\npath \
+         = \"${DIR:-here}/x.db\"\n[csrf]\nexcept = [\"/${A}/*\"]\n[i18n]\ndefault = \"$${x}\"\n";
         let variables = [("HOST", "::1"), ("COUNT", "2"), ("A", "hooks")];
         let raw = sources(text, &variables, &[])
             .and_then(|all| all.resolved())

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("page.css");
 
 /// Allows the style of the page, by the hash of its text, and nothing else.
-const POLICY: &str = "default-src 'none'; style-src 'sha256-VDI8gj1Rwj6eSnqr5/QTrqk7DWTxd7oSJY392rRLoAk='; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-VDI8gj1Rwj6eSnqr5/QTrqk7DWTxd7oSJY392rRLoAk='; base-uri \
+ 'none'; form-action 'none'";
 
 /// Writes the page. `message` is in place of what is said of the status otherwise; `id` is that of the request in the
 /// log.
@@ -18,7 +19,8 @@ pub(super) fn write(response: &mut Response, message: Option<&str>, id: Option<&
     let title = reason(status);
     let _ = write!(
         page,
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{status} {title}</title>\n<style>{STYLE}</style>\n\
          <main>\n<p class=\"status\">{status}</p>\n<h1>{title}</h1>\n<p>"
     );

@@ -15,20 +15,25 @@ pub(crate) static METHODS: &[Function] = &[
                 name: "value",
                 ty: Type::Text,
                 optional: false,
-                doc: "ASCII without spaces, quotes, commas, semicolons and backslashes; of an encrypted cookie any text.",
+                doc: "ASCII without spaces, quotes, commas, semicolons and backslashes; of an encrypted cookie any \
+                 text.",
             },
             Param {
                 name: "options",
                 ty: Type::Map,
                 optional: true,
-                doc: "`max_age`: how many seconds it lasts; until the browser ends unless given. `path`, `/` unless given. `domain`. \
-                          `same_site`: `\"lax\"` (default), `\"strict\"` or `\"none\"`. `http_only`, true unless given. `secure`, true over TLS \
-                          unless given. `partitioned`. `signed = true`: `req:signed_cookie` gives it back. `encrypted = true`: \
+                doc: "`max_age`: how many seconds it lasts; until the browser ends unless given. `path`, `/` unless \
+                 given. `domain`. \
+                          `same_site`: `\"lax\"` (default), `\"strict\"` or `\"none\"`. `http_only`, true unless \
+                           given. `secure`, true over TLS \
+                          unless given. `partitioned`. `signed = true`: `req:signed_cookie` gives it back. `encrypted \
+                           = true`: \
                           `req:encrypted_cookie` does.",
             },
         ],
         returns: Type::Nothing,
-        doc: "The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is \
+        doc: "The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What \
+         browsers would ignore is \
                   an error.",
         kind: FunctionKind::Sync(cookies::set_cookie),
     },
@@ -51,7 +56,8 @@ pub(crate) static METHODS: &[Function] = &[
         name: "signed_cookie",
         params: &[NAME],
         returns: Type::TextOrNothing,
-        doc: "The value of a cookie that was set with `signed`. Nothing if there is none, if it was changed, or if its `max_age` has passed.",
+        doc: "The value of a cookie that was set with `signed`. Nothing if there is none, if it was changed, or if \
+         its `max_age` has passed.",
         kind: FunctionKind::Sync(cookies::signed_cookie),
     },
     Function {

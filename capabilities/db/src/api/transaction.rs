@@ -13,13 +13,15 @@ use std::rc::Rc;
 pub(crate) static TRANSACTION: Class = Class {
     name: "Transaction",
     variable: "tx",
-    doc: "A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.",
+    doc: "A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then \
+     on its methods fail.",
     methods: &[
         Function {
             name: "query",
             params: &[SQL, PARAMS],
             returns: Type::Rows,
-            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote.",
+            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the \
+             transaction wrote.",
             kind: FunctionKind::Sync(query),
         },
         Function {
@@ -40,7 +42,8 @@ pub(crate) static TRANSACTION: Class = Class {
             name: "batch",
             params: &[],
             returns: Type::Any,
-            doc: "Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. \
+            doc: "Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, \
+             nothing, and the error is passed on. \
                   Batches nest.",
             kind: FunctionKind::Bracket {
                 enter: enter_batch,

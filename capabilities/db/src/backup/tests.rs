@@ -19,7 +19,8 @@ fn database(
         CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('some words');
         CREATE VIEW v AS SELECT * FROM a;";
     writer.sqlite().execute_batch(sql).expect("tables");
-    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO a(x) SELECT randomblob(1000) FROM n";
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO a(x) SELECT \
+     randomblob(1000) FROM n";
     let rows = i64::try_from(mib * 1024).expect("small");
     writer.sqlite().execute(sql, [rows]).expect("filled");
     (config, writer)
@@ -209,7 +210,12 @@ fn what_is_in_the_way_is_named() {
     fs::write(&to, "old").expect("written");
     backup(&config, &to, true, &mut |_| {}).expect("replaced");
     assert!(fs::metadata(&to).expect("a file").len() > 1 << 20);
-    fs::write(folder.path("text.db"), "no database at all, but long enough to be taken for one: 100 bytes and some more, and more").expect("written");
+    fs::write(
+        folder.path("text.db"),
+        "no database at all, but long enough to be taken for one: 100 bytes and some \
+     more, and more",
+    )
+    .expect("written");
     fails(
         copy_to(
             &DatabaseConfig::new(folder.path("text.db")),

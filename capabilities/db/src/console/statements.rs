@@ -88,7 +88,12 @@ enum Creates {
 
 impl Creates {
     fn after(self, token: Token<'_>) -> Self {
-        let is = |words: &[&str]| matches!(token, Token::Word(word) if words.iter().any(|it| it.eq_ignore_ascii_case(word)));
+        let is = |words: &[&str]| {
+            let Token::Word(word) = token else {
+                return false;
+            };
+            words.iter().any(|it| it.eq_ignore_ascii_case(word))
+        };
         match self {
             Self::Start if is(&["EXPLAIN", "QUERY", "PLAN"]) => Self::Start,
             Self::Start if is(&["CREATE"]) => Self::Create,

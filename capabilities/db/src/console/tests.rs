@@ -46,7 +46,8 @@ const SCHEMA: &str = "
     CREATE TRIGGER note_gone AFTER DELETE ON user BEGIN DELETE FROM note WHERE user = old.id; END;
     CREATE VIRTUAL TABLE search USING fts5(text);
     CREATE VIRTUAL TABLE outside USING fts5(text, content='note', content_rowid='rowid');
-    INSERT INTO user(name, photo, size) VALUES ('it''s; ä', X'00ff', 0.1), (NULL, NULL, 9e999), ('a' || char(0) || 'b', X'', -1e300);
+    INSERT INTO user(name, photo, size) VALUES ('it''s; ä', X'00ff', 0.1), (NULL, NULL, 9e999), ('a' || char(0) || \
+     'b', X'', -1e300);
     INSERT INTO note VALUES (1, 'first'), (3, 'second');
     INSERT INTO search(rowid, text) VALUES (7, 'needle in hay');
     INSERT INTO outside(outside) VALUES('rebuild');

@@ -204,7 +204,8 @@ fn check_numbers(found: &[NumberedFile]) -> Result<(), Error> {
         }
         if *id > place {
             return Err(fault(format!(
-                "{}: there is no migration {place:04} before it: migrations are numbered from 0001 without a gap; bring the missing \
+                "{}: there is no migration {place:04} before it: migrations are numbered from 0001 without a gap; \
+                 bring the missing \
                  file, or renumber",
                 path.display()
             )));

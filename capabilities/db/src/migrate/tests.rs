@@ -153,7 +153,8 @@ fn one_that_fails_leaves_nothing_behind() {
         (
             "CREATE TABLE b(u REFERENCES users);\nINSERT INTO b VALUES (1), (9), (10), (11);",
             &[
-                "0002_b.sql: FOREIGN KEY constraint failed: row 2 of table b refers to a row of users that does not exist, and 2 other rows do so too; nothing",
+                "0002_b.sql: FOREIGN KEY constraint failed: row 2 of table b refers to a row of users that does not \
+                 exist, and 2 other rows do so too; nothing",
             ],
         ),
         (
@@ -330,7 +331,8 @@ fn waiting_for_a_lock_has_an_end() {
 fn what_is_no_database_is_left_alone() {
     let scene = MigrationScene::new(&[USERS]);
     let path = scene.config().path;
-    fs::write(&path, "a text that somebody wrote, longer than the header of a database would be: 100 bytes and then some more").expect("written");
+    fs::write(&path, "a text that somebody wrote, longer than the header of a database would be: 100 bytes and then \
+     some more").expect("written");
     let before = fs::read(&path).expect("read");
     scene.fails(&["a.db: file is not a database"]);
     assert_eq!(fs::read(&path).expect("read"), before);

@@ -129,7 +129,8 @@ fn judge(asked: &AuthContext<'_>) -> Option<String> {
     use AuthAction as A;
     let temporary = || {
         Some(
-            "not authorized: temporary tables, views and triggers exist on one connection only, and each worker has others: \
+            "not authorized: temporary tables, views and triggers exist on one connection only, and each worker has \
+             others: \
              create an ordinary table"
                 .to_owned(),
         )

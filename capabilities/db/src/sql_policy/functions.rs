@@ -265,7 +265,8 @@ fn trim_odd<'a>(mut text: &'a [u8], set: &[u8], left: bool, right: bool) -> Resu
     }
     if chars.len().saturating_mul(text.len()) > TRIM_COMPARISONS_MAX {
         return Err(too_costly(format!(
-            "trim: {} characters that are not UTF-8 and {} bytes of text are at most {TRIM_COMPARISONS_MAX}, multiplied",
+            "trim: {} characters that are not UTF-8 and {} bytes of text are at most {TRIM_COMPARISONS_MAX}, \
+             multiplied",
             chars.len(),
             text.len()
         )));

@@ -104,7 +104,8 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
     // it. A damaged page is found when it is read (cell_size_check), and not by what it does later.
     sqlite.execute_batch(&format!(
         "PRAGMA synchronous={synchronous}; PRAGMA foreign_keys=ON; PRAGMA temp_store=FILE;
-         PRAGMA cache_size=-{}; PRAGMA mmap_size={}; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit={kept_bytes};
+         PRAGMA cache_size=-{}; PRAGMA mmap_size={}; PRAGMA wal_autocheckpoint=0; PRAGMA \
+          journal_size_limit={kept_bytes};
          PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;",
         config.cache_kib, config.mmap_bytes,
     ))?;
@@ -145,7 +146,8 @@ pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> StatementError {
             ErrorCode::Corrupt => "the file is damaged: restore a backup".to_owned(),
             ErrorCode::Full => "the disk is full: make room".to_owned(),
             ErrorCode::Io { .. } | ErrorCode::ReadOnly => format!(
-                "this user must be allowed to write the file and to create files in the folder {}, which must be on a local disk",
+                "this user must be allowed to write the file and to create files in the folder {}, which must be on a \
+                 local disk",
                 folder.display()
             ),
             _ => String::new(),

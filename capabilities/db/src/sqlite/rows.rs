@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn each_kind_of_cell_comes_as_it_is() {
         let (_folder, _, db) = scratch();
-        let rows = db.rows("SELECT NULL, -9223372036854775807 - 1, 0.5, 'naïve', '', x'00ff', x'', CAST(x'ff41' AS TEXT)");
+        let rows = db.rows("SELECT NULL, -9223372036854775807 - 1, 0.5, 'naïve', '', x'00ff', x'', CAST(x'ff41' AS \
+         TEXT)");
         let expected = [
             Cell::Null,
             Cell::Int(i64::MIN),

@@ -21,7 +21,8 @@ const KEYS: &[&str] = &["name", "type", "size"];
 pub(crate) static UPLOADED_FILE: Class = Class {
     name: "UploadedFile",
     variable: "file",
-    doc: "A file of a form. It has a `name`, which is safe to use for a file, a `type` as the client says, and a `size` in bytes. It goes with its \
+    doc: "A file of a form. It has a `name`, which is safe to use for a file, a `type` as the client says, and a \
+     `size` in bytes. It goes with its \
           request unless it is saved.",
     methods: &[
         Function {

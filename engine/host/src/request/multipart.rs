@@ -360,8 +360,10 @@ mod tests {
         reader.check_end().map(|()| parts)
     }
 
-    const BODY: &str = "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n--X \t\r\ncontent-disposition: form-data; \
-                        name=\"f\"; filename=\"a\\\"%22b.txt\"\r\nContent-Type: image/png\r\n\r\n1\r\n--\r\n--Y\r\n--X--\r\nmore";
+    const BODY: &str = "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n--X \t\r\ncontent-disposition: \
+     form-data; \
+                        name=\"f\"; filename=\"a\\\"%22b.txt\"\r\nContent-Type: \
+                         image/png\r\n\r\n1\r\n--\r\n--Y\r\n--X--\r\nmore";
 
     #[test]
     fn pieces_of_any_size_give_the_same_parts() {

@@ -63,6 +63,7 @@ pub fn waiting_function(name: &str, kind: &str) -> Error {
 #[cold]
 pub fn unfinished(name: &str, what: &str) -> Error {
     Error::script(format!(
-        "{name}: the function returned {what}, so {name} failed: await what you need before {name}, and return a plain value"
+        "{name}: the function returned {what}, so {name} failed: await what you need before {name}, and return a \
+         plain value"
     ))
 }

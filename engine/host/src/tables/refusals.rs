@@ -59,6 +59,7 @@ pub fn header_name(name: &str) -> Error {
 #[cold]
 pub fn header_value(name: &str) -> Error {
     Error::script(format!(
-        "invalid value for header {name:?}: control characters such as line ends, and those above U+00FF, are not allowed"
+        "invalid value for header {name:?}: control characters such as line ends, and those above U+00FF, are not \
+         allowed"
     ))
 }

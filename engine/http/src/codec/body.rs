@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn bodies_in_every_split() {
         let sized = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhelloGET";
-        let chunked = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\nGET";
+        let chunked = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: \
+         chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\nGET";
         for input in [&sized[..], chunked] {
             for step in 1..=input.len() {
                 let (body, rest) = read(input, step, 5).unwrap();

@@ -190,5 +190,7 @@ fn has_other_version(bytes: &[u8]) -> bool {
     let mut words = line.split(|&byte| byte == b' ').skip(2);
     let version = words.next().unwrap_or_default();
     words.next().is_none()
-        && matches!(version, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit())
+        && version
+            .strip_prefix(b"HTTP/")
+            .is_some_and(|number| matches!(number, [b'0'..=b'9', b'.', b'0'..=b'9']))
 }

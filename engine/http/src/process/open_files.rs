@@ -20,7 +20,8 @@ pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
     let asked = limits.connections_max;
     limits.connections_max = allowed.saturating_sub(own).max(1) as usize;
     Some(format!(
-        "connections_max lowered from {asked} to {}: the system allows {allowed} open files (ulimit -n) and {wanted} would be needed",
+        "connections_max lowered from {asked} to {}: the system allows {allowed} open files (ulimit -n) and {wanted} \
+         would be needed",
         limits.connections_max
     ))
 }

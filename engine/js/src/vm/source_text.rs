@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn awaits_inside_of_functions_do_not_count() {
-        let source = "const f = async () => { await 1; };\nasync function g() {\n  await 2;\n}\nawait f(); // await\nx(await g());\n";
+        let source = "const f = async () => { await 1; };\nasync function g() {\n  await 2;\n}\nawait f(); // \
+         await\nx(await g());\n";
         assert_eq!(top_level_awaits(source), [5, 6]);
         assert_eq!(top_level_awaits("if (x) {\n  await f();\n}\n"), [2]);
     }

@@ -160,7 +160,8 @@ fn is_missing(begin: &Begin<'_>) -> Error {
         None => "what answers this request",
     };
     Error::script(format!(
-        "the project's file ended without declaring {what}, as it did when it was loaded; with isolation = \"request\" it must declare the same for \
+        "the project's file ended without declaring {what}, as it did when it was loaded; with isolation \
+         = \"request\" it must declare the same for \
          each request"
     ))
 }

@@ -34,7 +34,8 @@ pub(crate) const WORDS: Words = Words {
 
 /// The error of waiting in the wrong place is answered with.
 pub(crate) const CANNOT_WAIT: &CStr =
-    c"cannot wait here: not while a file loads, and not inside a function that is called back, as by table.sort or string.gsub";
+    c"cannot wait here: not while a file loads, and not inside a function that is called back, as by table.sort or \
+     string.gsub";
 
 /// The address that marks a yield that is meant for the host.
 static MARK: u8 = 0;

@@ -191,7 +191,8 @@ fn compiled_loop_stops() -> bool {
         luaopen_jit(state);
         lua_pushcfunction(state, luaopen_ffi);
         lua_call(state, 0, 1);
-        let chunk = c"local ffi, address = ... local set_hook = ffi.cast('void (*)()', address) for i = 1, 1e5 do set_hook() end";
+        let chunk = c"local ffi, address = ... local set_hook = ffi.cast('void (*)()', address) for i = 1, 1e5 do \
+         set_hook() end";
         let loaded = luaL_loadstring(state, chunk.as_ptr());
         lua_insert(state, -2);
         lua_pushlightuserdata(state, set_hook as *mut c_void);

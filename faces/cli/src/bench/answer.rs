@@ -294,7 +294,8 @@ mod tests {
                 done(200, true),
             ),
             (
-                "HTTP/1.1 500 No\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n2\r\nab\r\nA;x=y\r\n0123456789\r\n0\r\nT: u\r\n\r\n",
+                "HTTP/1.1 500 No\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n2\r\nab\r\nA;x=y\r\n0123456789\r\n0\r\nT: \
+                 u\r\n\r\n",
                 false,
                 done(500, true),
             ),

@@ -219,7 +219,8 @@ impl<'a> Report<'a> {
                 "Latencies count from the time at which a request was due, so a stall counts for all that it delayed."
             }
             None => {
-                "Each connection waits for its answer before it asks again, so a stall counts once. --rate measures what users would see."
+                "Each connection waits for its answer before it asks again, so a stall counts once. --rate measures \
+                 what users would see."
             }
         };
         text.push_str(&paint::dim(note, is_terminal));

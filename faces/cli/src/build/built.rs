@@ -12,7 +12,8 @@ use std::sync::Arc;
     version,
     about,
     args_conflicts_with_subcommands = true,
-    after_help = "The database and the storage folder lie in the current folder, unless the configuration says otherwise."
+    after_help = "The database and the storage folder lie in the current folder, unless the configuration says \
+     otherwise."
 )]
 struct BuiltCli {
     #[command(subcommand)]

@@ -21,7 +21,8 @@ pub(super) fn check(path: &Path) -> Result<Vec<Finding>, String> {
     let root = project.root();
     let config = CONFIGS.into_iter().find(|name| root.join(name).is_file());
     let Some(config) = config else {
-        let text = "--types needs a tsconfig.json, which says what to check: see the guide, or one of sampan new --lang ts";
+        let text = "--types needs a tsconfig.json, which says what to check: see the guide, or one of sampan new \
+         --lang ts";
         return Err(text.to_owned());
     };
     let compiler = compiler(root);

@@ -154,7 +154,8 @@ function zoom({ x, w, d }) {
     box.rect.setAttribute('width', width);
     box.text.setAttribute('x', left + 3);
     const letters = Math.max(0, Math.floor((width - 6) / 7.3));
-    box.text.textContent = box.name.length <= letters ? box.name : letters < 3 ? '' : box.name.slice(0, letters - 1) + '…';
+    box.text.textContent = box.name.length <= letters ? box.name : letters < 3 ? '' : box.name.slice(0, letters - 1) \
+     + '…';
   }
 }
 function find() {

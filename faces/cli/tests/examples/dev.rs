@@ -32,7 +32,8 @@ const MIGRATION: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TE
 CREATE TABLE products (product_id INTEGER PRIMARY KEY, product TEXT, price REAL);
 CREATE TABLE items (order_id INTEGER, product_id INTEGER, amount INTEGER);
 ";
-const PAGE: &str = "<!doctype html><html lang=\"en\"><title>A page</title><link rel=\"stylesheet\" href=\"/a.css\"><body><main><h1>{{ word }}</h1></main></body></html>";
+const PAGE: &str = "<!doctype html><html lang=\"en\"><title>A page</title><link rel=\"stylesheet\" \
+ href=\"/a.css\"><body><main><h1>{{ word }}</h1></main></body></html>";
 
 /// A project under `sampan dev`, and a browser.
 fn develop(scratch: &Scratch) -> (Process, Browser) {

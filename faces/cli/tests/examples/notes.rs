@@ -21,7 +21,8 @@ fn with_file(fields: &[(&str, &str)], name: &str, content_type: &str, file: &[u8
         body.extend(head.as_bytes());
     }
     let head = format!(
-        "--B\r\nContent-Disposition: form-data; name=\"image\"; filename=\"{name}\"\r\nContent-Type: {content_type}\r\n\r\n"
+        "--B\r\nContent-Disposition: form-data; name=\"image\"; filename=\"{name}\"\r\nContent-Type: \
+         {content_type}\r\n\r\n"
     );
     body.extend(head.as_bytes());
     body.extend(file);

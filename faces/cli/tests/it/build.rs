@@ -257,7 +257,8 @@ fn modules_of_typescript_and_packages_are_inside() {
         ("../../node_modules/dep/lib/unused.js", "never"),
         (
             "../../node_modules/old/index.js",
-            "try { require('optional'); } catch (e) {}\nmodule.exports = process.env.NODE_ENV === 'production' ? require('./a') : require('./b');",
+            "try { require('optional'); } catch (e) {}\nmodule.exports = process.env.NODE_ENV === 'production' ? \
+             require('./a') : require('./b');",
         ),
         ("../../node_modules/old/package.json", "{}"),
         ("../../node_modules/old/a.js", "exports.old = 'old a';"),
@@ -277,7 +278,8 @@ fn modules_of_typescript_and_packages_are_inside() {
         ("src/data.json", r#"{"number": 7}"#),
         (
             "app.ts",
-            "import { app } from \"sampan\";\nimport { dep } from \"dep\";\nimport { old } from \"old\";\nimport { shared } from \"shared\";\n\
+            "import { app } from \"sampan\";\nimport { dep } from \"dep\";\nimport { old } from \"old\";\nimport { \
+             shared } from \"shared\";\n\
              import { Names } from \"@/names\";\nimport data from \"./src/data.json\" with { type: \"json\" };\n\
              import type { Nothing } from \"./not-there\";\ninterface A { a: number }\n\
              app.get(\"/\", async () => {\n  const { late } = await import(\"./src/late.ts\");\n\
@@ -701,7 +703,8 @@ fn a_full_disk_leaves_what_was_there() {
 fn the_configuration_is_inside_and_can_be_overruled() {
     let scratch = project();
     let root = scratch.path().join("shop");
-    let toml = "[server]\nworkers = 3\n[db]\npath = \"${SHOP_DB:-shop.db}\"\n[secrets]\nkeys = [\"0123456789abcdef0123456789abcdef\"]\n";
+    let toml = "[server]\nworkers = 3\n[db]\npath = \"${SHOP_DB:-shop.db}\"\n[secrets]\nkeys = \
+     [\"0123456789abcdef0123456789abcdef\"]\n";
     write(&root, "sampan.toml", toml);
     let built = scratch.path().join("one");
     let said = build(&root, &built, &[]);

@@ -18,7 +18,8 @@ fn the_answer_of_a_busy_database_has_the_fields_of_middleware() {
         let answer = ask(&mut client, "POST", "/write/1/1").expect("an answer");
         assert_eq!(answer.status, 200, "{app}: {}", answer.text());
         let _locker = Locker::start(&project, 2_000);
-        let request = "POST /write/1/2 HTTP/1.1\r\nHost: h\r\nOrigin: https://app.example\r\nSec-Fetch-Site: none\r\nContent-Length: 0\r\n\r\n";
+        let request = "POST /write/1/2 HTTP/1.1\r\nHost: h\r\nOrigin: https://app.example\r\nSec-Fetch-Site: \
+         none\r\nContent-Length: 0\r\n\r\n";
         client.send(request.as_bytes()).expect("sent");
         let answer = client.read(false).expect("an answer");
         assert_eq!(answer.status, 503, "{app}: {}", answer.text());

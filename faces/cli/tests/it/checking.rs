@@ -92,7 +92,8 @@ fn a_project_in_order_passes() {
     let files = [
         (
             "app.lua",
-            "local app = require 'sampan'\nlocal lib = require 'lib.notes'\napp.get('/', function(req)\n  return app.render(\"page.html\", lib)\nend)\napp.db.query('SELECT * FROM notes')\n",
+            "local app = require 'sampan'\nlocal lib = require 'lib.notes'\napp.get('/', function(req)\n  return \
+             app.render(\"page.html\", lib)\nend)\napp.db.query('SELECT * FROM notes')\n",
         ),
         (
             "lib/notes.lua",
@@ -242,7 +243,8 @@ fn a_database_that_the_migrations_do_not_fit_is_an_error() {
 
 #[test]
 fn what_nothing_uses_is_a_warning() {
-    let app = "import { app, render } from \"sampan\";\nimport \"./used.js\";\napp.get(\"/\", () => render(\"pgae.html\"));\n";
+    let app = "import { app, render } from \"sampan\";\nimport \"./used.js\";\napp.get(\"/\", () => \
+     render(\"pgae.html\"));\n";
     let folder = project(&[
         ("app.js", app),
         ("used.js", "const lazy = () => import(\"./lazy.js\");\n"),
@@ -268,7 +270,8 @@ warning: templates/page.html: no script and no other template names it
     assert_eq!((status, out.as_str()), (0, expected));
     let (_, out) = said("check", &folder, &["--json"]);
     let first = json!({
-        "severity": "warning", "file": "app.js", "line": 3, "column": null, "message": "render(\"pgae.html\"): there is no templates/pgae.html",
+        "severity": "warning", "file": "app.js", "line": 3, "column": null, "message": "render(\"pgae.html\"): there \
+         is no templates/pgae.html",
     });
     assert_eq!(objects(&out)[0], first);
     let nothing = project(&[("app.lua", "local x = 1\n")]);

@@ -191,8 +191,10 @@ fn a_cleanup_is_bounded() {
 
 #[test]
 fn a_shutdown_waits_for_a_cleanup() {
-    let lua = "local app = require 'sampan'\napp.get('/', function() pcall(app.time.sleep, 60) app.time.sleep(0.1) app.log.info('cleaned up') end)\n";
-    let js = "import { app, log, time } from 'sampan';\napp.get('/', async () => { try { await time.sleep(60); } finally { await time.sleep(0.1); log.info('cleaned up'); } });\n";
+    let lua = "local app = require 'sampan'\napp.get('/', function() pcall(app.time.sleep, 60) app.time.sleep(0.1) \
+     app.log.info('cleaned up') end)\n";
+    let js = "import { app, log, time } from 'sampan';\napp.get('/', async () => { try { await time.sleep(60); } \
+     finally { await time.sleep(0.1); log.info('cleaned up'); } });\n";
     for (name, source) in [("app.lua", lua), ("app.js", js)] {
         let limits = "[limits]\nshutdown_millis_max = 200\n";
         let scratch = Scratch::new(&[(name, source), ("sampan.toml", limits)]);

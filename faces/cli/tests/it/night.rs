@@ -5,7 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::process::Command;
 
-const APP: &str = "local app = require 'sampan'\napp.get('/', function() return 'x' end)\napp.post('/', function() return 'y' end)\n";
+const APP: &str = "local app = require 'sampan'\napp.get('/', function() return 'x' end)\napp.post('/', function() \
+ return 'y' end)\n";
 
 fn sampan(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
@@ -87,7 +88,8 @@ fn an_app_without_a_database_gets_no_file_also_by_a_reload() {
 #[test]
 fn a_413_reaches_fetch() {
     const SCRIPT: &str = "let seen = 0; for (let i = 0; i < 20; i++) { try { const r = await fetch(process.argv[1], \
-        { method: 'POST', body: Buffer.alloc(10_000_000) }); await r.text(); seen += r.status === 413; } catch {} } console.log(seen);";
+        { method: 'POST', body: Buffer.alloc(10_000_000) }); await r.text(); seen += r.status === 413; } catch {} } \
+         console.log(seen);";
     if Command::new("node").arg("--version").output().is_err() {
         // Past the test harness, which hides what a passing test prints.
         let _ = writeln!(

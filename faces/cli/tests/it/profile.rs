@@ -20,7 +20,8 @@ app.get('/shares', function()
   return { a = small(), b = big() }
 end)
 local function rows()
-  return app.db.query('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000) SELECT sum(x) FROM c')
+  return app.db.query('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000) SELECT sum(x) \
+   FROM c')
 end
 app.get('/rows', function() return { n = #rows() } end)";
 
@@ -29,7 +30,8 @@ function more(n) { let x = 0; for (let i = 0; i < n; i++) x += i % 7 * (i % 3); 
 const small = () => { const x = more(5000); return x };
 const big = () => { const x = more.call(null, 15000); return x };
 app.get('/shares', () => ({ a: small(), b: big() }));
-const rows = () => db.query('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000) SELECT sum(x) FROM c');
+const rows = () => db.query('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000) SELECT \
+ sum(x) FROM c');
 app.get('/rows', () => ({ n: rows().length }));
 app.get('/deep', () => { const f = n => (n > 0 ? f(n - 1) : more(20000)) + 0; return { x: f(100) } });
 app.get('/own', () => {

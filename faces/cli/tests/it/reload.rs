@@ -198,7 +198,8 @@ fn everything_of_the_project_is_swapped_together() {
     );
     write(
         "sampan.toml",
-        "[template]\nundefined = 'lenient'\n[static]\ncache_control = 'max-age=7'\n[server]\nworkers = 9\n[log]\nlevel = 'debug'\n",
+        "[template]\nundefined = 'lenient'\n[static]\ncache_control = 'max-age=7'\n[server]\nworkers = \
+         9\n[log]\nlevel = 'debug'\n",
     );
     // The one on disk is another already, and the one that serves is whole.
     assert_eq!(get(&mut client, "/"), "first hello");

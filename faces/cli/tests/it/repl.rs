@@ -54,7 +54,8 @@ app.repl == nil
     assert_eq!(code, 0, "{out}{errors}");
     assert_eq!(
         out,
-        "\"hello you\"\n{ [1] = 1, [2] = 2, nested = { deep = true } }\n{ { a = 1, b = \"b1\" }, { a = 2, b = \"b2\" } }\nnil\na\t1\n1\nnil\nfalse\n"
+        "\"hello you\"\n{ [1] = 1, [2] = 2, nested = { deep = true } }\n{ { a = 1, b = \"b1\" }, { a = 2, b = \"b2\" \
+         } }\nnil\na\t1\n1\nnil\nfalse\n"
     );
     // What was written is kept.
     let (_, out, _) = crate::command::run(&[
@@ -90,7 +91,8 @@ undefined
     assert_eq!(code, 0, "{out}{errors}");
     assert_eq!(
         out,
-        "\"hello you\"\n[1, 2, { deep: true }]\n2\n42\n1\n[{ a: 1, b: \"b\" }]\na [1]\n{ a: \"object\" }\n\"one\\ntwo\"\n"
+        "\"hello you\"\n[1, 2, { deep: true }]\n2\n42\n1\n[{ a: 1, b: \"b\" }]\na [1]\n{ a: \"object\" \
+         }\n\"one\\ntwo\"\n"
     );
 }
 

@@ -222,11 +222,13 @@ fn capabilities_call_the_functions_of_the_request() {
         app.use('/native', app.rate_limit { limit = 2, per = 60 })
         app.use('/asked', app.rate_limit { limit = 2, per = 60, key = function(req) n = n + 1 return 'all' .. n end })
         app.use('/auth', app.basic_auth { verify = function(user) n = n + 1 return user .. n end })
-        app.get('/filter', function() return app.render_string('{{ \"x\" | count }}{{ \"y\" | count }}', {}) .. tostring(started) end)
+        app.get('/filter', function() return app.render_string('{{ \"x\" | count }}{{ \"y\" | count }}', {}) .. \
+         tostring(started) end)
         app.get('/native', function() return 'ok' end)
         app.get('/asked', function() return 'ok' .. n end)
         app.get('/auth', function(req) return req.auth .. n end)
-        app.get('/late', function() return tostring(pcall(app.on_start, print)) .. tostring(pcall(app.get, '/x', print)) end)",
+        app.get('/late', function() return tostring(pcall(app.on_start, print)) .. tostring(pcall(app.get, '/x', \
+         print)) end)",
     )]);
     let process = start(&scratch, &["scripts.isolation=request", "server.workers=1"]);
     let mut client = process.client();
@@ -288,8 +290,10 @@ fn nothing_that_a_script_can_reach_is_shared() {
               local rows = app.db.query('SELECT 1 AS one')
               local _, err = pcall(app.db.query, 'nonsense')
               req.session.mark = nil
-              local marked, count = walk.all { globals = _G, app = app, req = req, query = req.query, cookies = req.cookies, headers = req.headers,
-                session = req.session, state = req.state, rows = rows, row = rows[1], err = err, limited = limited, text = app.text 'x',
+              local marked, count = walk.all { globals = _G, app = app, req = req, query = req.query, cookies = \
+               req.cookies, headers = req.headers,
+                session = req.session, state = req.state, rows = rows, row = rows[1], err = err, limited = limited, \
+                 text = app.text 'x',
                 writer = app.csv.writer(), parsed = app.json.decode '{\"a\":[1]}', sleep = app.time.sleep }
               return { marked, count > 30 }
             end)",

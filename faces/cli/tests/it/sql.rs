@@ -6,7 +6,8 @@ use crate::terminal::Terminal;
 use std::io::Write;
 use std::process::Stdio;
 
-const MADE: &str = "CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO user VALUES (1, 'Ada'), (2, NULL);";
+const MADE: &str = "CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO user VALUES (1, 'Ada'), (2, \
+ NULL);";
 
 fn project() -> Scratch {
     let scratch = Scratch::new(&[]);
@@ -63,7 +64,8 @@ fn rows_are_printed_in_each_mode() {
     let (_, out, _) = run(&["db", &folder, "EXPLAIN SELECT * FROM user WHERE name = 'x'"]);
     assert_eq!(
         out,
-        "└─ read every row of user\n   hint: no index helps to choose rows of user: CREATE INDEX on its column in WHERE or ON\n"
+        "└─ read every row of user\n   hint: no index helps to choose rows of user: CREATE INDEX on its column in \
+         WHERE or ON\n"
     );
 }
 
@@ -71,7 +73,8 @@ fn rows_are_printed_in_each_mode() {
 fn a_pipe_is_read_with_its_commands() {
     let scratch = project();
     let folder = scratch.file("");
-    let text = ".tables\n.mode csv\nSELECT id\n FROM user;\n.schema user\n.mode json\nSELECT 'a.b\n.c' AS x;\n.quit\nSELECT 9;";
+    let text = ".tables\n.mode csv\nSELECT id\n FROM user;\n.schema user\n.mode json\nSELECT 'a.b\n.c' AS \
+     x;\n.quit\nSELECT 9;";
     let (code, out, errors) = piped(&["db", &folder], text);
     assert_eq!(code, 0, "{errors}");
     assert_eq!(

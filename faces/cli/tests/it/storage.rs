@@ -291,7 +291,8 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
         local many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) '
         local sql = {
           distinct = many .. 'SELECT count(DISTINCT randomblob(1000)) AS n FROM n',
-          sorted = many .. 'SELECT count(*) AS n FROM (SELECT randomblob(1000) AS b FROM n ORDER BY b LIMIT -1 OFFSET 1)',
+          sorted = many .. 'SELECT count(*) AS n FROM (SELECT randomblob(1000) AS b FROM n ORDER BY b LIMIT -1 OFFSET \
+           1)',
           joined = many .. 'SELECT length(group_concat(DISTINCT randomblob(1000))) AS n FROM n',
         }
         app.get('/:name', function(req) return app.json(app.db.one(sql[req.params.name])) end)",

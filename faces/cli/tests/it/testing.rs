@@ -90,7 +90,8 @@ t.test("waits", async () => {
 });
 "#;
 
-const MIGRATION: &str = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);\nINSERT INTO notes (text) VALUES ('first');\n";
+const MIGRATION: &str = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);\nINSERT INTO notes (text) \
+ VALUES ('first');\n";
 const PAGE: &str =
     "<h1>A page</h1><ul>{% for item in items %}<li class=item>{{ item }}{% endfor %}</ul>";
 
@@ -127,7 +128,9 @@ fn tests_of_both_languages_see_the_real_application() {
         ("app.lua", LUA_APP, "tests/deep/notes.test.js", JS_TESTS, 4),
     ] {
         // Tests in another language than the application's: what they ask it for differs there.
-        let mixed = tests.replace("  const { json } = await t.get(\"/time\");\n  t.equal(json", "  t.ok(true); const json = { now: 86400, date: new Date().toISOString(), millis: Date.now() };\n  t.equal(json");
+        let mixed = tests.replace("  const { json } = await t.get(\"/time\");\n  \
+         t.equal(json", "  t.ok(true); const \
+         json = { now: 86400, date: new Date().toISOString(), millis: Date.now() };\n  t.equal(json");
         let tests = if file.contains("deep") { &mixed } else { tests };
         let folder = project(&[(app, text), (file, tests)]);
         let (status, out, errors) = test(folder.path(), &[]);
@@ -305,8 +308,10 @@ fn templates_use_the_filters_of_the_project() {
         app.get('/', function() return app.render('a.html') end)\n";
     const JS: &str = "import { app, render, template } from 'sampan';\ntemplate.filter('money', (v) => v + '$');\n\
         app.get('/', () => render('a.html'));\n";
-    const LUA_TEST: &str = "local t = require('sampan').t\nt.test('a', function() t.equal(t.get('/').body, '1$') end)\n";
-    const JS_TEST: &str = "import { t } from 'sampan';\nt.test('a', async () => t.equal((await t.get('/')).body, '1$'));\n";
+    const LUA_TEST: &str = "local t = require('sampan').t\nt.test('a', function() t.equal(t.get('/').body, '1$') \
+     end)\n";
+    const JS_TEST: &str = "import { t } from 'sampan';\nt.test('a', async () => t.equal((await t.get('/')).body, \
+     '1$'));\n";
     for (app, text, file, tests) in [
         ("app.lua", LUA, "tests/a.test.lua", LUA_TEST),
         ("app.js", JS, "tests/a.test.js", JS_TEST),
@@ -368,8 +373,10 @@ t.test("all is awaited", async () => {
 fn the_end_waits_for_nothing() {
     const APP: &str = "local app = require 'sampan'\napp.post('/login', function(req)\n\
         req.session:regenerate()\n  req.session.user = 1\n  return app.redirect('/', 303)\nend)\n\
-        app.get('/', function(req) return { user = req.session.user, rows = app.db.query('SELECT * FROM notes') } end)\n";
-    const TESTS: &str = "local t = require('sampan').t\nt.test('a', function()\n  t.post('/login')\n  t.equal(t.get('/').json.user, 1)\nend)\n";
+        app.get('/', function(req) return { user = req.session.user, rows = app.db.query('SELECT * FROM notes') } \
+         end)\n";
+    const TESTS: &str = "local t = require('sampan').t\nt.test('a', function()\n  t.post('/login')\n  \
+     t.equal(t.get('/').json.user, 1)\nend)\n";
     let folder = project(&[("app.lua", APP), ("tests/a.test.lua", TESTS)]);
     let temp = tempfile::tempdir().expect("a folder");
     let mut run = Ongoing::start(folder.path(), &[], temp.path());
@@ -453,7 +460,8 @@ fn watched_tests_run_again_at_each_change() {
 
 #[test]
 fn an_interrupted_run_leaves_nothing() {
-    const TESTS: &str = "local app = require('sampan')\nlocal t = app.t\nt.test('first', function() end)\nt.test('waits', function() app.time.sleep(60) end)\n";
+    const TESTS: &str = "local app = require('sampan')\nlocal t = app.t\nt.test('first', function() \
+     end)\nt.test('waits', function() app.time.sleep(60) end)\n";
     let folder = project(&[("app.lua", LUA_APP), ("tests/a.test.lua", TESTS)]);
     let temp = tempfile::tempdir().expect("a folder");
     for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {

@@ -79,7 +79,8 @@ fn post(address: SocketAddr, path: &str, body: &[u8]) -> Answer {
 #[test]
 fn nothing_stays_of_a_form_whose_request_fails() {
     each_language(|scratch, name| {
-        let settings = "[forms]\nfile_bytes_max = \"2 MB\"\n[limits]\nhandler_millis_max = 400\ncleanup_millis_max = 100\n";
+        let settings = "[forms]\nfile_bytes_max = \"2 MB\"\n[limits]\nhandler_millis_max = 400\ncleanup_millis_max = \
+         100\n";
         let running = start_with(scratch, settings);
         let storage = scratch.path().join("storage");
         let large = form(&vec![b'x'; 1_000_000]);

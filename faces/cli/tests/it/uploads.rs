@@ -54,7 +54,8 @@ pub(crate) fn each_language_of(lua: &str, js: &str, test: impl Fn(&Scratch)) {
 
 /// A form with a file of so many bytes.
 pub(crate) fn form(file: &[u8]) -> Vec<u8> {
-    let mut body = b"--X\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n--X\r\nContent-Disposition: form-data; name=\"f\"; \
+    let mut body = b"--X\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n--X\r\nContent-Disposition: \
+     form-data; name=\"f\"; \
                      filename=\"../large.bin\"\r\n\r\n"
         .to_vec();
     body.extend_from_slice(file);
@@ -64,7 +65,8 @@ pub(crate) fn form(file: &[u8]) -> Vec<u8> {
 
 pub(crate) fn head(path: &str, length: usize) -> String {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=X\r\nContent-Length: {length}\r\n\r\n"
+        "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=X\r\nContent-Length: \
+         {length}\r\n\r\n"
     )
 }
 

@@ -24,7 +24,8 @@ const CLIENTS: u64 = 4;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A script that loops or fills its memory is stopped soon, so that many can be tried.
-const CONFIG: &str = "[server]\nworkers = 2\n[limits]\nscript_millis_max = 50\nhandler_millis_max = 300\ncleanup_millis_max = 100\n\
+const CONFIG: &str = "[server]\nworkers = 2\n[limits]\nscript_millis_max = 50\nhandler_millis_max = \
+ 300\ncleanup_millis_max = 100\n\
      memory_bytes_max = \"256 MB\"\n[log]\nlevel = \"warn\"\n";
 
 struct Server {

@@ -193,7 +193,8 @@ fn guards_check_native_routes() {
     let at = server.address();
     assert_eq!(get(at, "/limited").body, "in");
     assert_eq!(get(at, "/limited").status, 429);
-    let foreign = "POST /change HTTP/1.1\r\nHost: h\r\nSec-Fetch-Site: cross-site\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let foreign = "POST /change HTTP/1.1\r\nHost: h\r\nSec-Fetch-Site: cross-site\r\nConnection: \
+     close\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(send(at, foreign).status, 403);
     assert_eq!(post(at, "/change", "").body, "changed");
     server.stop();
@@ -240,8 +241,10 @@ fn slow_number(context: &Context, args: Args) -> sampan::host::LocalFuture<Resul
 
 #[test]
 fn scripts_get_capabilities_of_the_program() {
-    let lua = "local app = require 'sampan'\napp.get('/', function() return { app.counter.next_number(), app.counter.slow_number() } end)";
-    let js = "import { app, counter } from 'sampan';\napp.get('/', async () => [counter.nextNumber(), await counter.slowNumber()]);";
+    let lua = "local app = require 'sampan'\napp.get('/', function() return { app.counter.next_number(), \
+     app.counter.slow_number() } end)";
+    let js = "import { app, counter } from 'sampan';\napp.get('/', async () => [counter.nextNumber(), await \
+     counter.slowNumber()]);";
     for (name, text) in [("app.lua", lua), ("app.js", js)] {
         let folder = project(&[(name, text)]);
         let count = Arc::new(AtomicU64::new(7));

@@ -23,7 +23,8 @@ pub(super) static PAGE: Class = Class {
                 ..SELECTOR
             }],
             returns: Type::TextOrNothing,
-            doc: "The text of the first element that the selector finds, or nothing; without a selector that of the whole page. Runs of white space \
+            doc: "The text of the first element that the selector finds, or nothing; without a selector that of the \
+             whole page. Runs of white space \
                   are one space.",
             kind: FunctionKind::Sync(text),
         },
@@ -31,7 +32,8 @@ pub(super) static PAGE: Class = Class {
             name: "one",
             params: &[SELECTOR],
             returns: Type::Any,
-            doc: "The first element that the selector finds, or nothing: `tag`, `text`, `html` (what is inside), `attributes`.",
+            doc: "The first element that the selector finds, or nothing: `tag`, `text`, `html` (what is inside), \
+             `attributes`.",
             kind: FunctionKind::Sync(one),
         },
         Function {

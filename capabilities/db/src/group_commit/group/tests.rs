@@ -80,7 +80,8 @@ fn database(folder: &TestFolder, change: impl FnOnce(&mut DatabaseConfig)) -> Ar
     for sql in [
         "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT",
         "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
-        "CREATE TRIGGER abort_all BEFORE INSERT ON t WHEN NEW.name = 'trigger' BEGIN SELECT RAISE(ROLLBACK, 'never'); END",
+        "CREATE TRIGGER abort_all BEFORE INSERT ON t WHEN NEW.name = 'trigger' BEGIN SELECT RAISE(ROLLBACK, 'never'); \
+         END",
     ] {
         first.exec(sql).unwrap();
     }
@@ -301,7 +302,8 @@ fn a_write_that_takes_too_long_is_undone_with_its_group_and_runs_alone_then() {
     on_worker(&database, async |rig| {
         rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
         rig.answer("innocent");
-        let endless = "INSERT INTO parent WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
+        let endless = "INSERT INTO parent WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x \
+         FROM n";
         let error = rig.exec(endless).unwrap_err();
         assert!(error.message().contains("write_millis_max"), "{error}");
         assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));

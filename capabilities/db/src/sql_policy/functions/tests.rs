@@ -194,7 +194,8 @@ fn they_stand_where_sqlites_own_may() {
     for sql in [
         "CREATE TABLE t(a TEXT, b TEXT AS (replace(a, '-', '')), CHECK (instr(a, 'x') = 0))",
         "CREATE INDEX i ON t(trim(a, '-'))",
-        "CREATE VIEW v AS SELECT json_patch('{}', a) AS j, json_pretty(a), unhex(a, ' ') FROM t WHERE ltrim(a, 'b') <> ''",
+        "CREATE VIEW v AS SELECT json_patch('{}', a) AS j, json_pretty(a), unhex(a, ' ') FROM t WHERE ltrim(a, 'b') \
+         <> ''",
         "INSERT INTO t VALUES ('-{}-')",
         "UPDATE t SET a = '{}'",
     ] {
@@ -224,7 +225,8 @@ fn no_call_takes_long_whatever_the_text() {
     const SIZE: usize = 1024 * 1024;
     let (_folder, _, db) = scratch();
     db.done("CREATE VIRTUAL TABLE f USING fts5(x)");
-    db.done("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO f SELECT 'a b a b a ' || i FROM n");
+    db.done("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO f SELECT 'a b a b \
+     a ' || i FROM n");
     let a = "a".repeat(SIZE);
     let nearly = format!("{}b", "a".repeat(SIZE / 2));
     let others = format!("{}a", "b".repeat(SIZE - 1));
@@ -437,7 +439,8 @@ fn no_call_takes_long_whatever_the_text() {
 #[test]
 fn many_slow_rows_are_interrupted_in_time() {
     let (_folder, _, db) = scratch();
-    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT count(replace(?1, 'b', i)) FROM n";
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT count(replace(?1, \
+     'b', i)) FROM n";
     let run = crate::sqlite::connection::RunLimits {
         limit: Some(Duration::from_millis(50)),
         ..all()

@@ -3,7 +3,8 @@
 use crate::web::form::parts;
 
 const GOOD: &str = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\none\r\n\
-                    --b\r\ncontent-disposition:form-data;name=f;filename=\"x \\\"y\\\" %22.bin\"\r\nContent-Type: a/b\r\n\r\n\r\n--b--\r\n";
+                    --b\r\ncontent-disposition:form-data;name=f;filename=\"x \\\"y\\\" %22.bin\"\r\nContent-Type: \
+                     a/b\r\n\r\n\r\n--b--\r\n";
 
 #[test]
 fn reads_fields_and_files() {

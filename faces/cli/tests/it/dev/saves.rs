@@ -109,7 +109,8 @@ fn a_hundred_saves_under_load_cost_no_request() {
 #[test]
 fn everything_that_is_saved_counts_and_style_sheets_need_no_reload() {
     let app = "local app = require 'sampan'\n\
-        app.get('/', function(req) return req:render('a.html', { word = req:t('word'), key = app.env.get('DEV_TEST_WORD') }) end)\n\
+        app.get('/', function(req) return req:render('a.html', { word = req:t('word'), key = \
+         app.env.get('DEV_TEST_WORD') }) end)\n\
         app.get('/rows', function() return app.db.query('SELECT name FROM t') end)\n\
         app.get('/fixed', 'fixed')\n";
     let scratch = Scratch::new(&[("app.lua", app)]);
