@@ -11,6 +11,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::project::PROFILE;
 use crate::{Error, project};
 
 /// The header, from the root of the checkout.
@@ -70,7 +71,7 @@ pub(crate) fn static_library(root: &Path, kind: Kind) -> Result<PathBuf, Error> 
     match kind {
         // Beside the kind that Rust programs link, nothing is optimised while it is linked.
         Kind::Release => build
-            .args(["rustc", "--package", "sampan-c", "--release"])
+            .args(["rustc", "--package", "sampan-c", "--profile", PROFILE])
             .args(["--crate-type", "staticlib,cdylib"]),
         // Chosen alone it would have other features than the tests have, and all would be compiled again.
         Kind::Debug | Kind::OfTests => build.args(["build", "--workspace", "--lib"]),
@@ -106,7 +107,7 @@ pub(crate) fn static_library(root: &Path, kind: Kind) -> Result<PathBuf, Error> 
 /// Returns the folder of cargo's output.
 fn built(root: &Path, is_release: bool) -> PathBuf {
     root.join("target")
-        .join(if is_release { "release" } else { "debug" })
+        .join(if is_release { PROFILE } else { "debug" })
 }
 
 /// The functions that the header declares. What `nm` says of the library is not asked: where it has a plugin for

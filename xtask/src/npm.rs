@@ -1,5 +1,6 @@
 //! `cargo xtask npm`: the npm package, in `target/npm/sampan.tgz`. `npm i` of that file is how it is tried.
 
+use crate::project::PROFILE;
 use crate::{Error, project};
 use std::fs;
 use std::path::Path;
@@ -27,12 +28,12 @@ pub(crate) fn run(options: &NpmOptions) -> Result<bool, Error> {
     let mut build = project::cargo(&root);
     build.args(["build", "--package", "sampan-node"]);
     if !options.debug {
-        build.arg("--release");
+        build.args(["--profile", PROFILE]);
     }
     if !build.status()?.success() {
         return Ok(false);
     }
-    let profile = if options.debug { "debug" } else { "release" };
+    let profile = if options.debug { "debug" } else { PROFILE };
     let folder = root.join("target/npm");
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The cargo profile of what is published, and the name of its folder in `target`.
+pub(crate) const PROFILE: &str = "published";
+
 /// The root of the checkout: the folder above this crate.
 ///
 /// Cargo tells the place at run time; the one recorded when this was built serves where it is started by hand.

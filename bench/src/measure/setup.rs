@@ -75,7 +75,7 @@ impl SuiteOptions {
         fs::create_dir_all(&logs)?;
         let mut skipped = Vec::new();
         let before = self.before.as_deref();
-        let installed = install_all(&root, &installer, peers, only, before, &mut skipped);
+        let installed = install_all(&installer, peers, only, before, &mut skipped);
         Ok(Setup {
             out: root.join(&self.out),
             root,
@@ -142,7 +142,6 @@ fn require_tools() -> Result<(), Error> {
 /// Installs the peers that were asked for, all by default. Beside an older Sampan only ours are measured, each with its
 /// older twin after it.
 fn install_all(
-    root: &Path,
     installer: &Installer,
     peers: &'static [Peer],
     only: &[String],
@@ -152,19 +151,9 @@ fn install_all(
     let wanted = |peer: &&Peer| only.is_empty() || only.iter().any(|id| id == peer.id);
     let ours = |peer: &&Peer| before.is_none() || peer.is_executable();
     let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).filter(ours).collect();
-    let built = if wanted.iter().any(|peer| peer.is_executable()) {
-        install::build_sampan(root)
-    } else {
-        Ok(())
-    };
     let mut installed = Vec::new();
     for peer in wanted {
-        let build = if peer.is_executable() {
-            built.clone()
-        } else {
-            Ok(())
-        };
-        match build.and_then(|()| installer.install(peer)) {
+        match installer.install(peer) {
             Ok(ready) => {
                 let twin = before.map(|program| before::twin(peer, &ready, program));
                 installed.push((peer, ready));

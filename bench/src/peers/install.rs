@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::peers::children::Child;
 use crate::peers::{Installed, Peer, PeerKind};
 
 /// The folder of Debian's nginx modules.
@@ -92,20 +91,14 @@ impl Installer {
         })
     }
 
-    /// Our release executable; built by [`build_sampan`] before.
+    /// Our executable as it is published, built if a source has changed.
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// When it does not build; cargo's own words go to the terminal.
     pub(crate) fn sampan_program(&self) -> Result<PathBuf, String> {
-        // Both are built with `--release`, so cargo puts it beside this program, wherever that is.
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let program = own.with_file_name("sampan");
-        if program.exists() {
-            Ok(program)
-        } else {
-            Err("`cargo build --release` made no `sampan`".to_owned())
-        }
+        self.xtask(&["dist", "--bench"])?;
+        Ok(self.root.join("target/bench/sampan"))
     }
 
     fn nginx(&self, peer: &Peer, lua: bool) -> Result<Installed, String> {
@@ -313,27 +306,6 @@ impl Installer {
 
     pub(super) fn sources(&self, id: &str) -> PathBuf {
         self.root.join("bench/peers").join(id)
-    }
-}
-
-/// Builds our release executable.
-///
-/// # Errors
-///
-/// When it does not compile; cargo's own words go to the terminal.
-pub(crate) fn build_sampan(root: &Path) -> Result<(), String> {
-    println!("building the release executable");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build
-        .current_dir(root)
-        .args(["build", "--release", "--quiet", "--bin", "sampan"])
-        .stdin(Stdio::null());
-    let mut child = Child::start(&mut build).map_err(|error| format!("cargo: {error}"))?;
-    let status = child.pipes().wait().map_err(|error| error.to_string())?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err("`cargo build --release` failed".to_owned())
     }
 }
 

@@ -145,7 +145,7 @@ impl Installer {
     }
 
     /// Runs another command of `cargo xtask`, once in a run of the benchmark.
-    fn xtask(&self, words: &[&str]) -> Result<(), String> {
+    pub(super) fn xtask(&self, words: &[&str]) -> Result<(), String> {
         let mut done = self.done.borrow_mut();
         let command = words.join(" ");
         if let Some(outcome) = done.get(&command) {

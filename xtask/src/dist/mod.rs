@@ -1,13 +1,15 @@
 //! `cargo xtask dist`: what is published of a version, in `target/dist/`.
 //!
-//! The release executable, optimised for what the examples do (`pgo`), a list of what is in it (`sbom`), the man page
+//! The executable in the profile `published`, optimised for what the examples do (`pgo`), a list of what is in it (`sbom`), the man page
 //! and the completions of shells, and checksums of all that. It says the oldest glibc that the executable runs on
 //! (`glibc`).
 
+mod bench;
 mod glibc;
 mod pgo;
 mod sbom;
 
+use crate::project::PROFILE;
 use crate::{Error, project};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -34,6 +36,9 @@ pub(crate) struct DistOptions {
     /// Build without profile-guided optimisation, in half the time
     #[arg(long)]
     no_pgo: bool,
+    /// Make only the executable, in `target/bench/sampan`, and only if a source has changed
+    #[arg(long, hide = true)]
+    bench: bool,
     /// Describe this executable instead of building one
     #[arg(long, value_name = "FILE")]
     executable: Option<PathBuf>,
@@ -42,6 +47,9 @@ pub(crate) struct DistOptions {
 pub(crate) fn run(options: &DistOptions) -> Result<bool, Error> {
     let root = project::root();
     let host = host_triple()?;
+    if options.bench {
+        return bench::build(&root, &host).map(|()| true);
+    }
     let triple = options.target.as_deref().unwrap_or(&host);
     let built = match &options.executable {
         Some(executable) => executable.clone(),
@@ -87,18 +95,19 @@ pub(crate) fn run(options: &DistOptions) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Builds the release executable.
+/// Builds the executable without counts of a load.
 fn build(root: &Path, target: Option<&str>) -> Result<PathBuf, Error> {
     let mut command = project::cargo(root);
-    command.args(["build", "--release", "--locked", "--package", "sampan-cli"]);
+    command.args(["build", "--profile", PROFILE, "--locked"]);
+    command.args(["--package", "sampan-cli"]);
     if let Some(target) = target {
         command.args(["--target", target]);
     }
     if !command.status()?.success() {
-        return Err("the release executable does not build".into());
+        return Err("the executable does not build".into());
     }
     let folder = root.join("target").join(target.unwrap_or_default());
-    Ok(folder.join("release/sampan"))
+    Ok(folder.join(PROFILE).join("sampan"))
 }
 
 /// The target of this machine, as rustc names it.

@@ -3,6 +3,7 @@
 //!
 //! See <https://doc.rust-lang.org/rustc/profile-guided-optimization.html>.
 
+use crate::project::PROFILE;
 use crate::{Error, project};
 use std::ffi::OsString;
 use std::fs;
@@ -86,14 +87,15 @@ fn compile(root: &Path, triple: &str, flag: &OsString) -> Result<PathBuf, Error>
     let folder = root.join("target/pgo");
     let mut command = project::cargo(root);
     command
-        .args(["build", "--release", "--locked", "--package", "sampan-cli"])
+        .args(["build", "--profile", PROFILE, "--locked"])
+        .args(["--package", "sampan-cli"])
         .args(["--target", triple, "--target-dir"])
         .arg(&folder)
         .env("RUSTFLAGS", flag);
     if !command.status()?.success() {
         return Err(format!("it does not build with {}", flag.display()).into());
     }
-    Ok(folder.join(triple).join("release/sampan"))
+    Ok(folder.join(triple).join(PROFILE).join("sampan"))
 }
 
 /// Serves an example and asks for its routes, first as a program would, then as a browser.
@@ -166,7 +168,7 @@ impl Drop for Server {
 }
 
 /// The `llvm-profdata` of this compiler's LLVM: of its component `llvm-tools`, or of the system.
-fn merger() -> Result<PathBuf, Error> {
+pub(super) fn merger() -> Result<PathBuf, Error> {
     let version = super::printed_by_rustc(&["-vV"])?;
     let major = llvm_major(&version).ok_or("rustc does not tell its version of LLVM")?;
     let sysroot = super::printed_by_rustc(&["--print", "target-libdir"])?;
