@@ -3,7 +3,8 @@
 use crate::config::Config;
 use sampan_db::Database;
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus};
-use sampan_log::{Cause, Entry as Line, Level, Logger};
+use sampan_host::log::{Cause, Entry as Line, Level};
+use sampan_log::Logger;
 use std::sync::Arc;
 
 /// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now

@@ -1,10 +1,10 @@
 //! `app.on_start` and `app.on_stop`: functions that run before an isolate serves, and when it ends.
 
-use crate::request::commit_gate::Gate;
 use sampan_host::{
     Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Rerun, Type,
     Value, refusals,
 };
+use sampan_serve::Gate;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::OnceLock;

@@ -5,10 +5,9 @@
 //! included. Here the HTTP engine, the script engines and the capabilities meet; none of them knows another. A project
 //! also runs without a server: in a [`ScriptPool`] for programs that call scripts, in a [`LocalApp`] for tests.
 
-mod archive;
 mod build;
-mod compression;
 mod config;
+mod csrf;
 mod database;
 mod dev;
 mod embedding;
@@ -22,38 +21,34 @@ mod profile;
 mod project;
 mod reload;
 pub mod repl;
-mod request;
-mod routing;
 mod scripts;
 mod server;
 mod sessions;
-mod static_files;
 mod templates;
 mod worker;
 
-pub use archive::{About, Archive};
 pub use build::{BuildFlags, Built, build};
 pub use config::{
     Config, EnvFile, Flags, ListenAddress, OptionNames, Setting, Storage, WORKERS_MAX, address,
     settings,
 };
 pub use dev::{DevFlags, dev};
-pub use embedding::{
-    ContextSetup, Embedding, NativeAnswer, NativeHandler, NativeRequest, NativeRoute, modules_with,
-};
+pub use embedding::{ContextSetup, Embedding, modules_with};
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
 pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use profile::Profiler;
-pub use project::{Language, Project};
+pub use project::Project;
 pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};
-pub use request::dispatch::release_memory_with;
-pub use request::proxies::{Cidr, TrustedProxy};
-pub use routing::loaded::check_native_routes;
 pub use sampan_db as db;
 pub use sampan_host as host;
+pub use sampan_host::log::Level;
 pub use sampan_http as http;
 pub use sampan_http::{DirectAnswer, Response};
-pub use sampan_log::{Level, Logger, Settings as LogSettings};
+pub use sampan_log::{Logger, Settings as LogSettings};
+pub use sampan_project::Language;
+pub use sampan_project::archive::{About, Archive};
+pub use sampan_serve::native::{NativeAnswer, NativeHandler, NativeRequest, NativeRoute};
+pub use sampan_serve::{Cidr, TrustedProxy, check_native_routes, release_memory_with};
 pub use scripts::{
     Done, HttpRequest, JobHandle, Outcome, Refused, ScriptOptions, ScriptPool, ScriptSource, Work,
     request_bytes,
@@ -66,8 +61,8 @@ use sampan_host::Module;
 
 /// Which route answers a method and a path, for faces that have handlers of their own.
 pub mod router {
-    pub use crate::routing::pattern::{Pattern, Segment, normal_form};
-    pub use crate::routing::routes::{Allow, RouteMatch, Routes as RouteTree, Spans, verb};
+    pub use sampan_serve::routing::pattern::{Pattern, Segment, normal_form};
+    pub use sampan_serve::routing::routes::{Allow, RouteMatch, Routes as RouteTree, Spans, verb};
 }
 
 /// The version of Sampan.
@@ -76,11 +71,11 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The capabilities that scripts get.
 pub static MODULES: &[&Module] = &[
     &hooks::MODULE,
-    &routing::names::MODULE,
+    &sampan_serve::routing::names::MODULE,
     &sampan_template::ANSWERS,
     &sampan_middleware::MODULE,
     &sampan_validate::MODULE,
-    &static_files::MODULE,
+    &sampan_serve::files::MODULE,
     &sampan_time::MODULE,
     &sampan_log::MODULE,
     &sampan_env::MODULE,

@@ -4,9 +4,10 @@
 
 use crate::config::Config;
 use sampan_files::Storage;
+use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Context, RequestView, Value};
 use sampan_i18n::{Catalogs, I18n};
-use sampan_log::{Cause, Entry, Level, Logger};
+use sampan_log::Logger;
 use sampan_middleware::{RateLimits, RateTable};
 use sampan_password::HashWarnings;
 use sampan_template::Templates;

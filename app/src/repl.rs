@@ -11,9 +11,10 @@ mod shown;
 pub use shown::shown;
 
 use crate::config::{Config, Flags};
-use crate::project::{Language, Project};
+use crate::project::Project;
 use crate::server::{Server, Stopper};
 use sampan_host::{Error, Module, Value, Watch};
+use sampan_project::Language;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;

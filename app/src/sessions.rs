@@ -2,7 +2,6 @@
 //! none.
 
 use crate::config::Config;
-use crate::request::response_sink;
 use sampan_db::Db;
 use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value, sealer};
 use sampan_session::{
@@ -75,7 +74,7 @@ impl WorkerSessions {
         let logger = config.logger.clone();
         let report = move |error: Error| {
             let text = format!("removing sessions that have ended: {error}");
-            response_sink::log_of(&logger, None, text, &error);
+            sampan_serve::log_of(&logger, None, text, &error);
         };
         let begun = Rc::clone(&self.begun);
         let cleaner = spawn_local(clean(config.session.clone(), store, begun, report));

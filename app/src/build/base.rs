@@ -1,7 +1,7 @@
 //! The executable that a project is appended to: this program, or another one of Sampan.
 
-use crate::archive::THIS_PROGRAM;
-use crate::archive::format::{Appended, Checksum, appended, checksum};
+use sampan_project::archive::THIS_PROGRAM;
+use sampan_project::archive::format::{Appended, Checksum, appended, checksum};
 use std::fs::File;
 use std::path::Path;
 

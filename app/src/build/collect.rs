@@ -2,10 +2,10 @@
 //! only developers need.
 
 use super::{Files, canonical};
-use crate::archive::format::{Appended, appended};
 use crate::config::db::MIGRATIONS;
 use crate::project::SHARED;
-use crate::static_files::SIBLINGS;
+use sampan_project::archive::format::{Appended, appended};
+use sampan_project::media::SIBLINGS;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};

@@ -1,8 +1,8 @@
 //! The encoded forms of static files: made once here, as hard as the encoders can.
 
 use super::Files;
-use crate::compression::{EncoderLevels, Encoders, is_text};
-use crate::static_files::{SIBLINGS, content_type};
+use sampan_project::encoders::{EncoderLevels, Encoders};
+use sampan_project::media::{SIBLINGS, content_type, is_text};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

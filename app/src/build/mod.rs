@@ -12,10 +12,10 @@ mod lua_requires;
 mod reach;
 mod write;
 
-use crate::archive::format::INDEX_BYTES_MAX;
 use crate::config::PackedSettings;
 use crate::project::Project;
 use base::Base;
+use sampan_project::archive::format::INDEX_BYTES_MAX;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

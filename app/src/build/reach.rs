@@ -6,9 +6,10 @@
 
 use super::Files;
 use super::lua_requires::{self, Requires};
-use crate::project::{Language, Project};
+use crate::project::Project;
 use sampan_host::{Place, Sources};
 use sampan_js_modules::{Asked, ImportWay, Modules};
+use sampan_project::Language;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

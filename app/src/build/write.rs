@@ -3,8 +3,8 @@
 use super::Files;
 use super::base::Base;
 use super::canonical;
-use crate::archive::format::{Appended, Checksum, Index, IndexedFile, Trailer};
-use crate::archive::format::{appended, checksum, hex};
+use sampan_project::archive::format::{Appended, Checksum, Index, IndexedFile, Trailer};
+use sampan_project::archive::format::{appended, checksum, hex};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;

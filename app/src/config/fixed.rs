@@ -1,7 +1,7 @@
 //! The part of the configuration that a running server cannot change: it goes on as it was until a restart.
 
 use super::Config;
-use crate::project::Language;
+use sampan_project::Language;
 use std::sync::Arc;
 
 impl Config {

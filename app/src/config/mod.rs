@@ -25,22 +25,24 @@ pub use shown::{Setting, settings};
 pub use sources::dotenv::EnvFile;
 pub(crate) use sources::dotenv::FILE as DOTENV_FILE;
 
+use crate::csrf::CsrfGuard;
 use crate::dev::{Dev, DevSettings};
 use crate::embedding::Embedding;
-use crate::project::{Language, Project};
+use crate::project::Project;
 use crate::reload::{FollowedFiles, ScriptFiles};
-use crate::request::csrf::CsrfGuard;
-use crate::request::proxies::TrustedProxy;
 use crate::server::hosted::Host;
-use crate::static_files::StaticSettings;
 use listen::RawListen;
 use raw::FILE;
 use sampan_crypto::SecretKeys;
 use sampan_env::Variables;
-use sampan_files::{FilesConfig, PackedFiles};
+use sampan_files::FilesConfig;
+use sampan_host::sources::PackedFiles;
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
+use sampan_project::Language;
+use sampan_serve::TrustedProxy;
+use sampan_serve::files::StaticSettings;
 use sampan_session::SessionConfig;
 use sampan_template::UndefinedBehavior;
 use sections::{dev_settings, limits, log_settings, static_settings, undefined};
@@ -281,7 +283,7 @@ fn cores() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sampan_log::Level;
+    use sampan_host::log::Level;
 
     fn resolve(text: &str, flags: &Flags) -> Result<Config, String> {
         let sources = Sources::of_text(text, FILE, flags, &Environment::default())?;

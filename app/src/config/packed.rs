@@ -4,7 +4,7 @@
 
 use super::raw::{FILE, RawConfig};
 use super::{db, files};
-use crate::static_files::StaticSettings;
+use sampan_serve::files::StaticSettings;
 use std::path::Path;
 use toml::{Table, Value};
 

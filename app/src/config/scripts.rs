@@ -1,8 +1,9 @@
 //! `[scripts]`: what requests share, and when files are read.
 
 use super::units::Millis;
-use crate::project::{Language, Project};
+use crate::project::Project;
 use sampan_host::Isolation;
+use sampan_project::Language;
 use serde::Deserialize;
 use std::time::Duration;
 

@@ -2,11 +2,11 @@
 
 use super::raw::{RawConfig, RawDev, RawLog, RawStatic};
 use crate::dev::DevSettings;
-use crate::routing::pattern::Pattern;
-use crate::static_files::{self, StaticSettings};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use sampan_log::Settings;
+use sampan_serve::files::{self as static_files, StaticSettings};
+use sampan_serve::routing::pattern::Pattern;
 use sampan_template::UndefinedBehavior;
 use std::str::FromStr;
 use std::time::Duration;

@@ -9,8 +9,8 @@ use super::sources::{Environment, Sources};
 use super::{COMPRESSED_BYTES_MAX, Config, LISTEN, fields};
 use crate::dev::DevSettings;
 use crate::project::Project;
-use crate::static_files::StaticSettings;
 use sampan_files::FormLimits;
+use sampan_serve::files::StaticSettings;
 use sampan_session::SessionConfig;
 use toml::Value;
 

@@ -3,9 +3,8 @@
 use super::handler::OWN_PAGE;
 use super::{Dev, page};
 use crate::project::Project;
-use crate::request::errors;
-use crate::request::record::Statements;
-use crate::request::request_view::View;
+use sampan_serve::{ErrorPages, Statements, View, prefers_page};
+
 use sampan_host::{Error, answer};
 use sampan_http::Response;
 use std::rc::Rc;
@@ -25,29 +24,6 @@ impl DevErrors {
         }
     }
 
-    /// The answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed. The
-    /// client's own faults are answered as always.
-    pub(crate) fn answer_to(
-        &self,
-        error: &Error,
-        second: Option<&Error>,
-        view: &Rc<View>,
-    ) -> Response {
-        self.answer_with(error, second, None, view)
-    }
-
-    /// The answer to an error that the project's `on_error` has answered: for people a page that links its answer,
-    /// which is kept; for programs that answer.
-    pub(crate) fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response {
-        if error.kind().is_public() || !errors::prefers_page(view.request()) {
-            return own;
-        }
-        match self.dev.own_pages.keep(&own) {
-            Some(url) => self.answer_with(error, None, Some(&url), view),
-            None => own,
-        }
-    }
-
     fn answer_with(
         &self,
         error: &Error,
@@ -56,10 +32,10 @@ impl DevErrors {
         view: &Rc<View>,
     ) -> Response {
         if error.kind().is_public() {
-            return errors::answer_to(error, view);
+            return view.answer_to(error);
         }
         let mut response = Response::new(error.kind().status());
-        if errors::prefers_page(view.request()) {
+        if prefers_page(view.request()) {
             let none = Statements::default();
             let statements = view.record().map(|record| record.statements());
             let statements = statements.as_deref().unwrap_or(&none);
@@ -86,6 +62,25 @@ impl DevErrors {
                 .extend_from_slice(told.to_string().as_bytes());
         }
         response
+    }
+}
+
+impl ErrorPages for DevErrors {
+    /// The client's own faults are answered as always.
+    fn answer_to(&self, error: &Error, second: Option<&Error>, view: &Rc<View>) -> Response {
+        self.answer_with(error, second, None, view)
+    }
+
+    /// The answer to an error that the project's `on_error` has answered: for people a page that links its answer,
+    /// which is kept; for programs that answer.
+    fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response {
+        if error.kind().is_public() || !prefers_page(view.request()) {
+            return own;
+        }
+        match self.dev.own_pages.keep(&own) {
+            Some(url) => self.answer_with(error, None, Some(&url), view),
+            None => own,
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::browser::{CLIENT, EVENTS, PAGE_STYLE, POLICY, PREFIX};
 use super::own_pages::OWN;
+use super::trace::RequestCost;
 use super::{Dev, hosts, policy};
-use crate::request::dispatch::Dispatch;
 use sampan_http::codec::{DATE_BYTES, Exceeded, Exchange, Fault};
 use sampan_http::{
     Answer, Body, BodyRule, Handler, Method, Observer, Peer, Precomputed, PrecomputedRest, Request,
     Response,
 };
+use sampan_serve::Dispatch;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl DevHandler {
 }
 
 impl Handler for DevHandler {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer {
         if let Some(refusal) = hosts::refusal(request, &self.dev.settings.hosts) {
             return Answer::Now(refusal);
         }
@@ -55,10 +56,11 @@ impl Handler for DevHandler {
                 let gone = || own("text/plain; charset=utf-8", b"This page is no longer kept.");
                 Answer::Now(page.unwrap_or_else(gone))
             }
-            _ if matches!(request.method(), Method::Get | Method::Post) => {
-                with_script(self.dispatch.handle(request), Arc::clone(&self.dev))
-            }
-            _ => self.dispatch.handle(request),
+            _ if matches!(request.method(), Method::Get | Method::Post) => with_script(
+                self.dispatch.handle(request, observer),
+                Arc::clone(&self.dev),
+            ),
+            _ => self.dispatch.handle(request, observer),
         }
     }
 
@@ -70,19 +72,25 @@ impl Handler for DevHandler {
         self.dispatch.body_rule(request)
     }
 
-    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
-        self.dispatch.refuse_body(request, fault)
+    fn refuse_body(
+        &self,
+        request: &Rc<Request>,
+        fault: Fault,
+        observer: Option<Rc<dyn Observer>>,
+    ) -> Answer {
+        self.dispatch.refuse_body(request, fault, observer)
     }
 
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
         self.dispatch.error(status, limit)
     }
 
-    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
         if request.is_some_and(|request| request.path().starts_with(PREFIX)) {
             return None;
         }
-        Some(self.dispatch.observe_for(&self.dev, peer, request))
+        let trace = Box::new(RequestCost::new(&self.dev));
+        Some(self.dispatch.record(peer, request, Some(trace)))
     }
 
     fn closed_unread(&self, closed: &sampan_http::ClosedUnread) {

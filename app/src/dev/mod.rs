@@ -23,7 +23,6 @@ pub use run::{DevFlags, run as dev};
 
 pub(crate) use errors::DevErrors;
 pub(crate) use handler::DevHandler;
-pub(crate) use trace::RequestTrace;
 
 use browser::Browsers;
 use own_pages::OwnPages;

@@ -4,8 +4,8 @@ use super::Dev;
 use super::browser::{PAGE_STYLE, PREFIX};
 use crate::project::{Project, SHARED};
 
-use crate::request::record::Statements;
 use sampan_host::{Error, Place, RequestView};
+use sampan_serve::Statements;
 use std::fmt::Write;
 
 /// The folder of what clients have stored, wherever `[files]` has it.

@@ -1,7 +1,8 @@
 //! Slow statements, told with how the database carries them out: on a thread of its own, so that nobody waits for it.
 
 use sampan_db::DatabaseConfig;
-use sampan_log::{Level, Logger};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};

@@ -4,7 +4,8 @@ use crate::config::Config;
 use crate::config::db::migrations_of;
 use crate::reload;
 use sampan_db::migrate::{self, MigrationStatus};
-use sampan_log::{Level, Logger};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

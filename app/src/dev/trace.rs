@@ -1,27 +1,24 @@
 //! The line on the terminal for each request, with its costs.
 
 use super::Dev;
-use crate::request::record::Statements;
+use sampan_host::log::{Entry, Level};
 use sampan_http::RequestOutcome;
-use sampan_log::{Entry, Level};
+use sampan_serve::{RequestTrace, Statements};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Tells what one request cost, when it is over.
-pub(crate) struct RequestTrace(Arc<Dev>);
+pub(super) struct RequestCost(Arc<Dev>);
 
-impl RequestTrace {
-    pub(crate) fn new(dev: &Arc<Dev>) -> Self {
+impl RequestCost {
+    pub(super) fn new(dev: &Arc<Dev>) -> Self {
         Self(Arc::clone(dev))
     }
+}
 
-    /// Writes the line. `head` is method and target, where they could be read.
-    pub(crate) fn tell(
-        &self,
-        head: Option<(&str, &str)>,
-        outcome: &RequestOutcome,
-        statements: &Statements,
-    ) {
+/// Writes the line.
+impl RequestTrace for RequestCost {
+    fn tell(&self, head: Option<(&str, &str)>, outcome: &RequestOutcome, statements: &Statements) {
         let (method, target) = head.unwrap_or(("-", "-"));
         let mut text = format!(
             "{method} {target} {} {}",

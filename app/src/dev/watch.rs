@@ -9,7 +9,8 @@ use notify::{
     Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
     event::{AccessKind, AccessMode, ModifyKind},
 };
-use sampan_log::{Level, Logger};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};

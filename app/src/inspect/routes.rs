@@ -3,9 +3,9 @@
 use super::look;
 use crate::config::Config;
 use crate::local_app::LocalApp;
-use crate::routing::loaded::Loaded;
-use sampan_host::{Isolate, Place};
+use sampan_host::Place;
 use sampan_log::Logger;
+use sampan_serve::Loaded;
 use std::path::Path;
 
 /// The kind of a row.

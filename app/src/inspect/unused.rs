@@ -3,7 +3,8 @@
 
 use super::check::Finding;
 use super::read_files::ReadFiles;
-use crate::project::{Language, Project};
+use crate::project::Project;
+use sampan_project::Language;
 use std::collections::BTreeSet;
 use std::fs;
 

@@ -2,7 +2,6 @@
 
 mod sources;
 
-use crate::archive::Archive;
 use crate::config::Flags;
 use crate::config::db::{MIGRATIONS, migrations_of};
 use crate::scripts::is_own_call;
@@ -10,6 +9,7 @@ use sampan_db::migrate::Migrations;
 use sampan_host::{Error, Place, Sources};
 use sampan_i18n::Catalogs;
 use sampan_js_modules::Modules;
+use sampan_project::{Archive, Language};
 use sampan_template::Templates;
 use sources::{FolderSources, MemorySources, WithEntry};
 use std::fmt;
@@ -305,26 +305,6 @@ impl fmt::Debug for Project {
             .field("root", &self.root)
             .field("entry", &self.entry)
             .finish_non_exhaustive()
-    }
-}
-
-/// The language of a project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Lua.
-    Lua,
-    /// JavaScript, and TypeScript that becomes it.
-    Js,
-}
-
-impl Language {
-    /// The language of a file, by its name.
-    pub fn of(entry: &str) -> Option<Self> {
-        match entry.rsplit_once('.')?.1 {
-            "lua" => Some(Self::Lua),
-            "js" | "mjs" | "jsx" | "ts" | "mts" | "tsx" => Some(Self::Js),
-            _ => None,
-        }
     }
 }
 

@@ -7,7 +7,8 @@
 use super::ReloadRequests;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Uid, geteuid};
-use sampan_log::{Level, Logger};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};

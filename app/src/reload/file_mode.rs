@@ -2,9 +2,9 @@
 //! the new code then.
 
 use super::{FollowedFiles, Reloader, SeenFiles};
-use crate::request::dispatch::Dispatch;
 use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{Answer, BodyRule, Handler, Observer, Peer, Request, Response};
+use sampan_serve::Dispatch;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,15 +143,17 @@ impl FileModeHandler {
 }
 
 impl Handler for FileModeHandler {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer {
         if !self.files.must_wait() {
-            return self.dispatch.handle(request);
+            return self.dispatch.handle(request, observer);
         }
         let (dispatch, files) = (Rc::clone(&self.dispatch), Arc::clone(&self.files));
-        let (request, record) = (Rc::clone(request), dispatch.take_record());
+        let request = Rc::clone(request);
         Answer::Later(Box::pin(async move {
             files.reloaded().await;
-            dispatch.handle_recorded(&request, record)
+            // The route is one of the old code.
+            drop(request.take_kept());
+            dispatch.handle(&request, observer)
         }))
     }
 
@@ -163,15 +165,20 @@ impl Handler for FileModeHandler {
         self.dispatch.body_rule(request)
     }
 
-    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
-        self.dispatch.refuse_body(request, fault)
+    fn refuse_body(
+        &self,
+        request: &Rc<Request>,
+        fault: Fault,
+        observer: Option<Rc<dyn Observer>>,
+    ) -> Answer {
+        self.dispatch.refuse_body(request, fault, observer)
     }
 
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
         self.dispatch.error(status, limit)
     }
 
-    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
         self.dispatch.observe(peer, request)
     }
 

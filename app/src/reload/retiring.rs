@@ -1,9 +1,9 @@
 //! The end of an isolate that another has replaced: its requests end in it, its streams have some time, then its
 //! `on_stop` runs.
 
-use crate::request::response_sink;
-use crate::routing::loaded::Loaded;
-use sampan_host::{Error, Isolate};
+use crate::hooks::Hooks;
+use sampan_host::Error;
+use sampan_serve::Loaded;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -66,10 +66,11 @@ pub(crate) async fn stop(loaded: &Loaded, time_max: Duration) {
         .map_or(Duration::ZERO, Instant::elapsed);
     let report = |error: &Error| {
         let text = format!("on_stop: {error}");
-        response_sink::log_of(&control.logger, None, text, error);
+        sampan_serve::log_of(&*control.logger, None, text, error);
     };
     let left = time_max.saturating_sub(passed);
-    loaded.hooks.stop(&control.gate, left, report).await;
+    let hooks = loaded.context.get::<Hooks>().unwrap_or_default();
+    hooks.stop(&control.gate, left, report).await;
 }
 
 /// Waits until nothing runs in an isolate any more, but not for ever.

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::database;
 use crate::server::ServerShared;
 use sampan_host::Error;
-use sampan_log::Level;
+use sampan_host::log::Level;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

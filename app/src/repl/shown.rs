@@ -1,7 +1,7 @@
 //! Values as people read them: on one line where they fit, else indented, and with their depth bounded.
 
-use crate::project::Language;
 use sampan_host::Value;
+use sampan_project::Language;
 use std::fmt::Write;
 
 /// The longest value that stays on one line.

@@ -15,19 +15,19 @@ mod module;
 mod queue;
 mod renewal;
 mod request;
+mod submitted;
 mod worker;
 
 pub use job::{Done, JobHandle, Outcome, Work};
 pub use request::{HttpRequest, request_bytes};
 
 pub(crate) use module::{CallLink, is_own_call};
-pub(crate) use worker::tell_caller;
 
 use crate::config::{Config, Flags};
 use crate::database;
 use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::process_parts::ProcessParts;
-use crate::project::{Language, Project};
+use crate::project::Project;
 use crate::reload::{FollowedFiles, Generation};
 use crate::worker::watchdog::Watchdog;
 use generations::Generations;
@@ -35,6 +35,7 @@ use queue::Queue;
 use sampan_db::Database;
 use sampan_host::engine::{CANCELLED, CLOSED};
 use sampan_host::{Error, ErrorKind, Module};
+use sampan_project::Language;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,10 +1,11 @@
 //! The functions by which the file of ours calls those of the script.
 
-use crate::project::{Language, Project};
+use crate::project::Project;
 use sampan_host::{
     Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Rerun, Type,
     Value,
 };
+use sampan_project::Language;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,23 +1,23 @@
 //! The thread of one isolate: takes works from the queue, one run at a time; those that wait go on between others.
 
 use super::job::{Job, JobHandle, Outcome, Work};
+use super::module::CallLink;
 use super::queue::Next;
 use super::renewal::Renewal;
 use super::request::is_framing;
+use super::submitted::SubmittedRequest;
 use super::{PoolShared, cancelled, lock, stopped};
 use crate::reload;
-use crate::request::commit_gate::Gate;
-use crate::request::dispatch::Dispatch;
-use crate::request::response_sink;
-use crate::routing::loaded::Loaded;
 use crate::worker::watchdog::ABANDONED_MAX;
 use crate::worker::{
     LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, loader::Loader, run_here, watch_of,
 };
-use sampan_host::{Error, ErrorKind, Isolate, LocalFuture, StopCause, Watch};
+use sampan_host::log::Level;
+use sampan_host::{Error, ErrorKind, LocalFuture, StopCause, Watch};
 use sampan_http::{UnsentBytes, answer_directly};
-use sampan_log::Level;
-use std::cell::RefCell;
+use sampan_serve::Dispatch;
+use sampan_serve::Gate;
+use sampan_serve::Loaded;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -246,7 +246,6 @@ impl Worker {
             future: self.future(work),
             job: Arc::clone(job),
             state: Arc::clone(&self.state),
-            error: None,
         };
         if !job.begin(&self.state) {
             return;
@@ -265,16 +264,14 @@ impl Worker {
                 let (dispatch, limits) =
                     (Rc::clone(&self.dispatch), Arc::clone(&self.shared.limits));
                 Box::pin(async move {
+                    let handler = SubmittedRequest::new(dispatch);
                     let mut answer =
-                        answer_directly(&*dispatch, &request.bytes, request.peer, &limits).await;
+                        answer_directly(&handler, &request.bytes, request.peer, &limits).await;
                     answer
                         .headers
                         .retain(|(name, _)| !is_framing(name.as_bytes()));
-                    // What failed is put in by the turn in which it did.
-                    Ok(Outcome::Answer {
-                        answer,
-                        error: None,
-                    })
+                    let error = handler.into_failure();
+                    Ok(Outcome::Answer { answer, error })
                 })
             }
             Work::Call {
@@ -326,7 +323,7 @@ async fn call(
     arguments: Vec<sampan_host::Value>,
 ) -> Result<sampan_host::Value, Error> {
     let missing = || Error::new(ErrorKind::Internal, "nothing of the script can be called");
-    let calls = loaded.calls.clone().ok_or_else(missing)?;
+    let calls = loaded.context.get::<CallLink>().ok_or_else(missing)?;
     let called = gate.background(Box::pin(
         async move { calls.call(function, arguments).await },
     ));
@@ -338,7 +335,7 @@ async fn call(
         // Nobody but the log hears of the place where a call was stopped that was given up.
         if error.kind() == ErrorKind::Stopped && error.code().is_some() {
             let text = format!("a call: {error}");
-            response_sink::log_of(&loaded.control.logger, None, text, error);
+            sampan_serve::log_of(&*loaded.control.logger, None, text, error);
         }
     }
     let returned = returned?;
@@ -346,34 +343,11 @@ async fn call(
     Ok(returned)
 }
 
-/// The work that runs on a thread.
-struct RunningJob {
-    /// The unhandled error of this turn.
-    error: Option<Error>,
-}
-
-thread_local! {
-    static RUNNING: RefCell<Option<RunningJob>> = const { RefCell::new(None) };
-}
-
-/// Tells whoever handed over the request that runs on this thread, if somebody did, what its answer does not say: that
-/// this has failed. The first error counts, others come of it.
-#[cold]
-pub(crate) fn tell_caller(error: &Error) {
-    RUNNING.with_borrow_mut(|running| {
-        if let Some(running) = running {
-            running.error.get_or_insert_with(|| error.clone());
-        }
-    });
-}
-
 /// A work that has begun.
 struct JobRun {
     future: LocalFuture<Result<Outcome, Error>>,
     job: Arc<Job>,
     state: Arc<WorkerState>,
-    /// The first unhandled error so far.
-    error: Option<Error>,
 }
 
 impl JobRun {
@@ -383,30 +357,19 @@ impl JobRun {
             return Poll::Ready(());
         }
         self.state.running.store(self.job.id(), Ordering::Release);
-        let error = self.error.take();
-        let outer = RUNNING.replace(Some(RunningJob { error }));
         // Given up after the look above and before the store: nobody has stopped it.
         let polled = match self.job.is_given_up() {
             true => Poll::Ready(Err(cancelled())),
             false => self.future.as_mut().poll(cx),
         };
         self.state.running.store(0, Ordering::Release);
-        let failed = RUNNING.replace(outer).and_then(|running| running.error);
         match polled {
-            Poll::Ready(Ok(Outcome::Answer { answer, .. })) => {
-                let error = failed;
-                self.job.settle(Ok(Outcome::Answer { answer, error }));
-                Poll::Ready(())
-            }
             Poll::Ready(outcome) => {
                 self.job.settle(outcome);
                 Poll::Ready(())
             }
             Poll::Pending if self.job.park(cx.waker()) => Poll::Ready(()),
-            Poll::Pending => {
-                self.error = failed;
-                Poll::Pending
-            }
+            Poll::Pending => Poll::Pending,
         }
     }
 }

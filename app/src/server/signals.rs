@@ -3,7 +3,8 @@
 use crate::config::Config;
 use crate::reload::{self, ReloadInbox, ReloadRequests};
 use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper, systemd};
-use sampan_log::{Level, Logger};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::cell::Cell;

@@ -2,7 +2,8 @@
 //! it.
 
 use crate::server::Health;
-use sampan_log::{Level, Logger};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use sd_notify::NotifyState;
 
 /// The server answers; the line tells where.

@@ -3,13 +3,13 @@
 use crate::config::Config;
 use crate::dev::DevHandler;
 use crate::reload::{self, FileModeHandler, Order};
-use crate::request::dispatch::Dispatch;
 use crate::worker::{
     LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, run_here, watch_of,
 };
+use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{HandlerSlot, Pump, PumpSocket, Runtime, WorkerHandle};
-use sampan_log::Level;
+use sampan_serve::Dispatch;
 use std::io;
 use std::net::TcpStream;
 use std::rc::Rc;

@@ -3,10 +3,10 @@
 
 mod texts;
 
-use crate::routing::names::RouteNames;
-use crate::static_files::StaticFiles;
 use sampan_host::request::{Pairs, Twice};
 use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
+use sampan_serve::files::StaticFiles;
+use sampan_serve::routing::names::RouteNames;
 use sampan_session::Session;
 use sampan_template::{ForRequest, TemplateStore, Templates};
 use std::rc::{Rc, Weak};

@@ -2,28 +2,31 @@
 
 use super::WorkerPlan;
 use super::watchdog::Watchdog;
-use crate::compression::Compression;
 use crate::config::Config;
 use crate::dev::DevErrors;
+use crate::engine;
 use crate::hooks::Hooks;
-use crate::project::Language;
 use crate::reload::{self, Generation, Order, Retiring};
-use crate::request::commit_gate::Gate;
-use crate::request::dispatch::Dispatch;
-use crate::request::id::Ids;
-use crate::request::response_sink;
-use crate::routing::loaded::{Control, Loaded};
-use crate::routing::names::RouteNames;
-use crate::routing::wrapping::SharedGuard;
+use crate::scripts::CallLink;
 use crate::sessions::WorkerSessions;
-use crate::static_files::StaticFiles;
 use crate::templates;
 use sampan_crypto::KeySealer;
+use sampan_db::Db;
+use sampan_host::log::Log;
+use sampan_host::log::{Entry, Level};
 use sampan_host::{
-    Console, Context, CurrentRun, Error, ErrorKind, Isolation, Module, RequestView, Setup, Watch,
-    WorkerPlace, sealer,
+    Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, Module, Outbox, RequestView,
+    Setup, Watch, WorkerPlace, sealer,
 };
-use sampan_log::{Entry, Level};
+use sampan_project::Language;
+use sampan_serve::Compression;
+use sampan_serve::Dispatch;
+use sampan_serve::Gate;
+use sampan_serve::Ids;
+use sampan_serve::files::StaticFiles;
+use sampan_serve::routing::names::RouteNames;
+use sampan_serve::{Control, ErrorPages, Loaded};
+use sampan_template::TemplateStore;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicBool;
@@ -77,12 +80,21 @@ pub(crate) struct Beside<'a> {
 /// Told of an error that nobody awaits.
 pub(crate) type OnUnawaited = Box<dyn Fn(Error)>;
 
+/// The worker's gate, and what stands behind it.
+pub(crate) struct WorkerGate {
+    pub(crate) gate: Rc<Gate>,
+    pub(crate) db: Db,
+    pub(crate) outbox: Outbox,
+}
+
 /// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
 pub(crate) struct Loader {
     /// The generation that serves.
     generation: RefCell<Rc<WorkerGeneration>>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
+    db: Db,
+    outbox: Outbox,
     pub(crate) sessions: WorkerSessions,
     current: CurrentRun,
     ids: Rc<Ids>,
@@ -106,7 +118,7 @@ impl Loader {
     pub(crate) fn new(
         plan: &WorkerPlan,
         watch: Arc<Watch>,
-        gate: Rc<Gate>,
+        WorkerGate { gate, db, outbox }: WorkerGate,
         generation: Rc<WorkerGeneration>,
         current: CurrentRun,
     ) -> Self {
@@ -114,8 +126,10 @@ impl Loader {
         Self {
             generation: RefCell::new(generation),
             watch,
-            sessions: WorkerSessions::new(gate.db().clone()),
+            sessions: WorkerSessions::new(db.clone()),
             gate,
+            db,
+            outbox,
             current,
             ids: Rc::new(Ids::new()),
             watchdog: plan.watchdog.clone(),
@@ -132,6 +146,12 @@ impl Loader {
             retiring: Retiring::default(),
             is_replacing: Cell::new(false),
         }
+    }
+
+    /// Starts what commits groups and ends turns, for as long as the worker serves.
+    pub(crate) fn serve_database(&self) {
+        drop(spawn_local(self.db.clone().serve()));
+        drop(spawn_local(self.db.clone().end_turns()));
     }
 
     pub(crate) fn generation(&self) -> Rc<WorkerGeneration> {
@@ -175,6 +195,7 @@ impl Loader {
         let files = Rc::clone(&generation.files);
         templates::put_store(&context, parts.templates(), files, is_project);
         let gate = Rc::clone(&self.gate);
+        let of_isolate = Rc::clone(&context);
         let setup = Setup {
             sources: config.project.sources(),
             entry: entry.to_owned(),
@@ -204,7 +225,13 @@ impl Loader {
         };
         let control = Rc::new(self.control(generation));
         self.gate.set_loading(true);
-        let loaded = Loaded::load(language, config.host.as_deref(), setup, control, native);
+        let loaded = engine::load(language, config.host.as_deref(), setup).and_then(|isolate| {
+            of_isolate.get::<Hooks>().unwrap_or_default().close();
+            if let Some(templates) = of_isolate.get::<TemplateStore>() {
+                templates.close()?;
+            }
+            Loaded::new(isolate, of_isolate, language, control, native)
+        });
         self.gate.set_loading(false);
         if let Ok(loaded) = &loaded
             && self.tells_warnings
@@ -219,6 +246,7 @@ impl Loader {
         let Generation { config, parts } = &*generation.shared;
         let context = Context::default();
         context.put(config.logger.clone());
+        context.put(Rc::new(config.logger.clone()) as Rc<dyn Log>);
         context.put(config.script.clone());
         context.put(config.variables.clone());
         context.put(self.place);
@@ -231,7 +259,9 @@ impl Loader {
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
-        self.gate.put_into(&context);
+        context.put(self.db.clone());
+        context.put(self.outbox.clone());
+        context.put(self.current.clone());
         if let Some(repl) = &config.repl {
             repl.put_into(&context, watch);
         }
@@ -261,7 +291,7 @@ impl Loader {
         Rc::new(move |error| {
             let request = current.request();
             let text = format!("in the background: {error}");
-            response_sink::log_of(&logger, request.as_deref(), text, &error);
+            sampan_serve::log_of(&logger, request.as_deref(), text, &error);
         })
     }
 
@@ -278,7 +308,7 @@ impl Loader {
             csrf: config
                 .csrf
                 .as_ref()
-                .map(|csrf| Rc::new(csrf.clone()) as SharedGuard),
+                .map(|csrf| Rc::new(csrf.clone()) as Rc<dyn Guard>),
             files: Rc::clone(&generation.files),
             current: self.current.clone(),
             worn_out: Box::new(move || {
@@ -295,7 +325,7 @@ impl Loader {
             dev: config
                 .dev
                 .clone()
-                .map(|dev| DevErrors::new(dev, &config.project)),
+                .map(|dev| Box::new(DevErrors::new(dev, &config.project)) as Box<dyn ErrorPages>),
         }
     }
 
@@ -366,7 +396,7 @@ impl Loader {
     pub(crate) async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
         let time_max = loaded.control.handler_time_max;
         self.gate.set_loading(true);
-        let hooks = &loaded.hooks;
+        let hooks = loaded.context.get::<Hooks>().unwrap_or_default();
         let started = hooks.start(&self.gate, &self.started_once, time_max, &self.ending);
         let started = started.await;
         self.gate.set_loading(false);
@@ -402,7 +432,7 @@ impl Loader {
                 }
                 Err(error) => {
                     let text = format!("replacing a worn-out isolate: {error}");
-                    response_sink::log_of(logger, None, text, &error);
+                    sampan_serve::log_of(logger, None, text, &error);
                 }
             }
             tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;
@@ -418,7 +448,7 @@ fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
         let text = format!("[static] folder = {folder:?}: there is no such folder in the project");
         config.logger.text(Level::Warn, text);
     }
-    if is_project && loaded.calls.is_none() && loaded.answers_nothing() {
+    if is_project && loaded.context.get::<CallLink>().is_none() && loaded.answers_nothing() {
         let entry = config.project.entry();
         let text = match entry {
             "" => "there are no routes and no project: every answer will be 404".to_owned(),

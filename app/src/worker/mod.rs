@@ -7,14 +7,14 @@ pub(crate) mod loader;
 pub(crate) mod watchdog;
 
 use crate::config::Config;
-use crate::project::Language;
 use crate::reload::Generation;
-use crate::request::commit_gate::Gate;
-use crate::request::dispatch::Dispatch;
-use loader::{Loader, WorkerGeneration};
-use sampan_db::Database;
-use sampan_host::{CurrentRun, Error, ErrorKind, Watch};
+use loader::{Loader, WorkerGate, WorkerGeneration};
+use sampan_db::{Database, Db};
+use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Watch};
 use sampan_http::{Limits, UnsentBytes, WorkerHandle};
+use sampan_project::Language;
+use sampan_serve::Dispatch;
+use sampan_serve::Gate;
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -81,6 +81,7 @@ impl WorkerPlan {
         let (handle, sockets) =
             sampan_http::worker_sharing(Arc::clone(&self.limits), Arc::clone(&self.unsent));
         gate.serve(handle.clone());
+        loader.serve_database();
         loader.sessions.serve(config);
         loader.start_hooks(&loaded).await?;
         let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), self.on_deaf);
@@ -119,9 +120,27 @@ impl WorkerPlan {
             Some(_) => CurrentRun::traced(),
             None => CurrentRun::new(config.logger.has_access_log()),
         };
-        let gate = Gate::new(&self.database, &watch, &current, runs_mix);
+        let outbox = Outbox::default();
+        let db = Db::new(
+            Arc::clone(&self.database),
+            outbox.clone(),
+            Arc::clone(&watch),
+        );
+        db.measure(current.clone());
+        let gate = Gate::new(
+            Rc::new(db.clone()),
+            outbox.clone(),
+            Arc::clone(&watch),
+            current.clone(),
+            runs_mix,
+        );
+        let behind = WorkerGate {
+            gate: Rc::clone(&gate),
+            db,
+            outbox,
+        };
         let opened = WorkerGeneration::open(&self.generation)?;
-        let loader = Rc::new(Loader::new(self, watch, Rc::clone(&gate), opened, current));
+        let loader = Rc::new(Loader::new(self, watch, behind, opened, current));
         Ok((gate, loader))
     }
 }

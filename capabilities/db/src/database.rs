@@ -10,6 +10,7 @@ use crate::sqlite::connection::{Role, SqliteConnection};
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::file::Lookout;
 use sampan_host::Error;
+use sampan_host::database::RouteUse;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
@@ -20,30 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Receives what an operator should know, one line at a time.
 pub type ReportLine = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// The observed behaviour of the handlers of one route, on all workers together.
-#[derive(Debug, Default)]
-pub struct RouteUse {
-    /// True if it has written, so it gets the write connection before it runs.
-    pub(crate) writes: AtomicBool,
-    /// True if its method may write and it has not run yet, so it is treated as if it did: its first write would have
-    /// to wait in place.
-    pub(crate) may_write: AtomicBool,
-    /// True if it has undone a transaction, so it runs in a group of its own.
-    pub(crate) alone: AtomicBool,
-}
-
-impl RouteUse {
-    /// Takes note of whether a run has written.
-    pub(crate) fn note(&self, wrote: bool) {
-        if wrote && !self.writes.load(Relaxed) {
-            self.writes.store(true, Relaxed);
-        }
-        if self.may_write.load(Relaxed) {
-            self.may_write.store(false, Relaxed);
-        }
-    }
-}
 
 /// The database of a process. It is opened when it is first used.
 pub struct Database {
@@ -139,18 +116,13 @@ impl Database {
         };
     }
 
-    /// Returns the observed behaviour of a handler, shared by all workers. `is_safe`: the method says that it only
-    /// reads (RFC 9110 section
-    /// 9.2.1); the others are expected to write before they have.
+    /// Returns the observed use by a handler, shared by all workers. `is_safe`: the method says that it only reads (RFC
+    /// 9110 section 9.2.1); the others are expected to write before they have.
     pub fn route(&self, handler: u32, is_safe: bool) -> Arc<RouteUse> {
         let mut uses = lock(&self.uses);
-        let known = uses.entry((handler, is_safe)).or_insert_with(|| {
-            Arc::new(RouteUse {
-                writes: AtomicBool::new(false),
-                may_write: AtomicBool::new(!is_safe),
-                alone: AtomicBool::new(false),
-            })
-        });
+        let known = uses
+            .entry((handler, is_safe))
+            .or_insert_with(|| Arc::new(RouteUse::new(!is_safe)));
         Arc::clone(known)
     }
 

@@ -18,7 +18,7 @@ mod test_folder;
 
 pub use api::MODULE;
 pub use config::{DatabaseConfig, Durability};
-pub use database::{Database, ReportLine, RouteUse};
+pub use database::{Database, ReportLine};
 pub use group_commit::group::Db;
 pub use plan::{PlanStep, explain};
 pub use restore::RestorePoint;

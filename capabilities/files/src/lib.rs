@@ -16,5 +16,4 @@ mod uploads;
 
 pub use api::MODULE;
 pub use limits::{FormLimits, SPOOLED_FILES_MAX};
-pub use packed::{FileReader, PackedFiles};
 pub use storage::{Durability, FilesConfig, Storage};

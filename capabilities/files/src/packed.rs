@@ -1,21 +1,8 @@
-//! The files of a project that lie in an archive, and what is told of a file wherever it lies.
+//! The status of a file, on the disk or in an archive.
 
 use cap_std::fs::Metadata;
-use std::fmt;
-use std::io::Read;
+use sampan_host::sources::PackedFiles;
 use std::time::UNIX_EPOCH;
-
-/// The files of a project that lie in an archive. Nobody changes them while the process runs.
-pub trait PackedFiles: fmt::Debug + Send + Sync {
-    /// The bytes of a file, and how many there are. `None` if there is none.
-    fn open(&self, path: &str) -> Option<(FileReader, u64)>;
-
-    /// The names in a folder, sorted; those of folders end with `/`. `None` if there is none.
-    fn names(&self, folder: &str) -> Option<Vec<String>>;
-}
-
-/// A file that is read from its beginning.
-pub type FileReader = Box<dyn Read + Send>;
 
 /// The entry at a path.
 pub(crate) struct FileStatus {

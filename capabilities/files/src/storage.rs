@@ -4,12 +4,13 @@
 //! ([`PackedFiles`]).
 
 use crate::limits::{FormLimits, INLINE_BYTES_MAX, LIST_MAX};
-use crate::packed::{FileReader, FileStatus, PackedFiles};
+use crate::packed::FileStatus;
 use crate::path::{self, OWN_FOLDER};
 use crate::temp;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
+use sampan_host::sources::{FileReader, PackedFiles};
 use sampan_host::{Error, ErrorKind};
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -2,9 +2,9 @@
 
 use crate::api::{root, storage};
 use crate::limits::PIECE_BYTES;
-use crate::packed::FileReader;
 use crate::storage::{Storage, fault};
 use crate::{path, pool};
+use sampan_host::sources::FileReader;
 use sampan_host::{
     Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Param, Type, Value,
 };

@@ -1,9 +1,9 @@
 //! The access log: one line for each request, also for those that the server refuses before any script sees them.
 
 use crate::{json, time};
+use sampan_host::log::Access;
 use std::fmt::Write;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// The longest header field that a line repeats, in bytes.
 const FIELD_BYTES_MAX: usize = 1024;
@@ -31,52 +31,6 @@ impl FromStr for AccessFormat {
             _ => Err(()),
         }
     }
-}
-
-/// One request and its answer.
-#[derive(Clone, Debug, Default)]
-pub struct Access<'a> {
-    /// When the request had arrived, counted from 1970.
-    pub since_1970: Duration,
-    /// The client's address.
-    pub client: &'a str,
-    /// The first line of the request; `None` where it could not be read.
-    pub request: Option<RequestLine<'a>>,
-    /// The pattern of the route that answered.
-    pub route: Option<&'a str>,
-    /// The status of the answer; 499 if the client left before there was one.
-    pub status: u16,
-    /// The bytes that were sent behind the head.
-    pub bytes: u64,
-    /// The time from the end of the request to the end of the answer.
-    pub elapsed: Duration,
-    /// The part of it in which the script ran.
-    pub script: Duration,
-    /// The part of it that statements, commits and waiting for the write connection took.
-    pub db: Duration,
-    /// The request's id, where it has one.
-    pub id: Option<&'a str>,
-    /// The `Referer` of the request.
-    pub referer: Option<&'a [u8]>,
-    /// The `User-Agent` of the request.
-    pub agent: Option<&'a [u8]>,
-    /// True if the answer was not sent whole.
-    pub is_aborted: bool,
-}
-
-/// The first line of a request.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestLine<'a> {
-    /// The method.
-    pub method: &'a str,
-    /// The target as sent.
-    pub target: &'a str,
-    /// The path as sent.
-    pub path: &'a str,
-    /// The query as sent.
-    pub query: Option<&'a str>,
-    /// 0 or 1.
-    pub version_minor: u8,
 }
 
 /// Appends a line in the combined format, with `route`, `time`, `script`, `db` (seconds) and `id` behind it.
@@ -166,6 +120,8 @@ fn member(out: &mut String, name: &str, value: Option<&[u8]>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::log::RequestLine;
+    use std::time::Duration;
 
     fn sample() -> Access<'static> {
         Access {

@@ -1,12 +1,13 @@
 //! The way in: what is written, in which format, and where it goes.
 
-use crate::access::{self, Access, AccessFormat};
-use crate::entry::{Cause, Entry, ShownError};
+use crate::access::{self, AccessFormat};
+use crate::entry::ShownError;
 use crate::repeats::{RepeatVerdict, Repeats};
 use crate::text::Ink;
 use crate::writer::{self, LogStream};
 use crate::{json, text, time};
 use sampan_host::Value;
+use sampan_host::log::{Access, Cause, Entry, Level, Log};
 use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write;
@@ -16,51 +17,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The most bytes that a buffer keeps; older lines make room.
 const CAPTURED_BYTES_MAX: usize = 1024 * 1024;
-
-/// The severity of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// For whoever writes the app.
-    Debug,
-    /// Expected events.
-    Info,
-    /// Events that need attention at some time.
-    Warn,
-    /// Events that need attention now.
-    Error,
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Debug => "DEBUG",
-            Self::Info => "INFO",
-            Self::Warn => "WARN",
-            Self::Error => "ERROR",
-        })
-    }
-}
-
-impl Level {
-    /// The level as `sampan.toml` and lines of JSON spell it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Warn => "warn",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl FromStr for Level {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let all = [Self::Debug, Self::Info, Self::Warn, Self::Error];
-        all.into_iter().find(|level| level.name() == text).ok_or(())
-    }
-}
 
 /// The format of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -431,6 +387,28 @@ fn write_json(out: &mut String, now: Duration, level: Level, entry: &Entry<'_>, 
         json::string(out, stack, room / 8);
     }
     out.push_str("}\n");
+}
+
+impl Log for Logger {
+    fn writes(&self, level: Level) -> bool {
+        Self::writes(self, level)
+    }
+
+    fn has_access_log(&self) -> bool {
+        Self::has_access_log(self)
+    }
+
+    fn write(&self, level: Level, entry: &Entry<'_>) {
+        Self::write(self, level, entry);
+    }
+
+    fn write_limited(&self, level: Level, cause: Cause, entry: &Entry<'_>) {
+        Self::write_limited(self, level, cause, entry);
+    }
+
+    fn access(&self, access: &Access<'_>) {
+        Self::access(self, access);
+    }
 }
 
 #[cfg(test)]

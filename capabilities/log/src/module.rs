@@ -1,6 +1,7 @@
 //! The rows that scripts see.
 
-use crate::{Entry, Level, Logger};
+use crate::Logger;
+use sampan_host::log::{Entry, Level};
 use sampan_host::{
     Args, Context, CurrentRun, Error, Function, FunctionKind, Module, Param, Type, Value,
 };

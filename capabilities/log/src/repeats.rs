@@ -3,11 +3,13 @@
 //! Of each cause [`PER_SECOND_MAX`] lines are written in the second that begins with the first; the others are counted.
 //! The memory is bounded: what comes while [`CAUSES_MAX`] causes are known counts as one cause, whatever it is.
 
-use crate::entry::Cause;
-use crate::logger::Level;
+use sampan_host::log::{Cause, Level};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The longest cause that a line with a count repeats, in bytes.
+const SHOWN_BYTES_MAX: usize = 120;
 
 /// The number of lines of one cause that are written in a second.
 const PER_SECOND_MAX: u64 = 10;
@@ -61,7 +63,8 @@ impl Repeats {
     /// Decides about a line.
     pub(crate) fn admit(&self, level: Level, cause: Cause, now: Instant) -> RepeatVerdict {
         let mut inner = self.lock();
-        let Cause { key, mut shown } = cause;
+        let Cause { key, shown } = cause;
+        let mut shown = crate::text::cut(&shown, SHOWN_BYTES_MAX);
         let mut key = (level, key);
         if inner.causes.len() >= CAUSES_MAX && !inner.causes.contains_key(&key) {
             inner

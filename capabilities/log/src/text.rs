@@ -4,11 +4,11 @@
 //! A time at the beginning of a line marks an entry. Lines below it begin with four spaces, so no message can forge an
 //! entry. Control characters are escaped, so none can steer a terminal either.
 
-use crate::entry::{Entry, ShownError};
+use crate::entry::ShownError;
 use crate::json;
-use crate::logger::Level;
 use crate::time;
 use sampan_host::Value;
+use sampan_host::log::{Entry, Level};
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Context, Error, ErrorKind, Guard, Isolation, Module, Place, RequestView, ResponseSink,
-    ScriptLimits, Watch,
+    ScriptLimits, Sources, Watch,
 };
 use std::fmt;
 use std::future::Future;
@@ -23,22 +23,6 @@ pub type Sleep = Rc<dyn Fn(Duration) -> LocalFuture<()>>;
 
 /// Names a function of the script that answers requests or wraps others; an index into the isolate's handlers.
 pub type HandlerId = u32;
-
-/// The files of a project, by their path relative to the project folder, with `/` between its parts.
-pub trait Sources: Send + Sync {
-    /// The bytes of a file; `None` if there is none, or if the path leads out of the project.
-    fn read(&self, path: &str) -> Option<Vec<u8>>;
-
-    /// The path of the file that `path` is, links followed; `None` where [`read`](Self::read) gives none.
-    fn find(&self, path: &str) -> Option<String> {
-        self.read(path).map(|_| path.to_owned())
-    }
-
-    /// The paths of all files below a folder, sorted. Hidden ones do not count. None where files cannot be listed.
-    fn list(&self, _folder: &str) -> Vec<String> {
-        Vec::new()
-    }
-}
 
 /// The parameters of an isolate.
 pub struct Setup {
@@ -168,10 +152,14 @@ impl fmt::Debug for GuardDef {
     }
 }
 
-/// A file that the server answers with, as middleware around it gets to see it.
+/// The name for [`ResponseSink::file`] of the answer that the server has at the end of a chain of middleware. No path
+/// of a file is empty.
+pub const END_OF_CHAIN: &str = "";
+
+/// An answer of the server's own at the end of a chain, such as a file, as middleware around it gets to see it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAnswer<'a> {
-    /// The path for [`ResponseSink::file`].
+    /// The name for [`ResponseSink::file`]: [`END_OF_CHAIN`], or the path of a file.
     pub path: &'a str,
     /// The content type.
     pub content_type: &'a str,

@@ -9,16 +9,19 @@
 
 pub mod answer;
 pub mod clock;
+pub mod database;
 pub mod engine;
 pub mod error;
 pub mod guard;
 pub mod json;
+pub mod log;
 pub mod request;
 pub mod response;
 pub mod rows;
 mod run;
 pub mod sealer;
 pub mod set_cookie;
+pub mod sources;
 pub mod store;
 mod tables;
 pub mod value;
@@ -30,7 +33,7 @@ pub use callback::{Callback, ScriptFunction};
 pub use current_run::{CurrentRun, RanStatement};
 pub use engine::{
     BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LocalFuture,
-    MiddlewareDef, Program, RouteDef, Setup, Sleep, Sources, Step, Suspended, WorkerPlace,
+    MiddlewareDef, Program, RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use guard::{AskingGuard, Guard, GuardStep, NativeMiddleware};
@@ -44,6 +47,7 @@ pub use request::{BodySource, RequestView};
 pub use response::{Chunk, ResponseSink, StreamedBody};
 pub use rows::{Cell, Rows};
 pub use sealer::Sealer;
+pub use sources::Sources;
 pub use store::Store;
 pub use value::Value;
 pub use watch::{StopCause, Watch};

@@ -5,14 +5,16 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sampan_http::{Acceptor, Answer, Handler, Limits, Precomputed, Request, Response, Workers};
+use sampan_http::{
+    Acceptor, Answer, Handler, Limits, Observer, Precomputed, Request, Response, Workers,
+};
 
 struct Plain {
     version: Arc<Precomputed>,
 }
 
 impl Handler for Plain {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         match request.path() {
             "/version" => Answer::Precomputed(self.version.clone()),
             "/echo" => {

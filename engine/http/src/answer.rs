@@ -1,5 +1,6 @@
 //! The contract with whoever handles requests: [`Handler`], its [`Answer`]s, and tickets for held ones.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::pin::Pin;
@@ -67,8 +68,9 @@ pub struct BodyRule {
 
 /// Answers requests. One handler serves all connections of a worker, on its thread.
 pub trait Handler: 'static {
-    /// Answers one request. A panic in here is caught and answered with 500.
-    fn handle(&self, request: &Rc<Request>) -> Answer;
+    /// Answers one request. `observer` is the one that [`Handler::observe`] returned for it. A panic in here is caught
+    /// and answered with 500.
+    fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer;
 
     /// Returns the rule for reading the body. Called for each request that announces a body, when its head has arrived;
     /// the body has not.
@@ -79,8 +81,13 @@ pub trait Handler: 'static {
 
     /// Answers a request whose head is there and whose body is refused: it is too large. Reading the body gives the
     /// same fault. The connection closes behind the answer.
-    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
-        let _ = request;
+    fn refuse_body(
+        &self,
+        request: &Rc<Request>,
+        fault: Fault,
+        observer: Option<Rc<dyn Observer>>,
+    ) -> Answer {
+        let _ = (request, observer);
         Answer::Now(self.error(fault.status, fault.limit))
     }
 
@@ -96,11 +103,10 @@ pub trait Handler: 'static {
         response
     }
 
-    /// Called once for each request that is answered, right before [`Handler::handle`], and for each that the engine
-    /// refuses; then
-    /// `request` is `None` if its head could not be read. Whoever wants to know what became of it returns somebody to
-    /// tell.
-    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+    /// Returns an observer that is notified when the response has been sent or dropped. Called once for each request
+    /// that is answered, right before [`Handler::handle`], and for each that the engine refuses; then `request` is
+    /// `None` if its head could not be read.
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
         let _ = (peer, request);
         None
     }
@@ -127,10 +133,11 @@ pub trait Handler: 'static {
     }
 }
 
-/// Told what became of one request, once.
-pub trait Observer {
+/// Notified of the outcome of one request, once. A handler that gets its own observer back finds its type by
+/// [`Any`].
+pub trait Observer: Any {
     /// The answer has been sent, or never will be.
-    fn done(self: Box<Self>, outcome: &RequestOutcome);
+    fn done(&self, outcome: &RequestOutcome);
 }
 
 /// The outcome of a request.

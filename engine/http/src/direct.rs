@@ -51,8 +51,8 @@ pub async fn answer_directly(
     }
     let request = Rc::new(request);
     let handled = || match fault {
-        Some(fault) => handler.refuse_body(&request, fault),
-        None => handler.handle(&request),
+        Some(fault) => handler.refuse_body(&request, fault, None),
+        None => handler.handle(&request, None),
     };
     let answer = match catch_unwind(AssertUnwindSafe(handled)) {
         Ok(answer) => answer,
@@ -199,13 +199,13 @@ async fn read_all(mut stream: Box<dyn BodyStream>, body: &mut Vec<u8>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BodyRule, Response, Ticket};
+    use crate::{BodyRule, Observer, Response, Ticket};
 
     /// Answers with the method, the path and the body.
     struct Echo;
 
     impl Handler for Echo {
-        fn handle(&self, request: &Rc<Request>) -> Answer {
+        fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
             let mut response = Response::new(201);
             let _ = response.header(b"X-Path", request.path().as_bytes());
             let (kept, mut later) = (Rc::clone(request), response);

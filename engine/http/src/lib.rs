@@ -7,11 +7,11 @@
 //!
 //! ```no_run
 //! use std::{rc::Rc, sync::Arc};
-//! use sampan_http::{Acceptor, Answer, Handler, Limits, Request, Response, Workers};
+//! use sampan_http::{Acceptor, Answer, Handler, Limits, Observer, Request, Response, Workers};
 //!
 //! struct Hello;
 //! impl Handler for Hello {
-//!     fn handle(&self, request: &Rc<Request>) -> Answer {
+//!     fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
 //!         let mut response = Response::new(200);
 //!         response.content_type("text/plain; charset=utf-8");
 //!         response.body_mut().extend_from_slice(request.path().as_bytes());

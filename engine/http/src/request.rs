@@ -1,6 +1,7 @@
 //! One request, as a handler sees it: views into the bytes as they were received.
 
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -24,6 +25,8 @@ pub struct Request {
     peer: Peer,
     /// True if the time of its handler is over.
     pub(crate) is_overdue: Cell<bool>,
+    /// The handler's findings at the head, for when the body is here.
+    kept: RefCell<Option<Box<dyn Any>>>,
 }
 
 impl Request {
@@ -33,7 +36,20 @@ impl Request {
             streamed: None,
             peer,
             is_overdue: Cell::new(false),
+            kept: RefCell::new(None),
         }
+    }
+
+    /// Keeps a value of the handler's from [`Handler::body_rule`](crate::Handler::body_rule) until the request is
+    /// handled, such as the route that it found.
+    pub fn keep(&self, value: Box<dyn Any>) {
+        self.kept.replace(Some(value));
+    }
+
+    /// Takes the value of [`Request::keep`].
+    #[inline]
+    pub fn take_kept(&self) -> Option<Box<dyn Any>> {
+        self.kept.take()
     }
 
     /// Reports whether its handler is given up because `handler_millis_max` has passed, for what is dropped then.
@@ -181,12 +197,14 @@ impl Request {
     pub(crate) fn advance(&mut self) {
         self.decoder.advance();
         self.streamed = None;
+        self.kept.take();
     }
 
     /// Forgets everything, for use by another connection.
     pub(crate) fn clear(&mut self) {
         self.decoder.clear();
         self.streamed = None;
+        self.kept.take();
     }
 
     /// The other end of the connection, which may be a proxy.

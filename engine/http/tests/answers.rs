@@ -14,8 +14,8 @@ use common::*;
 use sampan_client::Stopwatch;
 use sampan_http::codec::Exceeded;
 use sampan_http::{
-    Answer, Body, BodyError, BodyRule, BodyStream, Chunk, Handler, HandlerSlot, Limits, Request,
-    Response, Seal, Ticket,
+    Answer, Body, BodyError, BodyRule, BodyStream, Chunk, Handler, HandlerSlot, Limits, Observer,
+    Request, Response, Seal, Ticket,
 };
 
 /// A native handler as a data layer would be one: `/hold` is held until `/release`, `/fail` or `/forget`
@@ -26,7 +26,7 @@ struct Group {
 }
 
 impl Handler for Group {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         let path = request.path().to_owned();
         match path.as_str() {
             "/release" => self.seals.take().into_iter().for_each(Seal::release),
@@ -284,7 +284,7 @@ fn a_handler_that_never_answers_is_dropped_with_504() {
 struct Own;
 
 impl Handler for Own {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         fn later() -> Answer {
             Answer::Later(Box::pin(async {
                 tokio::time::sleep(Duration::from_millis(20)).await;

@@ -14,8 +14,8 @@ use std::time::Duration;
 use common::*;
 use sampan_client::Stopwatch;
 use sampan_http::{
-    Answer, Body, BodyError, BodyRule, BodyStream, Chunk, Handler, Limits, ReadError, Request,
-    Response, Ticket,
+    Answer, Body, BodyError, BodyRule, BodyStream, Chunk, Handler, Limits, Observer, ReadError,
+    Request, Response, Ticket,
 };
 
 /// Does with the body what the path says.
@@ -39,7 +39,7 @@ async fn piece(request: &Request) -> Option<Result<Vec<u8>, ReadError>> {
 }
 
 impl Handler for Reader {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         let (request, read, kept) = (request.clone(), self.read.clone(), self.kept.clone());
         match request.path() {
             "/now" => return Answer::Now(with_body("now")),

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use common::*;
 use sampan_client::Stopwatch;
-use sampan_http::{Answer, Body, BodyError, BodyStream, Chunk, Handler, Limits, Request, Response};
+use sampan_http::{
+    Answer, Body, BodyError, BodyStream, Chunk, Handler, Limits, Observer, Request, Response,
+};
 
 /// Limits of time that tests can wait for.
 fn short() -> Limits {
@@ -157,7 +159,7 @@ fn large(calls: &Arc<AtomicUsize>) -> impl FnOnce() -> Rc<Large> + Send + 'stati
 }
 
 impl Handler for Large {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         let mut response = Response::new(200);
         match request.path() {
             "/other" => return Answer::Now(response),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Server, read_response, wait_until};
-use sampan_http::{Answer, ClosedUnread, Handler, Limits, Request, Response};
+use sampan_http::{Answer, ClosedUnread, Handler, Limits, Observer, Request, Response};
 
 const BODY_BYTES: usize = 10_000_000;
 
@@ -17,7 +17,7 @@ const BODY_BYTES: usize = 10_000_000;
 struct Large(Arc<Mutex<Vec<ClosedUnread>>>);
 
 impl Handler for Large {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         let mut response = Response::new(200);
         if request.path() == "/large" {
             *response.body_mut() = vec![b'x'; BODY_BYTES];

@@ -19,9 +19,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/napi", &["engine/host"]),
     ("engine/rig", &["engine/host"]),
     ("capabilities/", &["engine/host"]),
+    ("app/project", &["engine/host"]),
+    ("app/serve", &["engine/http", "engine/host", "app/project"]),
     (
         "app",
         &[
+            "app/project",
+            "app/serve",
             "engine/http",
             "engine/host",
             "engine/lua",

@@ -8,9 +8,9 @@ mod values;
 
 use super::raw::{FILE, Flags, OptionNames, RawConfig};
 use super::{fields, listen, told};
-use crate::archive::Archive;
 use environment::{Filled, filled};
 use sampan_host::Sources as _;
+use sampan_project::archive::Archive;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};

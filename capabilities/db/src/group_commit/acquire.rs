@@ -2,15 +2,15 @@
 //!
 //! A foreign process that holds the lock is asked again and again, with pauses in which the worker serves others.
 
-use crate::database::{Opened, RouteUse};
+use crate::database::Opened;
 use crate::group_commit::group::{Db, WorkerDb};
 use crate::group_commit::writer::{Refused, Take};
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::ErrorCode;
+use sampan_host::database::RouteUse;
 use sampan_host::{Error, ErrorKind};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ impl Db {
     /// Reports whether a handler of this route may run at once. If not, see [`Db::acquire`].
     pub fn try_acquire(&self, route: &RouteUse) -> bool {
         let inner = &*self.0;
-        if route.alone.load(Relaxed) && inner.is_open() {
+        if route.runs_alone() && inner.is_open() {
             inner.commit();
         }
         if inner.outbox.is_sealed() {
@@ -52,7 +52,7 @@ impl Db {
         if inner.is_open() {
             return true;
         }
-        if route.writes.load(Relaxed) || route.may_write.load(Relaxed) {
+        if route.is_expected_to_write() {
             return inner.begins_at_once();
         }
         true
@@ -67,7 +67,7 @@ impl Db {
             let opened = inner.database.opened();
             opened.is_some_and(|opened| opened.writers.has_transactions())
         };
-        route.writes.load(Relaxed)
+        route.has_written()
             && has_transactions()
             && !inner.is_open()
             && !inner.has_own_transaction()

@@ -9,7 +9,7 @@
 //! every error the connection is asked whether its transaction is still there. If it is gone, everything that was held
 //! becomes 500, the request that did it too, and what did it runs alone from then on.
 
-use crate::database::{Database, RouteUse};
+use crate::database::Database;
 use crate::group_commit::acquire::{Fetch, Wanted};
 use crate::group_commit::commit_latency::CommitLatency;
 use crate::group_commit::commit_thread::PendingCommit;
@@ -17,11 +17,11 @@ use crate::group_commit::transaction::RunningTransaction;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
+use sampan_host::database::RouteUse;
 use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, RequestView, Value, Verdict, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -183,9 +183,9 @@ impl Db {
         if inner.undid.take()
             && let Some(route) = route
         {
-            route.alone.store(true, Relaxed);
+            route.note_undone();
         }
-        let is_alone = route.is_some_and(|route| route.alone.load(Relaxed));
+        let is_alone = route.is_some_and(|route| route.runs_alone());
         // While commits fail nobody joins a group who has not written: reads must go on.
         let goes_now = is_alone || inner.is_failing.get();
         if !inner.is_open() {

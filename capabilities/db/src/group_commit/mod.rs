@@ -5,6 +5,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod commit_latency;
 pub(crate) mod commit_thread;
 pub(crate) mod group;
+mod offered;
 mod own;
 pub(crate) mod repair;
 pub(crate) mod transaction;

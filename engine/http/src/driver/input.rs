@@ -95,7 +95,9 @@ impl<S: Socket> Connection<S> {
         let observed = handler
             .observe(self.peer, Some(&request))
             .map(PendingOutcome::new);
-        let answer = match catch_unwind(AssertUnwindSafe(|| handler.handle(&request))) {
+        let observer = observed.as_ref().and_then(|observed| observed.observer());
+        let handle = || handler.handle(&request, observer);
+        let answer = match catch_unwind(AssertUnwindSafe(handle)) {
             Ok(answer) => answer,
             Err(panic) => {
                 handler.panicked(panic_text(&*panic));
@@ -231,7 +233,8 @@ impl<S: Socket> Connection<S> {
             if let Some(inner) = Rc::get_mut(&mut request) {
                 inner.refuse_body(fault);
             }
-            let refused = || handler.refuse_body(&request, fault);
+            let observer = observed.as_ref().and_then(|observed| observed.observer());
+            let refused = || handler.refuse_body(&request, fault, observer);
             catch_unwind(AssertUnwindSafe(refused)).unwrap_or_else(|panic| {
                 handler.panicked(panic_text(&*panic));
                 Answer::Now(handler.error(500, None))

@@ -3,6 +3,7 @@
 //! Where the handler does not ask, all of this is `None`, and costs neither a reading of the clock nor memory.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::Instant;
 
 use super::connection::Connection;
@@ -17,16 +18,21 @@ const CLIENT_LEFT: u16 = 499;
 pub(super) type Observed = Option<Box<PendingOutcome>>;
 
 pub(super) struct PendingOutcome {
-    observer: Option<Box<dyn Observer>>,
+    observer: Option<Rc<dyn Observer>>,
     begun: Instant,
 }
 
 impl PendingOutcome {
-    pub(super) fn new(observer: Box<dyn Observer>) -> Box<PendingOutcome> {
+    pub(super) fn new(observer: Rc<dyn Observer>) -> Box<PendingOutcome> {
         Box::new(PendingOutcome {
             observer: Some(observer),
             begun: Instant::now(),
         })
+    }
+
+    /// Returns the observer, as long as it has not been notified.
+    pub(super) fn observer(&self) -> Option<Rc<dyn Observer>> {
+        self.observer.clone()
     }
 
     /// The server itself ends before it has answered.

@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sampan_http::{
-    Accepting, Acceptor, Answer, Handler, Limits, Pump, Request, Response, WorkerHandle, Workers,
+    Accepting, Acceptor, Answer, Handler, Limits, Observer, Pump, Request, Response, WorkerHandle,
+    Workers,
 };
 
 /// A server on a port of its own with one worker.
@@ -134,7 +135,7 @@ fn run_on_pump<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
 pub struct Function<F>(pub F);
 
 impl<F: Fn(&Rc<Request>) -> Answer + 'static> Handler for Function<F> {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         (self.0)(request)
     }
 
@@ -150,7 +151,7 @@ pub fn echo(calls: &Arc<AtomicUsize>) -> impl FnOnce() -> Rc<Echo> + Send + 'sta
 }
 
 impl Handler for Echo {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         self.0.fetch_add(1, SeqCst);
         let mut text = format!("{} {} ", request.method_str(), request.path()).into_bytes();
         text.extend_from_slice(request.body());

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use sampan_app::http::codec::{Exceeded, reason};
-use sampan_app::http::{Answer, Handler, Method, Request, Response};
+use sampan_app::http::{Answer, Handler, Method, Observer, Request, Response};
 use sampan_app::router::Spans;
 
 use super::exchanges::Exchanges;
@@ -22,7 +22,7 @@ pub(crate) struct ServeHandler {
 }
 
 impl Handler for ServeHandler {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
         let routes = self.routes.borrow();
         let (route, params) = match routes.find(request.method(), request.path()) {
             Found::Precomputed(response) => return Answer::Precomputed(response.clone()),

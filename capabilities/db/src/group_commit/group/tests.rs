@@ -2,9 +2,10 @@
 
 use crate::DatabaseConfig;
 use crate::Db;
-use crate::database::{Database, RouteUse};
+use crate::database::Database;
 use crate::sqlite::connection::{Role, RunLimits, SqliteConnection};
 use crate::test_folder::TestFolder;
+use sampan_host::database::RouteUse;
 use sampan_host::{Cell, Error, ErrorKind, Outbox, Value, Verdict, Watch};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -258,7 +259,7 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
         rig.db.0.leave_batch(outer, true).unwrap_err();
         let route = RouteUse::default();
         rig.db.left(Some(&route), || false);
-        assert!(route.alone.load(Relaxed) && route.writes.load(Relaxed));
+        assert!(route.runs_alone() && route.has_written());
         rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
         rig.db.left(Some(&route), || false);
         assert_eq!(committed(&database), 1, "it runs alone now");

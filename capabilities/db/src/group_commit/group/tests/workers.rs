@@ -14,7 +14,7 @@ fn workers_take_turns() {
             scope.spawn(move || {
                 on_worker(database, async |rig| {
                     let route = RouteUse::default();
-                    route.writes.store(true, Relaxed);
+                    route.note(true);
                     for index in 0..WRITES {
                         rig.db.acquire(&route).await.unwrap();
                         rig.exec(&format!("INSERT INTO t (name) VALUES ('{worker}/{index}')"))
@@ -59,7 +59,7 @@ fn the_lock_of_another_process_is_waited_for() {
         assert!(!error.message().contains("database is locked"), "{error}");
         rig.db.left(Some(&route), || false);
         // From then on the route waits as a future, and the worker goes on.
-        assert!(route.writes.load(Relaxed) && !rig.db.try_acquire(&route));
+        assert!(route.has_written() && !rig.db.try_acquire(&route));
         let ending = tokio::task::spawn_local(async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
             foreign.control("COMMIT").map_err(|f| f.error).unwrap();
@@ -193,7 +193,7 @@ fn a_write_in_place_takes_over_from_those_who_wait() {
     is_held.recv().unwrap();
     on_worker(&database, async |rig| {
         let route = RouteUse::default();
-        route.writes.store(true, Relaxed);
+        route.note(true);
         let db = rig.db.clone();
         let waiting = tokio::task::spawn_local(async move {
             db.acquire(&route).await.unwrap();

@@ -1,0 +1,115 @@
+//! The answers that nobody wrote: to what is not there, and to what went wrong.
+//!
+//! They are JSON, `{"error": "..."}`, and a page for clients that prefer HTML. A message reaches the client only where
+//! it describes the client's own fault.
+
+mod page;
+
+use sampan_host::engine::{CANCELLED, CLOSED};
+use sampan_host::log::Level;
+use sampan_host::{Error, ErrorKind, answer as rules, refusals, request};
+use sampan_http::codec::Exceeded;
+use sampan_http::{HeaderError, ReadError, Request, Response};
+
+/// The answer of the HTTP engine itself. It tells the limit that the request was above.
+pub(crate) fn refusal(status: u16, limit: Option<Exceeded>, request: Option<&Request>) -> Response {
+    let message = limit.map(|limit| above(status, limit));
+    with_message(status, message.as_deref(), request, None)
+}
+
+/// Builds the answer to a request that exceeds a limit. The name of the setting is for the log.
+pub(crate) fn above(status: u16, Exceeded { name, max }: Exceeded) -> String {
+    let unit = match name {
+        _ if name.ends_with("_bytes_max") => " bytes",
+        _ if name.ends_with("_millis_max") => " ms",
+        _ => "",
+    };
+    format!("{}: at most {max}{unit}", rules::label(status))
+}
+
+/// Why a body cannot be read any further, for the script that reads it as it comes. What the script leaves unhandled is
+/// answered as the HTTP engine would have answered it.
+pub(crate) fn unreadable(error: ReadError) -> Error {
+    match error {
+        ReadError::Over => request::is_over(),
+        ReadError::Fault(fault) => {
+            let text = match fault.limit {
+                Some(limit) => above(fault.status, limit),
+                None => format!("the body cannot be read: {}", fault.reason),
+            };
+            Error::new(ErrorKind::Status(fault.status), text)
+        }
+    }
+}
+
+/// The default answer to an error that no `on_error` handled. `id` is that of a request whose error was logged.
+pub(crate) fn answer_to(error: &Error, request: &Request, id: Option<&str>) -> Response {
+    let kind = error.kind();
+    let message = Some(error.message()).filter(|text| kind.is_public() && !text.is_empty());
+    with_message(kind.status(), message, Some(request), id)
+}
+
+/// Returns the error for a field line that cannot be sent.
+#[cold]
+pub(crate) fn refused(fault: HeaderError, name: &[u8]) -> Error {
+    let name = String::from_utf8_lossy(name);
+    match fault {
+        HeaderError::InvalidName => refusals::header_name(&name),
+        HeaderError::InvalidValue => refusals::header_value(&name),
+        HeaderError::InvalidLength | HeaderError::TooLarge => Error::script(fault.to_string()),
+    }
+}
+
+fn with_message(
+    status: u16,
+    message: Option<&str>,
+    request: Option<&Request>,
+    id: Option<&str>,
+) -> Response {
+    let mut response = Response::new(status);
+    write(&mut response, message, request, id);
+    response
+}
+
+/// Gives a response without a body the default one of its status.
+pub(crate) fn fill(response: &mut Response, request: &Request) {
+    write(response, None, Some(request), None);
+}
+
+/// Writes the body, as the client of `request` prefers it. `id` is that of a request whose error was logged.
+fn write(
+    response: &mut Response,
+    message: Option<&str>,
+    request: Option<&Request>,
+    id: Option<&str>,
+) {
+    if let Some(request) = request {
+        // Plain text; a response that has no room for it is not kept by caches for long either.
+        let _ = response.header(b"Vary", b"Accept");
+        if prefers_page(request) {
+            return page::write(response, message, id);
+        }
+    }
+    response.content_type(rules::JSON);
+    let label = rules::label(response.status());
+    rules::write_error(response.body_mut(), message.unwrap_or(label));
+}
+
+/// Reports whether the client of a request would rather have a page than JSON.
+pub fn prefers_page(request: &Request) -> bool {
+    request.header("accept").is_some_and(request::prefers_html)
+}
+
+/// Reports whether an error is worth a line in the log: the client's own faults are not.
+pub(crate) fn is_logged(kind: ErrorKind) -> bool {
+    !kind.is_public()
+}
+
+/// Returns the log level of an error. A script that was stopped because nobody waits for it any more has done nothing
+/// wrong.
+pub(crate) fn level(error: &Error) -> Level {
+    match (error.kind(), error.code()) {
+        (ErrorKind::Stopped, Some(CANCELLED | CLOSED)) => Level::Info,
+        _ => Level::Error,
+    }
+}

@@ -1,0 +1,340 @@
+//! From a request to its answer: the router, and the state of one worker.
+
+use crate::answer::error_log::log_of;
+use crate::answer::errors;
+use crate::dispatch::exchange::{DispatchedRequest, view};
+use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
+use crate::dispatch::loaded::Loaded;
+use crate::gate::chain_end::ChainEnd;
+use crate::request::observers::Observers;
+use crate::request::record::{Record, RequestTrace};
+use crate::routing::pattern::normal_form;
+use crate::routing::routes::{Allow, RouteMatch, Spans};
+use sampan_host::log::{Cause, Entry, Level};
+use sampan_host::{Error, ErrorKind, answer};
+use sampan_http::codec::{Exceeded, Fault};
+use sampan_http::{
+    Answer, BodyRule, ClosedUnread, Handler, Method, Observer, Peer, Request, Response,
+};
+use std::any::Any;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+/// The handler of one worker: the project as it is now.
+pub struct Dispatch {
+    /// Replaced as a whole; requests in flight keep the one that they began with.
+    current: RefCell<Rc<Loaded>>,
+}
+
+/// The route of a request as it was found at its head, for when its body is here.
+struct FoundRoute {
+    loaded: Rc<Loaded>,
+    /// The path in normal form, where that differs from the path as sent.
+    normal: Option<String>,
+    found: RouteMatch,
+}
+
+impl FoundRoute {
+    fn find(loaded: Rc<Loaded>, request: &Request) -> Self {
+        let normal = normal_form(request.path());
+        let found = loaded.routes.find(request.method(), &normal);
+        let normal = match normal {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(path) => Some(path),
+        };
+        Self {
+            loaded,
+            normal,
+            found,
+        }
+    }
+}
+
+impl Dispatch {
+    /// A handler that answers with `loaded`.
+    pub fn new(loaded: Rc<Loaded>) -> Self {
+        Self {
+            current: RefCell::new(loaded),
+        }
+    }
+
+    /// Returns the number of requests that are answered and whose work still goes on.
+    pub fn background_requests(&self) -> usize {
+        self.current.borrow().engine.background_requests()
+    }
+
+    /// Returns the number of requests that were given up and are ending in order.
+    pub fn ending_requests(&self) -> usize {
+        self.current.borrow().control.endings.get()
+    }
+
+    /// Creates the record of a request that has just arrived.
+    pub fn record(
+        &self,
+        peer: Peer,
+        request: Option<&Request>,
+        trace: Option<Box<dyn RequestTrace>>,
+    ) -> Rc<Record> {
+        let loaded = self.current.borrow();
+        let logger = Rc::clone(&loaded.control.logger);
+        Record::new(logger, peer, request, &loaded.no_route, trace)
+    }
+
+    /// Answers a request.
+    pub fn handle_observed(&self, request: &Rc<Request>, observers: Observers) -> Answer {
+        let kept = request.take_kept();
+        let kept = kept.and_then(|kept| kept.downcast::<FoundRoute>().ok());
+        let route = match kept {
+            Some(kept) => *kept,
+            None => FoundRoute::find(Rc::clone(&self.current.borrow()), request),
+        };
+        let FoundRoute {
+            loaded,
+            normal,
+            found,
+        } = route;
+        let normal = normal.map_or(Cow::Borrowed(request.path()), Cow::Owned);
+        match found {
+            RouteMatch::Route(index, spans) => {
+                let entry = &loaded.entries[index];
+                if entry.is_rest
+                    && let Some(found) = find_file(&loaded, request, &normal)
+                {
+                    return answer_file(loaded, request, normal, found, observers);
+                }
+                let chain = loaded.middleware.of_route(&entry.chain, &normal);
+                let guards = &loaded.guards;
+                let guards = guards.of_route(&entry.guards, request.method(), &normal);
+                let fixed = entry.fixed.as_ref().filter(|_| chain.is_empty());
+                if let (Some(fixed), []) = (fixed, &*guards) {
+                    if let Some(record) = observers.record {
+                        record.set_route(&entry.info);
+                    }
+                    return Answer::Precomputed(fixed.whole(request));
+                }
+                let end = match &entry.native {
+                    None => ChainEnd::Handler(entry.handler),
+                    Some(native) => ChainEnd::Native(native.clone()),
+                };
+                let exchange = DispatchedRequest {
+                    loaded: Rc::clone(&loaded),
+                    view: view(request, normal, spans, &entry.info, observers),
+                    end,
+                    uses: Rc::clone(&entry.uses),
+                };
+                exchange.check(&guards, |exchange| match fixed {
+                    Some(fixed) => exchange.answer_fixed(fixed),
+                    None => exchange.answer(&chain),
+                })
+            }
+            RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal)
+                .or_else(|| find_fallback(&loaded, request, &normal, allow))
+            {
+                Some(found) => answer_file(loaded, request, normal, found, observers),
+                None => no_route(loaded, request, normal, allow, observers),
+            },
+        }
+    }
+
+    /// Answers a request whose body is refused.
+    pub fn refuse_observed(
+        &self,
+        request: &Rc<Request>,
+        fault: Fault,
+        observers: Observers,
+    ) -> Answer {
+        let Fault { status, limit, .. } = fault;
+        let text = match limit {
+            Some(limit) => errors::above(status, limit),
+            None => answer::label(status).to_owned(),
+        };
+        if let Some(Exceeded { name, max }) = limit {
+            let path = request.path();
+            let told = format!("{path}: answered {status}: the request is above {name} ({max})");
+            let loaded = self.current.borrow();
+            let logger = &loaded.control.logger;
+            logger.write_limited(Level::Info, Cause::place(name), &Entry::text(told));
+        }
+        let kept = request.take_kept();
+        let kept = kept.and_then(|kept| kept.downcast::<FoundRoute>().ok());
+        let route = match kept {
+            Some(kept) => *kept,
+            None => FoundRoute::find(Rc::clone(&self.current.borrow()), request),
+        };
+        let FoundRoute {
+            loaded,
+            normal,
+            found,
+        } = route;
+        let normal = normal.map_or(Cow::Borrowed(request.path()), Cow::Owned);
+        let (spans, info, uses) = match found {
+            RouteMatch::Route(index, spans) => {
+                let entry = &loaded.entries[index];
+                (spans, Rc::clone(&entry.info), Rc::clone(&entry.uses))
+            }
+            RouteMatch::Nothing(_) => {
+                let (info, uses) = (&loaded.no_route, &loaded.no_route_uses);
+                (Spans::default(), Rc::clone(info), Rc::clone(uses))
+            }
+        };
+        let exchange = DispatchedRequest {
+            view: view(request, normal, spans, &info, observers),
+            loaded,
+            end: ChainEnd::Folder,
+            uses,
+        };
+        exchange.refuse(Error::new(ErrorKind::Status(status), text))
+    }
+
+    /// The project as it is now.
+    pub fn loaded(&self) -> Rc<Loaded> {
+        Rc::clone(&self.current.borrow())
+    }
+
+    /// Answers with another project, or a fresh isolate of the same, from now on. Gives the one before.
+    #[must_use = "the old one may end where it is dropped, and finalizers with it"]
+    pub fn replace(&self, loaded: Rc<Loaded>) -> Rc<Loaded> {
+        self.current.replace(loaded)
+    }
+}
+
+/// The observers of a request, of which the HTTP engine knows the record.
+fn observers(observer: Option<Rc<dyn Observer>>) -> Observers {
+    let record = observer.and_then(|observer| (observer as Rc<dyn Any>).downcast().ok());
+    Observers {
+        record,
+        failures: None,
+    }
+}
+
+impl Handler for Dispatch {
+    #[inline]
+    fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer {
+        self.handle_observed(request, observers(observer))
+    }
+
+    fn ticked(&self, now_millis: u64) {
+        self.current.borrow().control.files.tick(now_millis);
+    }
+
+    fn body_rule(&self, request: &Request) -> BodyRule {
+        let loaded = Rc::clone(&self.current.borrow());
+        if !loaded.has_body_rules {
+            return BodyRule::default();
+        }
+        let route = FoundRoute::find(loaded, request);
+        let rule = match route.found {
+            RouteMatch::Route(index, _) => route.loaded.entries[index].body,
+            RouteMatch::Nothing(_) => route.loaded.fetch_body,
+        };
+        request.keep(Box::new(route));
+        rule
+    }
+
+    fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        if let Some(Exceeded { name, max }) = limit
+            && name == "connections_max"
+        {
+            let text = format!("a connection was answered 503: connections_max ({max}) is reached");
+            let logger = &self.current.borrow().control.logger;
+            logger.write_limited(Level::Warn, Cause::place(name), &Entry::text(text));
+            // The client has done nothing wrong and cannot do with less.
+            return errors::refusal(status, None, None);
+        }
+        errors::refusal(status, limit, None)
+    }
+
+    fn refuse_body(
+        &self,
+        request: &Rc<Request>,
+        fault: Fault,
+        observer: Option<Rc<dyn Observer>>,
+    ) -> Answer {
+        self.refuse_observed(request, fault, observers(observer))
+    }
+
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
+        let has_log = self.current.borrow().control.logger.has_access_log();
+        has_log.then(|| self.record(peer, request, None) as Rc<dyn Observer>)
+    }
+
+    fn closed_unread(&self, closed: &ClosedUnread) {
+        let (name, max) = closed.limit;
+        let client = closed
+            .peer
+            .ip()
+            .map_or("a Unix socket".to_owned(), |ip| ip.to_string());
+        let text = format!(
+            "closed the connection of {client}, which held {} bytes and had read nothing for {} ms: clients have more \
+             unread bytes than \
+             [limits] {name} ({max} bytes); {} connections were closed for that",
+            closed.bytes, closed.still_millis, closed.closed
+        );
+        let logger = Rc::clone(&self.current.borrow().control.logger);
+        logger.text(Level::Warn, text);
+    }
+
+    fn memory_freed(&self) {
+        if let Some(release) = RELEASE_MEMORY.get() {
+            release();
+        }
+    }
+
+    fn panicked(&self, message: &str) {
+        let control = Rc::clone(&self.current.borrow().control);
+        // A panic leaves the request in place whose run it ended.
+        let request = control.current.set(None);
+        let error = Error::new(ErrorKind::Internal, message);
+        let text = format!("a fault of the server itself: {message}");
+        log_of(&*control.logger, request.as_deref(), text, &error);
+    }
+}
+
+/// Gives memory that was freed back to the system; known to the program that chooses the allocator.
+static RELEASE_MEMORY: OnceLock<fn()> = OnceLock::new();
+
+/// Has workers call this function after large answers were freed. The first call counts.
+pub fn release_memory_with(release: fn()) {
+    let _ = RELEASE_MEMORY.set(release);
+}
+
+/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through
+/// the middleware of the path in any case.
+fn no_route(
+    loaded: Rc<Loaded>,
+    request: &Rc<Request>,
+    normal: Cow<'_, str>,
+    allow: Allow,
+    observers: Observers,
+) -> Answer {
+    let is_options = request.method() == Method::Options;
+    // Another method asks for a file: one that GET asks for has been found before.
+    let has_file = loaded.fetch.is_none()
+        && !matches!(request.method(), Method::Get | Method::Head)
+        && matches!(loaded.control.files.find(&normal), Ok(Some(_)));
+    let allow = if has_file { allow.with_get() } else { allow };
+    let missing = |status, allow| {
+        let handler = match status {
+            204 => None,
+            _ => loaded.not_found,
+        };
+        ChainEnd::Status {
+            status,
+            allow,
+            handler,
+        }
+    };
+    let end = match (loaded.fetch, allow.is_empty()) {
+        (Some(fetch), _) => ChainEnd::Handler(fetch),
+        (None, true) if is_options && normal == "*" => missing(204, Allow::ALL),
+        (None, true) => missing(404, allow),
+        (None, false) if is_options => missing(204, allow),
+        (None, false) => missing(405, allow),
+    };
+    let chain = loaded.middleware.of_path(&normal);
+    let guards = loaded.guards.of_path(request.method(), &normal);
+    let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
+    exchange.check(&guards, |exchange| exchange.answer_or_complete(&chain))
+}

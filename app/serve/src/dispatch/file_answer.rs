@@ -1,0 +1,76 @@
+//! Requests that a file in `public/` answers. Guards and middleware that match the path come before it, as before a
+//! route.
+
+use crate::answer::errors;
+use crate::dispatch::exchange::DispatchedRequest;
+use crate::dispatch::loaded::Loaded;
+use crate::files::{Served, unreadable};
+use crate::gate::chain_end::ChainEnd;
+use crate::request::observers::Observers;
+use crate::routing::routes::Allow;
+use sampan_http::{Answer, Method, Request};
+use std::borrow::Cow;
+use std::io;
+use std::rc::Rc;
+
+/// Finds the file in `public/` for a request with a path in normal form.
+#[inline]
+pub(super) fn find_file(
+    loaded: &Loaded,
+    request: &Request,
+    normal: &str,
+) -> Option<io::Result<Served>> {
+    if !matches!(request.method(), Method::Get | Method::Head) {
+        return None;
+    }
+    loaded.control.files.find(normal).transpose()
+}
+
+/// The page that answers a browser where the path has no route and no file, if the project names one.
+pub(super) fn find_fallback(
+    loaded: &Loaded,
+    request: &Request,
+    normal: &str,
+    allow: Allow,
+) -> Option<io::Result<Served>> {
+    let is_page = matches!(request.method(), Method::Get | Method::Head)
+        && allow.is_empty()
+        && loaded.fetch.is_none()
+        && errors::prefers_page(request);
+    if !is_page {
+        return None;
+    }
+    loaded.control.files.find_fallback(normal).transpose()
+}
+
+/// Answers with a file, or sends the client to a folder.
+pub(super) fn answer_file(
+    loaded: Rc<Loaded>,
+    request: &Rc<Request>,
+    normal: Cow<'_, str>,
+    found: io::Result<Served>,
+    observers: Observers,
+) -> Answer {
+    let chain = loaded.middleware.of_file(&normal);
+    let guards = loaded.guards.of_file(&normal);
+    if let (Ok(Served::File(file)), [], []) = (&found, &*chain, &*guards) {
+        return loaded.control.files.answer(file, request, &normal);
+    }
+    let end = match found {
+        Ok(Served::File(file)) => {
+            let served = loaded.control.files.wrapped(file, request, &normal);
+            ChainEnd::File(Rc::new(served))
+        }
+        Ok(Served::Folder) => ChainEnd::Folder,
+        Err(error) => {
+            let error = unreadable(request.path(), &error);
+            let end = ChainEnd::Folder;
+            let exchange =
+                DispatchedRequest::without_route(loaded, request, normal, end, observers);
+            exchange.log(&error);
+            return exchange.answer_natively(exchange.view.answer_to(&error));
+        }
+    };
+    let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
+    exchange.check(&guards, |exchange| exchange.answer_or_complete(&chain))
+}

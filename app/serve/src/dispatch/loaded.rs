@@ -1,0 +1,94 @@
+//! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
+
+use crate::dispatch::fixed_answer::FixedAnswer;
+use crate::gate::commit_gate::RouteUses;
+use crate::gate::control::Control;
+use crate::native::route::NativeHandler;
+use crate::request::route_info::RouteInfo;
+use crate::routing::routes::Routes;
+use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
+use sampan_host::{Context, HandlerId, Isolate, Place};
+use sampan_http::BodyRule;
+use std::rc::Rc;
+
+/// A project on one worker.
+pub struct Loaded {
+    /// The loaded script.
+    pub engine: Box<dyn Isolate>,
+    pub(crate) routes: Routes,
+    pub(crate) entries: Vec<RouteEntry>,
+    /// The script's middleware.
+    pub(crate) middleware: Wrapping<HandlerId>,
+    pub(crate) guards: Guards,
+    /// The state that requests without a route share.
+    pub(crate) no_route: Rc<RouteInfo>,
+    pub(crate) no_route_uses: Rc<RouteUses>,
+    pub(crate) not_found: Option<HandlerId>,
+    pub(crate) on_error: Option<HandlerId>,
+    pub(crate) fetch: Option<HandlerId>,
+    /// The rule for reading the bodies of requests to `fetch`.
+    pub(crate) fetch_body: BodyRule,
+    /// True if any handler reads bodies in another way than the server's own.
+    pub(crate) has_body_rules: bool,
+    /// The services of the worker.
+    pub control: Rc<Control>,
+    /// The state of the isolate's capabilities.
+    pub context: Rc<Context>,
+}
+
+/// The entry that answers one route.
+pub(crate) struct RouteEntry {
+    pub(crate) handler: HandlerId,
+    pub(crate) info: Rc<RouteInfo>,
+    /// The observed use of the database by its handler.
+    pub(crate) uses: Rc<RouteUses>,
+    pub(crate) chain: Chain<HandlerId>,
+    pub(crate) guards: RouteGuards,
+    /// The answer of a route that is a value.
+    pub(crate) fixed: Option<FixedAnswer>,
+    /// The handler of a route of the embedding program.
+    pub(crate) native: Option<NativeHandler>,
+    pub(crate) body: BodyRule,
+    /// True if its pattern ends in `*`: then a file in its place answers first.
+    pub(crate) is_rest: bool,
+}
+
+impl Loaded {
+    /// Reports whether the project has nothing that could answer a request.
+    pub fn answers_nothing(&self) -> bool {
+        let has_other =
+            self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();
+        self.entries.is_empty() && !has_other && !self.control.files.has_public()
+    }
+
+    /// Returns the names of handlers for the log: its route and its place.
+    pub fn handler_names(&self) -> Vec<(HandlerId, String)> {
+        let program = self.engine.program();
+        let named = |text: String, place: &Option<Place>| match place {
+            Some(place) => format!("{text} ({place})"),
+            None => text,
+        };
+        let mut names = Vec::new();
+        for def in &program.routes {
+            let method = def.method.as_deref().unwrap_or("ALL");
+            names.push((
+                def.handler,
+                named(format!("{method} {}", def.pattern), &def.place),
+            ));
+        }
+        for def in &program.middleware {
+            names.push((
+                def.handler,
+                named(format!("middleware {}", def.pattern), &def.place),
+            ));
+        }
+        for (handler, name) in [
+            (program.not_found, "not_found"),
+            (program.on_error, "on_error"),
+            (program.fetch, "fetch"),
+        ] {
+            names.extend(handler.map(|handler| (handler, name.to_owned())));
+        }
+        names
+    }
+}

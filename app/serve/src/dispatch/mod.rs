@@ -1,0 +1,12 @@
+//! A project on one worker, and the way of a request through it.
+
+pub(crate) mod build;
+#[expect(
+    clippy::module_inception,
+    reason = "the router is what the folder is about"
+)]
+pub(crate) mod dispatch;
+mod exchange;
+mod file_answer;
+mod fixed_answer;
+pub(crate) mod loaded;

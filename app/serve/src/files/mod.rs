@@ -1,0 +1,27 @@
+//! Files that the server answers with: those in `public/` by their paths, and those that a handler names.
+//!
+//! A request for a file in `public/` that no middleware wraps never reaches the script. [`StaticFiles::find`] says what
+//! is at a path and [`StaticFiles::answer`] answers; where a script is between them, its answer names the file and
+//! [`ServedFile::complete`] puts it in. Each worker has files of its own, so nothing is locked.
+
+mod answer;
+pub(crate) mod answer_tag;
+mod api;
+mod cache;
+mod conditions;
+mod folder;
+mod made;
+mod multipart;
+pub(crate) mod paths;
+mod ranges;
+mod static_files;
+mod stored;
+
+pub(crate) use answer::ServedFile;
+pub use api::MODULE;
+pub use cache::OPEN_FILES_MAX;
+pub(crate) use static_files::{Served, unreadable};
+pub use static_files::{StaticFiles, StaticSettings, is_folder};
+
+#[cfg(test)]
+mod tests;

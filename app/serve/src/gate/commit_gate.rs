@@ -1,0 +1,292 @@
+//! Between a request and the database of its worker: when its script may run, and when what it made may leave.
+//!
+//! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks
+//! are held; what ran in a group that was lost is not answered as if its writes were there.
+
+use crate::request::request_view::View;
+use sampan_host::database::{RouteUse, WorkerDatabase};
+use sampan_host::{
+    CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, Verdict, Watch,
+};
+use sampan_http::WorkerHandle;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Poll, ready};
+
+/// The state that one worker's requests share.
+pub struct Gate {
+    pub(super) db: Rc<dyn WorkerDatabase>,
+    pub(super) outbox: Outbox,
+    watch: Arc<Watch>,
+    /// The worker's place among the acceptors' workers, once it serves.
+    worker: OnceCell<WorkerHandle>,
+    /// The request whose script runs.
+    current: CurrentRun,
+    /// True if a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
+    runs_mix: bool,
+}
+
+/// The observed behaviour of the handlers behind one route, by whether the method says that it only reads.
+pub(crate) struct RouteUses {
+    safe: Arc<RouteUse>,
+    other: Arc<RouteUse>,
+}
+
+/// One request as it runs, again and again if it waits.
+pub struct Visit {
+    pub(super) gate: Rc<Gate>,
+    /// Groups that had been lost when its last turn began.
+    pub(super) losses: u64,
+    /// True if its first run was in one of those that were lost.
+    is_lost: bool,
+    /// The groups in which it ran while they were open, and which it still has to hear of.
+    fates: Vec<Fate>,
+    /// The wait for the write connection, before it goes on.
+    queued: Option<LocalFuture<Result<(), Error>>>,
+}
+
+impl Gate {
+    /// Creates the gate of a worker. Its database holds in `outbox` what depends on writes that are not committed;
+    /// `runs_mix` is set where a request can go on in the run of another.
+    pub fn new(
+        db: Rc<dyn WorkerDatabase>,
+        outbox: Outbox,
+        watch: Arc<Watch>,
+        current: CurrentRun,
+        runs_mix: bool,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            db,
+            outbox,
+            watch,
+            current,
+            worker: OnceCell::new(),
+            runs_mix,
+        })
+    }
+
+    /// Notes the place of the worker among those of the acceptors, once it serves.
+    pub fn serve(&self, worker: WorkerHandle) {
+        let _ = self.worker.set(worker);
+    }
+
+    /// Waits until a project can be loaded while others are answered: none of this worker's transactions could go on
+    /// meanwhile.
+    pub async fn before_loading(&self) {
+        self.db.without_transactions().await;
+    }
+
+    /// Reports whether a project is being loaded, or starts.
+    pub fn set_loading(&self, is_loading: bool) {
+        self.db.set_loading(is_loading);
+    }
+
+    /// Commits what a project wrote while it was loaded.
+    pub fn finish_loading(&self) -> Result<(), Error> {
+        self.db.finish_loading()
+    }
+
+    /// Reports whether only the running request can join the open group: every other connection waits for it already.
+    fn is_complete(&self) -> bool {
+        let connections = self
+            .worker
+            .get()
+            .map_or(usize::MAX, WorkerHandle::connections);
+        self.outbox.held() + 1 >= connections
+    }
+
+    /// Returns the observed behaviour of a handler.
+    pub(crate) fn uses(&self, handler: u32) -> Rc<RouteUses> {
+        Rc::new(RouteUses {
+            safe: self.db.route_use(handler, true),
+            other: self.db.route_use(handler, false),
+        })
+    }
+
+    /// Reports whether a handler may run at once; if not, see [`Gate::acquire`].
+    #[inline]
+    pub(crate) fn try_acquire(&self, route: &RouteUse) -> bool {
+        self.db.try_acquire(route)
+    }
+
+    /// Waits until a handler may run.
+    pub(crate) async fn acquire(&self, route: &RouteUse) -> Result<(), Error> {
+        self.db.acquire(route).await
+    }
+
+    /// Waits until a write of this worker need not wait in place.
+    pub(crate) fn writable(&self) -> LocalFuture<Result<(), Error>> {
+        self.db.writable()
+    }
+
+    /// A visit begins.
+    #[inline]
+    pub(crate) fn visit(self: &Rc<Self>) -> Visit {
+        Visit {
+            losses: self.db.losses(),
+            is_lost: false,
+            fates: Vec::new(),
+            queued: None,
+            gate: Rc::clone(self),
+        }
+    }
+
+    /// Work that belongs to no request, which may use the database too.
+    pub fn background<T: 'static>(self: &Rc<Self>, mut future: LocalFuture<T>) -> LocalFuture<T> {
+        let gate = Rc::clone(self);
+        // What a request has begun goes on in its name.
+        let request = self.current.request();
+        Box::pin(std::future::poll_fn(move |cx| {
+            if gate.outbox.is_sealed() {
+                gate.outbox.wake_when_settled(cx);
+                return Poll::Pending;
+            }
+            let before = gate.current.set(request.clone());
+            let polled = future.as_mut().poll(cx);
+            gate.current.set(before);
+            gate.db.left(None, &|| false);
+            polled
+        }))
+    }
+
+    /// Waits until what has been written so far is committed.
+    pub async fn settled(&self) -> Result<(), Error> {
+        match self.outbox.settled().await {
+            Verdict::Committed => Ok(()),
+            Verdict::Failed => Err(Visit::lost()),
+        }
+    }
+}
+
+impl RouteUses {
+    /// Returns the observed behaviour for requests with this method.
+    #[inline]
+    pub(crate) fn of(&self, is_safe: bool) -> &RouteUse {
+        if is_safe { &self.safe } else { &self.other }
+    }
+}
+
+impl Visit {
+    /// To be called after each run of the script for this request.
+    #[inline]
+    pub(crate) fn left(&mut self, route: Option<&RouteUse>) {
+        let begun = self.gate.current.begin();
+        self.gate.db.left(route, &|| self.gate.is_complete());
+        self.gate.current.end(begun);
+    }
+
+    /// The error of a request whose group was lost.
+    pub fn lost() -> Error {
+        Error::new(
+            ErrorKind::Internal,
+            "what this request wrote could not be committed",
+        )
+    }
+
+    /// One turn of something that waits: it is let in when it may be, and what it ran in is remembered.
+    pub(crate) fn turn<T>(
+        &mut self,
+        cx: &mut task::Context<'_>,
+        route: Option<&RouteUse>,
+        run: impl FnOnce(&mut task::Context<'_>) -> Poll<Result<T, Error>>,
+    ) -> Poll<Result<T, Error>> {
+        if self.gate.outbox.is_sealed() {
+            self.gate.outbox.wake_when_settled(cx);
+            return Poll::Pending;
+        }
+        // Where runs mix, nobody knows in whose groups it ran meanwhile.
+        let missed = self.gate.runs_mix && self.gate.db.losses() != self.losses;
+        if self.is_lost
+            || missed
+            || self
+                .fates
+                .iter()
+                .any(|fate| fate.verdict() == Some(Verdict::Failed))
+        {
+            return Poll::Ready(Err(Self::lost()));
+        }
+        self.fates.retain(|fate| fate.verdict().is_none());
+        let has_queued = match ready!(self.queue(cx, route)) {
+            Ok(has_queued) => has_queued,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        self.losses = self.gate.db.losses();
+        let epoch = self.gate.watch.epoch();
+        let polled = run(cx);
+        if self.gate.watch.epoch() != epoch {
+            self.left(route);
+            if self.gate.db.losses() != self.losses {
+                return Poll::Ready(Err(Self::lost()));
+            }
+            self.remember();
+        } else if has_queued {
+            // It does not go on yet, so others need the connection more.
+            self.gate.db.left(None, &|| false);
+        }
+        polled
+    }
+
+    /// Waits for the write connection before a run of a route that writes, while transactions keep others from waiting
+    /// in place. A coroutine waits in the middle of its call; JavaScript cannot. Tells whether it had to.
+    fn queue(
+        &mut self,
+        cx: &mut task::Context<'_>,
+        route: Option<&RouteUse>,
+    ) -> Poll<Result<bool, Error>> {
+        let gate = &self.gate;
+        let must_queue = || route.is_some_and(|route| gate.db.must_queue(route));
+        if self.queued.is_none() && gate.runs_mix && must_queue() {
+            self.queued = Some(gate.db.writable());
+        }
+        let Some(queued) = &mut self.queued else {
+            return Poll::Ready(Ok(false));
+        };
+        let writable = ready!(queued.as_mut().poll(cx));
+        self.queued = None;
+        Poll::Ready(writable.map(|()| true))
+    }
+
+    /// Takes note of the group in which this request has just run, because it goes on later: to be called before
+    /// anything else runs.
+    pub(crate) fn remember(&mut self) {
+        self.is_lost |= self.gate.db.losses() != self.losses;
+        self.fates.extend(self.gate.outbox.fate());
+    }
+
+    /// The group that what was just made depends on, if it is not committed.
+    pub(crate) fn depends_on(&self) -> Option<Fate> {
+        self.gate.outbox.fate()
+    }
+
+    /// Has a task woken when the open group is settled.
+    pub(crate) fn wake_when_settled(&self, cx: &task::Context<'_>) {
+        self.gate.outbox.wake_when_settled(cx);
+    }
+
+    /// Reports whether the request may have an open transaction: mostly not. No group of any worker is open while one
+    /// is.
+    #[inline]
+    fn may_have_transactions(&self, view: &View) -> bool {
+        self.gate.db.has_transactions() || (self.gate.runs_mix && !view.store().is_empty())
+    }
+
+    /// The open outboxes of the transactions on which what the request gives depends.
+    ///
+    /// # Errors
+    /// One of them was rolled back that was another request's.
+    pub(super) fn transactions_behind(&self, view: &Rc<View>) -> Result<Vec<Outbox>, Error> {
+        if !self.may_have_transactions(view) {
+            return Ok(Vec::new());
+        }
+        let request = Rc::clone(view) as Rc<dyn RequestView>;
+        let outboxes = self.gate.db.transactions_behind(&request);
+        outboxes.ok_or_else(Self::lost)
+    }
+
+    /// Reports whether what the request gives now may be rolled back with a transaction.
+    pub(crate) fn may_be_rolled_back(&self, view: &Rc<View>) -> bool {
+        let request = || Rc::clone(view) as Rc<dyn RequestView>;
+        self.may_have_transactions(view) && self.gate.db.may_be_rolled_back(&request())
+    }
+}

@@ -1,0 +1,79 @@
+//! The answer of a request, held while anything is not committed that it may depend on.
+
+use crate::answer::errors;
+use crate::gate::commit_gate::Visit;
+use crate::gate::control::{self, Control};
+use crate::request::request_view::View;
+use sampan_host::{Outbox, Verdict};
+use sampan_http::{Answer, Response, Ticket};
+use std::cell::Cell;
+use std::rc::Rc;
+
+impl Visit {
+    /// The answer of the request: held while anything is not committed that it may depend on.
+    #[inline]
+    pub(crate) fn release(
+        &self,
+        mut response: Response,
+        view: &Rc<View>,
+        control: &Rc<Control>,
+    ) -> Answer {
+        let transactions = match self.transactions_behind(view) {
+            Ok(transactions) if self.gate.db.losses() == self.losses => transactions,
+            _ => {
+                control::log(control, Some(view), "", &Self::lost());
+                view.failed(&Self::lost());
+                let mut response = errors::refusal(500, None, Some(view.request()));
+                view.tell_id(&mut response);
+                return Answer::Now(response);
+            }
+        };
+        if let Err(error) = view.additions.complete(&mut response) {
+            control::log(control, Some(view), "", &error);
+            response = view.answer_to(&error);
+        }
+        view.tell_id(&mut response);
+        view.compress(&mut response);
+        if transactions.is_empty() && !self.gate.outbox.is_open() {
+            return Answer::Now(response);
+        }
+        let (ticket, seal) = Ticket::new();
+        // The request itself goes back to its pool now, and is not kept until the commit.
+        let (trace, control, begun) = (view.trace(), Rc::clone(control), control.current.begin());
+        let told = move |verdict| {
+            if let (Some(record), Some(begun)) = (trace.record(), begun) {
+                record.add_db(begun.elapsed());
+            }
+            match verdict {
+                Verdict::Committed => seal.release(),
+                Verdict::Failed => {
+                    trace.log(&*control.logger, &Self::lost());
+                    seal.replace_by_500();
+                }
+            }
+        };
+        if transactions.is_empty() {
+            self.gate.outbox.hold(Box::new(told));
+        } else {
+            hold_in_all(&transactions, told);
+        }
+        Answer::Held(response, ticket)
+    }
+}
+
+/// Notifies once: that one of several groups of writes has failed, or that the last is committed.
+fn hold_in_all(outboxes: &[Outbox], told: impl FnOnce(Verdict) + 'static) {
+    let told = Rc::new(Cell::new(Some(told)));
+    let left = Rc::new(Cell::new(outboxes.len()));
+    for outbox in outboxes {
+        let (told, left) = (Rc::clone(&told), Rc::clone(&left));
+        outbox.hold(Box::new(move |verdict| {
+            left.set(left.get() - 1);
+            if (verdict == Verdict::Failed || left.get() == 0)
+                && let Some(told) = told.take()
+            {
+                told(verdict);
+            }
+        }));
+    }
+}

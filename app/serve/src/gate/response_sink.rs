@@ -1,0 +1,120 @@
+//! The sink for a script's answer, which writes straight into the HTTP engine's response.
+
+use crate::answer::errors::refused;
+use crate::files::ServedFile;
+use crate::gate::chain_end::{ChainEnd, EndAnswer};
+use crate::gate::control::Control;
+use crate::gate::script_stream::ScriptStream;
+use crate::native::route::NativeHandler;
+use crate::request::request_view::View;
+use sampan_host::engine::END_OF_CHAIN;
+use sampan_host::{Error, ErrorKind, ResponseSink, StreamedBody, answer};
+use sampan_http::{Body, Response};
+use std::rc::Rc;
+
+/// The answer of one call of a handler, while it is being written.
+pub(crate) struct HttpSink {
+    response: Response,
+    /// The status unless the script sets one.
+    status: u16,
+    control: Rc<Control>,
+    /// The request that is answered, if there is one already.
+    view: Option<Rc<View>>,
+    /// The answer that the server makes at the end of the chain, where it makes one.
+    end: Option<EndAnswer>,
+    /// The part of the answer that the script left to the server.
+    served: Option<EndAnswer>,
+}
+
+impl HttpSink {
+    /// An empty answer to a request, with the status that holds unless the script sets one.
+    pub(crate) fn new(status: u16, control: &Rc<Control>, view: Option<&Rc<View>>) -> Self {
+        Self {
+            response: Response::new(status),
+            status,
+            control: Rc::clone(control),
+            view: view.cloned(),
+            end: None,
+            served: None,
+        }
+    }
+
+    /// An empty answer to a request, at the end of whose chain of middleware stands `end`.
+    pub(crate) fn around(end: &ChainEnd, control: &Rc<Control>, view: &Rc<View>) -> Self {
+        Self {
+            end: end.answer(),
+            ..Self::new(end.status(), control, Some(view))
+        }
+    }
+
+    /// Returns the native handler whose answer the script has returned, if it has.
+    pub(crate) fn native(&self) -> Option<NativeHandler> {
+        match &self.served {
+            Some(EndAnswer::Native(handler)) => Some(handler.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns the written response.
+    #[inline]
+    pub(crate) fn into_response(mut self) -> Response {
+        if let (Some(EndAnswer::File(file)), Some(view)) = (&self.served, &self.view) {
+            file.complete(&mut self.response, view.request());
+        }
+        self.response
+    }
+}
+
+impl ResponseSink for HttpSink {
+    fn status(&mut self, status: u16) -> Result<(), Error> {
+        self.response
+            .set_status(answer::check_status(f64::from(status))?);
+        Ok(())
+    }
+
+    fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.response
+            .header(name, value)
+            .map_err(|fault| refused(fault, name))
+    }
+
+    fn default_type(&mut self, content_type: &'static str) {
+        self.response.content_type(content_type);
+    }
+
+    fn body(&mut self) -> &mut Vec<u8> {
+        self.response.body_mut()
+    }
+
+    fn lend(&mut self, body: Box<dyn AsRef<[u8]>>) {
+        self.response.set_body(Body::Lent(body));
+    }
+
+    fn file(&mut self, path: &str) -> Result<(), Error> {
+        if self.view.is_none() {
+            return Err(Error::script(
+                "a file is no value that can be computed once: give the route a function that returns it",
+            ));
+        }
+        if path == END_OF_CHAIN {
+            let foreign = || Error::script("this answer belongs to another request");
+            self.served = Some(self.end.clone().ok_or_else(foreign)?);
+            return Ok(());
+        }
+        let found = self.control.files.named(path)?;
+        let gone = || Error::new(ErrorKind::Status(404), answer::label(404));
+        let file: ServedFile = found.ok_or_else(gone)?;
+        self.served = Some(EndAnswer::File(Rc::new(file)));
+        Ok(())
+    }
+
+    fn stream(&mut self, body: Box<dyn StreamedBody>) {
+        let stream = ScriptStream::new(body, &self.control, self.view.as_ref());
+        self.response.set_body(Body::Stream(Box::new(stream)));
+    }
+
+    fn reset(&mut self) {
+        self.response = Response::new(self.status);
+        self.served = None;
+    }
+}

@@ -1,0 +1,167 @@
+//! A stream of a script as the body of an answer: its chunks leave when the writes that they depend on are committed.
+
+use crate::gate::commit_gate::Visit;
+use crate::gate::control::{Control, log, warn_cut};
+use crate::gate::given_up::{Rest, WaitingRequest, end_in_order};
+use crate::request::request_view::View;
+use sampan_host::{Chunk, Error, ErrorKind, Fate, StreamedBody, Verdict};
+use sampan_http::BodyError;
+use sampan_http::codec::Exceeded;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+/// A script's stream as the HTTP engine reads it.
+pub(super) struct ScriptStream {
+    /// None once it has ended.
+    body: Option<Box<dyn StreamedBody>>,
+    visit: Visit,
+    /// A chunk that depends on writes that are not committed.
+    held: Option<(Chunk, Fate)>,
+    /// The control whose log receives the errors of the stream, which come too late for any answer.
+    control: Rc<Control>,
+    /// The request that is answered.
+    view: Option<Rc<View>>,
+}
+
+impl ScriptStream {
+    /// Creates the stream of an answer to `view`, which is `None` while a project loads.
+    pub(super) fn new(
+        body: Box<dyn StreamedBody>,
+        control: &Rc<Control>,
+        view: Option<&Rc<View>>,
+    ) -> Self {
+        if let Some(view) = view {
+            view.additions.begin_part();
+        }
+        Self {
+            body: Some(body),
+            visit: control.gate.visit(),
+            held: None,
+            control: Rc::clone(control),
+            view: view.cloned(),
+        }
+    }
+
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
+        let held = match self.held.take() {
+            Some(held) => held,
+            None => {
+                let (body, visit) = (&mut self.body, &mut self.visit);
+                let turn = |cx: &mut Context<'_>| {
+                    let polled = match body {
+                        Some(body) => body.poll_chunk(cx).map(Option::transpose),
+                        None => Poll::Ready(Ok(None)),
+                    };
+                    if let Poll::Ready(Ok(None) | Err(_)) = polled {
+                        *body = None;
+                    }
+                    polled
+                };
+                let run = || visit.turn(cx, None, turn);
+                let made = ready!(self.control.during(self.view.as_ref(), run))?;
+                let view = self.view.as_ref();
+                if made.is_some() && view.is_some_and(|view| self.visit.may_be_rolled_back(view)) {
+                    // Holding it would keep the script from going on, and the transaction from its end.
+                    return Poll::Ready(Err(Error::script(
+                        "a chunk cannot leave while the request has a transaction open: write it before or after \
+                         db.transaction",
+                    )));
+                }
+                match (made, self.visit.depends_on()) {
+                    (Some(chunk), Some(fate)) => (chunk.keep(), fate),
+                    (made, _) => return Poll::Ready(Ok(made)),
+                }
+            }
+        };
+        match held.1.verdict() {
+            None => {
+                self.held = Some(held);
+                self.visit.wake_when_settled(cx);
+                Poll::Pending
+            }
+            Some(Verdict::Committed) => Poll::Ready(Ok(Some(held.0))),
+            Some(Verdict::Failed) => Poll::Ready(Err(Visit::lost())),
+        }
+    }
+}
+
+impl ScriptStream {
+    /// A reload gives streams of the old project some time, and no more.
+    #[cold]
+    fn cut_off(&self) -> BodyError {
+        let millis = self.control.shutdown_time_max.as_millis();
+        let reason = format!("cut after a reload (shutdown_millis_max, {millis} ms)");
+        if let Some(view) = &self.view {
+            let text = format!("{} (stream): {reason}", view.title());
+            warn_cut(&self.control, view, text);
+        }
+        BodyError(reason)
+    }
+}
+
+impl Drop for ScriptStream {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.take() {
+            let request = WaitingRequest {
+                control: Rc::clone(&self.control),
+                view: self.view.clone(),
+                route: None,
+            };
+            end_in_order(request, Rest::Body(body));
+        }
+        if let Some(view) = &self.view {
+            view.additions.end_part();
+        }
+    }
+}
+
+impl sampan_http::BodyStream for ScriptStream {
+    fn poll_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<sampan_http::Chunk, BodyError>>> {
+        if self.control.is_cut_off.get() && self.body.is_some() {
+            return Poll::Ready(Some(Err(self.cut_off())));
+        }
+        self.next(cx).map(|made| {
+            let made = made.map(|chunk| {
+                chunk.map(|chunk| match chunk {
+                    Chunk::Bytes(bytes) => sampan_http::Chunk::Bytes(bytes),
+                    Chunk::Lent(lender) => sampan_http::Chunk::Lent(lender),
+                    Chunk::LentBriefly(lender) => sampan_http::Chunk::LentBriefly(lender),
+                })
+            });
+            made.map_err(|error| {
+                // The status is sent, so whatever it is, the client learns nothing but the cut.
+                let error = match error.kind() {
+                    ErrorKind::Stopped => error,
+                    _ => error.with_kind(ErrorKind::Internal),
+                };
+                if let Some(view) = &self.view {
+                    view.failed(&error);
+                }
+                log(&self.control, self.view.as_ref(), " (stream)", &error);
+                BodyError(error.message().to_owned())
+            })
+            .transpose()
+        })
+    }
+
+    fn cut(&mut self, limit: Exceeded) {
+        let limit_text = format!("({}, {} ms)", limit.name, limit.max);
+        match &self.view {
+            Some(view) if limit.name == "shutdown_millis_max" => {
+                let text = format!(
+                    "{} (stream): cut by the shutdown {limit_text}",
+                    view.title()
+                );
+                warn_cut(&self.control, view, text);
+            }
+            view => {
+                let text = format!("cut, as it sent nothing for too long {limit_text}");
+                let error = Error::new(ErrorKind::Timeout, text);
+                log(&self.control, view.as_ref(), " (stream)", &error);
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! From a request to its answer: routes, guards and middleware, the run of the script, files, compression, and when the
+//! answer may leave.
+//!
+//! [`Loaded`] is a project on one worker and [`Dispatch`] the handler that answers with it. The capabilities and the
+//! engines are known here by their traits alone.
+
+mod answer;
+mod compression;
+mod dispatch;
+pub mod files;
+mod gate;
+pub mod native;
+mod request;
+pub mod routing;
+
+pub use answer::error_log::log_of;
+pub use answer::errors::prefers_page;
+pub use compression::Compression;
+pub use dispatch::build::check_native_routes;
+pub use dispatch::dispatch::{Dispatch, release_memory_with};
+pub use dispatch::loaded::Loaded;
+pub use gate::commit_gate::{Gate, Visit};
+pub use gate::control::{Control, ErrorPages};
+pub use request::id::Ids;
+pub use request::observers::{FailureObserver, Observers};
+pub use request::proxies::{Cidr, TrustedProxy};
+pub use request::record::{Record, RequestTrace, Statements};
+pub use request::request_view::View;

@@ -1,0 +1,9 @@
+//! One request as scripts and handlers see it, and what is known about it beside what was sent.
+
+pub(crate) mod additions;
+pub(crate) mod id;
+pub(crate) mod observers;
+pub(crate) mod proxies;
+pub(crate) mod record;
+pub(crate) mod request_view;
+pub(crate) mod route_info;

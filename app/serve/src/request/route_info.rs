@@ -1,0 +1,66 @@
+//! The state that the requests of one route share, and what it says about where a request came from.
+
+use crate::compression::Compression;
+use crate::request::id::{self, Ids};
+use crate::request::proxies::{self, TrustedProxy};
+use sampan_host::Place;
+use sampan_host::log::Log;
+use sampan_http::Request;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+/// The state that the requests of one route share.
+pub(crate) struct RouteInfo {
+    /// The pattern, for the access log; empty where no route answers.
+    pub(crate) pattern: Box<str>,
+    /// The names of the parameters, in the order of the pattern.
+    pub(crate) params: Vec<String>,
+    /// The place where the route was declared.
+    pub(crate) place: Option<Place>,
+    /// The proxies whose `X-Forwarded-*` fields are believed.
+    pub(crate) trusted: Rc<[TrustedProxy]>,
+    /// Makes the ids of the worker's requests.
+    pub(crate) ids: Rc<Ids>,
+    /// True if its answers have an `ETag`.
+    pub(crate) has_etag: bool,
+    /// Compresses its answers, if they may be.
+    pub(crate) compression: Option<Rc<Compression>>,
+    /// For what handlers of the program have to say.
+    pub(crate) logger: Rc<dyn Log>,
+}
+
+/// The client's address: the peer's, or what a trusted proxy says it is. `None` for one who came over a Unix socket.
+pub(crate) fn client(request: &Request, trusted: &[TrustedProxy]) -> Option<IpAddr> {
+    let said = forwarded(request, trusted, "x-forwarded-for");
+    proxies::client(trusted, request.peer().ip(), said.into_iter())
+}
+
+/// The id that a request brings along, or one of its own. Where proxies are named, only they are believed.
+pub(crate) fn id_of(request: &Request, info: &RouteInfo) -> Box<str> {
+    let is_believed =
+        || info.trusted.is_empty() || proxies::is_trusted(&info.trusted, request.peer().ip());
+    let sent = request.header(id::HEADER).and_then(id::sane);
+    match sent.filter(|_| is_believed()) {
+        Some(id) => id.into(),
+        None => info.ids.next(),
+    }
+}
+
+/// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
+pub(crate) fn forwarded<'a>(
+    request: &'a Request,
+    trusted: &[TrustedProxy],
+    name: &str,
+) -> Vec<&'a str> {
+    if !proxies::is_trusted(trusted, request.peer().ip()) {
+        return Vec::new();
+    }
+    let lines = request
+        .headers()
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name));
+    let texts = lines.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+    texts
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+        .collect()
+}

@@ -1,0 +1,279 @@
+//! Routes with a name, and `app.url_for`, which makes their URLs.
+
+use super::pattern::{Pattern, Segment};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sampan_host::names::nearest_name;
+use sampan_host::{
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// The function for scripts.
+pub static MODULE: Module = Module {
+    name: "app",
+    doc: "Routes and their URLs.",
+    functions: &[Function {
+        name: "url_for",
+        params: &[
+            Param {
+                name: "name",
+                ty: Type::Text,
+                optional: false,
+                doc: "The option `name` of a route.",
+            },
+            Param {
+                name: "params",
+                ty: Type::Map,
+                optional: true,
+                doc: "The parameters of its path. What is no parameter becomes the query; a list is a name that comes \
+                 several times.",
+            },
+        ],
+        returns: Type::Text,
+        doc: "The path of a route, with its query. Not while the project loads.",
+        kind: FunctionKind::Sync(url_for),
+    }],
+    ..Module::EMPTY
+};
+
+/// Everything but the characters that RFC 3986 section 2.3 calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+const RESERVED_IN_REST: &AsciiSet = &RESERVED.remove(b'/');
+
+/// The routes of an isolate that have a name.
+#[derive(Default)]
+pub struct RouteNames(RefCell<BTreeMap<String, NamedRoute>>);
+
+struct NamedRoute {
+    pattern: Pattern,
+    written: String,
+}
+
+fn url_for(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let names = context.get::<RouteNames>();
+    let names = names.ok_or_else(|| Error::new(ErrorKind::Internal, "no routes here"))?;
+    names.url(&args.text(0), &args.take(1)).map(Value::Text)
+}
+
+impl RouteNames {
+    /// Adds a route. The error says why it cannot have this name.
+    pub(crate) fn add(&self, name: &str, pattern: &Pattern, written: &str) -> Result<(), String> {
+        if name.is_empty() {
+            return Err("the name of a route must not be empty".to_owned());
+        }
+        let mut names = self.0.borrow_mut();
+        match names.get(name) {
+            // The same path with another method.
+            Some(known) if known.pattern == *pattern => Ok(()),
+            Some(known) => Err(format!(
+                "the name {name:?} is that of the route {} already",
+                known.written
+            )),
+            None => {
+                let (pattern, written) = (pattern.clone(), written.to_owned());
+                names.insert(name.to_owned(), NamedRoute { pattern, written });
+                Ok(())
+            }
+        }
+    }
+
+    /// The URL of a route.
+    ///
+    /// # Errors
+    /// There is no such name; a parameter is missing, or its value can stand in no path.
+    pub fn url(&self, name: &str, params: &Value) -> Result<String, Error> {
+        let names = self.0.borrow();
+        let Some(route) = names.get(name) else {
+            let known: Vec<&str> = names.keys().map(String::as_str).collect();
+            return Err(unknown(name, &known));
+        };
+        let params = match params {
+            Value::Map(params) => &params[..],
+            _ => &[],
+        };
+        let mut url = String::new();
+        for segment in &route.pattern.segments {
+            url.push('/');
+            match segment {
+                Segment::Literal(text) => url.push_str(text),
+                Segment::Param(key) => {
+                    let text = param(route, params, key)?;
+                    // In a path these lead elsewhere.
+                    if matches!(&*text, "" | "." | "..") {
+                        return Err(Error::script(format!(
+                            "the parameter {key:?} of {} cannot be {text:?}",
+                            route.written
+                        )));
+                    }
+                    url.extend(utf8_percent_encode(&text, RESERVED));
+                }
+                Segment::Rest(key) => {
+                    let text = param(route, params, key)?;
+                    let mut parts = text.split('/');
+                    if parts.any(|part| matches!(part, "." | "..")) {
+                        return Err(Error::script(format!(
+                            "the parameter {key:?} of {} cannot be {text:?}",
+                            route.written
+                        )));
+                    }
+                    url.extend(utf8_percent_encode(&text, RESERVED_IN_REST));
+                }
+            }
+        }
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (key, value) in params {
+            if route.pattern.params().any(|param| param == key) {
+                continue;
+            }
+            match value {
+                Value::Null => {}
+                Value::List(items) => {
+                    for item in items {
+                        query.append_pair(key, &text_of(key, item)?);
+                    }
+                }
+                value => {
+                    query.append_pair(key, &text_of(key, value)?);
+                }
+            }
+        }
+        let query = query.finish();
+        if !query.is_empty() {
+            url.push('?');
+            url.push_str(&query);
+        }
+        Ok(url)
+    }
+}
+
+fn unknown(name: &str, known: &[&str]) -> Error {
+    let text = match nearest_name(name, known.iter().map(|&name| name.to_owned()).collect()) {
+        Some(near) => format!("no route has the name {name:?}: did you mean {near:?}?"),
+        None if known.is_empty() => {
+            format!("no route has the name {name:?}: give it the option `name`")
+        }
+        None => format!(
+            "no route has the name {name:?}; there are {}",
+            known.join(", ")
+        ),
+    };
+    Error::script(text)
+}
+
+fn param(route: &NamedRoute, params: &[(String, Value)], key: &str) -> Result<String, Error> {
+    match params.iter().find(|(name, _)| name == key) {
+        Some((_, value)) if *value != Value::Null => text_of(key, value),
+        _ => Err(Error::script(format!(
+            "the parameter {key:?} of {} is missing",
+            route.written
+        ))),
+    }
+}
+
+fn text_of(key: &str, value: &Value) -> Result<String, Error> {
+    Ok(match value {
+        Value::Text(text) => text.clone(),
+        Value::Int(number) => number.to_string(),
+        Value::Bool(value) => value.to_string(),
+        Value::Float(number) if number.is_finite() => number.to_string(),
+        _ => {
+            return Err(Error::script(format!(
+                "the parameter {key:?} must be a text, a number or a boolean"
+            )));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> RouteNames {
+        let names = RouteNames::default();
+        for (name, pattern) in [
+            ("home", "/"),
+            ("owner", "/owners/:id"),
+            ("file", "/files/*path"),
+        ] {
+            let parsed = Pattern::parse(pattern).expect(pattern);
+            names.add(name, &parsed, pattern).expect(name);
+        }
+        names
+    }
+
+    fn url(name: &str, params: &[(&str, Value)]) -> Result<String, String> {
+        let params = params.iter();
+        let params = params.map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let url = names().url(name, &Value::Map(params.collect()));
+        url.map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn urls_are_encoded_and_keep_what_is_over_as_their_query() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (name, params, expected) in [
+            ("home", vec![], "/"),
+            ("home", vec![("q", text("a b&c"))], "/?q=a+b%26c"),
+            ("owner", vec![("id", Value::Int(7))], "/owners/7"),
+            (
+                "owner",
+                vec![("id", Value::Float(7.0)), ("page", Value::Int(2))],
+                "/owners/7?page=2",
+            ),
+            (
+                "owner",
+                vec![("id", text("a/b?ö"))],
+                "/owners/a%2Fb%3F%C3%B6",
+            ),
+            (
+                "owner",
+                vec![("id", text("x")), ("none", Value::Null)],
+                "/owners/x",
+            ),
+            (
+                "file",
+                vec![("path", text("a/b c.txt"))],
+                "/files/a/b%20c.txt",
+            ),
+            (
+                "home",
+                vec![("tag", Value::List(vec![text("a"), text("b")]))],
+                "/?tag=a&tag=b",
+            ),
+        ] {
+            assert_eq!(url(name, &params).as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_url_says_why() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (name, params, part) in [
+            ("ower", vec![], "did you mean \"owner\"?"),
+            (
+                "owner",
+                vec![],
+                "the parameter \"id\" of /owners/:id is missing",
+            ),
+            ("owner", vec![("id", text(".."))], "cannot be \"..\""),
+            ("owner", vec![("id", text(""))], "cannot be \"\""),
+            (
+                "owner",
+                vec![("id", Value::List(Vec::new()))],
+                "must be a text",
+            ),
+            ("file", vec![("path", text("a/../b"))], "cannot be"),
+        ] {
+            let error = url(name, &params).expect_err(name);
+            assert!(error.contains(part), "{error}");
+        }
+        let other = Pattern::parse("/other").expect("a pattern");
+        names().add("owner", &other, "/other").expect_err("taken");
+    }
+}

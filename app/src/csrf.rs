@@ -1,0 +1,46 @@
+//! The protection against requests of other sites, around every project but for the paths that its configuration
+//! excepts.
+
+use sampan_host::{Error, Guard, GuardStep, RequestView};
+use sampan_middleware::Csrf;
+use sampan_serve::routing::pattern::{Pattern, normal_form};
+
+/// The protection as `[csrf]` configures it.
+#[derive(Clone, Debug)]
+pub(crate) struct CsrfGuard {
+    csrf: Csrf,
+    except: Vec<Pattern>,
+}
+
+impl CsrfGuard {
+    /// A protection that passes requests of these origins, and all requests of paths of these patterns.
+    ///
+    /// # Errors
+    /// The key that is wrong, and why.
+    pub(crate) fn new(trusted_origins: &[String], except: &[String]) -> Result<Self, String> {
+        let csrf = Csrf::new(trusted_origins);
+        let except = except.iter().map(|text| Pattern::parse(text));
+        let except = except.collect::<Result<_, _>>();
+        Ok(Self {
+            csrf: csrf.map_err(|fault| format!("trusted_origins: {fault}"))?,
+            except: except.map_err(|fault| format!("except: {fault}"))?,
+        })
+    }
+}
+
+impl Guard for CsrfGuard {
+    fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
+        if !self.csrf.is_foreign(request) {
+            return Ok(GuardStep::Pass);
+        }
+        let path = normal_form(request.path());
+        if self.except.iter().any(|pattern| pattern.excepts(&path)) {
+            return Ok(GuardStep::Pass);
+        }
+        Err(Csrf::refusal())
+    }
+
+    fn only_checks_changes(&self) -> bool {
+        true
+    }
+}

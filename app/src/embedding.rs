@@ -1,0 +1,74 @@
+//! The additions of the program that Sampan is a part of: routes of its own, and values for capabilities.
+
+use crate::config::{Config, Flags};
+use crate::project::Project;
+use sampan_host::{Context, Module};
+use sampan_serve::native::NativeRoute;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Puts values into the context of each isolate before its script runs.
+pub type ContextSetup = Arc<dyn Fn(&Context) + Send + Sync>;
+
+/// The additions of a program to a server.
+#[derive(Clone, Default)]
+pub struct Embedding {
+    /// The routes of the program.
+    pub routes: Vec<NativeRoute>,
+    /// The values for the contexts of its own capabilities.
+    pub contexts: Vec<ContextSetup>,
+}
+
+impl Embedding {
+    /// Gives the capabilities of an isolate what the program keeps for them.
+    pub(crate) fn put_into(&self, context: &Context) {
+        for put in &self.contexts {
+            put(context);
+        }
+    }
+}
+
+impl fmt::Debug for Embedding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let routes: Vec<String> = self.routes.iter().map(NativeRoute::name).collect();
+        f.debug_struct("Embedding")
+            .field("routes", &routes)
+            .field("contexts", &self.contexts.len())
+            .finish()
+    }
+}
+
+/// The capabilities of Sampan and further ones, for [`Config::modules`]. Equal lists share their memory, which lives as
+/// long as the process.
+pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
+    static KNOWN: Mutex<Vec<&'static [&'static Module]>> = Mutex::new(Vec::new());
+    if own.is_empty() {
+        return crate::MODULES;
+    }
+    let all: Vec<&'static Module> = crate::MODULES.iter().chain(own).copied().collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |list: &&&'static [&'static Module]| {
+        list.len() == all.len() && list.iter().zip(&all).all(|(a, b)| std::ptr::eq(*a, *b))
+    };
+    if let Some(list) = known.iter().find(is_same) {
+        return list;
+    }
+    let list: &'static [&'static Module] = all.leak();
+    known.push(list);
+    list
+}
+
+impl Config {
+    /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing
+    /// is read from or written to the current folder.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn without_project(flags: &Flags) -> Result<Self, String> {
+        let mut config = Self::in_memory(Project::none(), flags)?;
+        // No script can ask for it, so it is never opened.
+        config.db.path = ":memory:".into();
+        config.migrate = false;
+        Ok(config)
+    }
+}

@@ -1,0 +1,88 @@
+//! The offers of the database to the rest of the server, as traits of the contract.
+
+use crate::group_commit::group::Db;
+use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
+use sampan_host::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, Value};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl WorkerDatabase for Db {
+    fn route_use(&self, handler: HandlerId, is_safe: bool) -> Arc<RouteUse> {
+        self.0.database.route(handler, is_safe)
+    }
+
+    fn try_acquire(&self, route: &RouteUse) -> bool {
+        Self::try_acquire(self, route)
+    }
+
+    fn acquire<'a>(
+        &'a self,
+        route: &'a RouteUse,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>> {
+        Box::pin(Self::acquire(self, route))
+    }
+
+    fn must_queue(&self, route: &RouteUse) -> bool {
+        Self::must_queue(self, route)
+    }
+
+    fn writable(&self) -> LocalFuture<Result<(), Error>> {
+        Box::pin(Self::writable(self.clone()))
+    }
+
+    fn left(&self, route: Option<&RouteUse>, is_complete: &dyn Fn() -> bool) {
+        Self::left(self, route, is_complete);
+    }
+
+    fn losses(&self) -> u64 {
+        Self::losses(self)
+    }
+
+    fn has_transactions(&self) -> bool {
+        Self::has_transactions(self)
+    }
+
+    fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
+        self.0.transactions_behind(request)
+    }
+
+    fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
+        self.0.may_be_rolled_back(request)
+    }
+
+    fn without_transactions(&self) -> LocalFuture<()> {
+        let db = self.clone();
+        Box::pin(async move { Self::without_transactions(&db).await })
+    }
+
+    fn set_loading(&self, is_loading: bool) {
+        self.0.is_loading.set(is_loading);
+    }
+
+    fn finish_loading(&self) -> Result<(), Error> {
+        Self::finish_loading(self)
+    }
+}
+
+impl AppTables for Db {
+    fn read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error> {
+        self.own_read(sql, params)
+    }
+
+    fn begin(&self) -> Result<(), Error> {
+        self.own_begin()
+    }
+
+    fn begin_in_place(&self) -> Result<(), Error> {
+        self.own_begin_in_place()
+    }
+
+    fn write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error> {
+        self.own_write(sql, params)
+    }
+
+    fn writable(&self) -> LocalFuture<Result<(), Error>> {
+        Box::pin(Self::writable(self.clone()))
+    }
+}

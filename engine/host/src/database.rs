@@ -1,0 +1,158 @@
+//! The app's database as the rest of the server sees it: when a route may run, which answers depend on writes that are
+//! not committed, and the tables that other capabilities keep there.
+
+use crate::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, Value};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// The observed use of the database by the handlers of one route, on all workers together.
+#[derive(Debug, Default)]
+pub struct RouteUse {
+    writes: AtomicBool,
+    may_write: AtomicBool,
+    alone: AtomicBool,
+}
+
+impl RouteUse {
+    /// Creates the use of a route that has not run yet. One whose method may write is treated as if it did: its first
+    /// write would have to wait in place.
+    pub fn new(may_write: bool) -> Self {
+        Self {
+            may_write: AtomicBool::new(may_write),
+            ..Self::default()
+        }
+    }
+
+    /// Reports whether the route has written, so it gets the write connection before it runs.
+    #[inline]
+    pub fn has_written(&self) -> bool {
+        self.writes.load(Relaxed)
+    }
+
+    /// Reports whether the route is to be treated as one that writes.
+    #[inline]
+    pub fn is_expected_to_write(&self) -> bool {
+        self.has_written() || self.may_write.load(Relaxed)
+    }
+
+    /// Reports whether the route has undone a transaction, so it runs in a group of its own.
+    #[inline]
+    pub fn runs_alone(&self) -> bool {
+        self.alone.load(Relaxed)
+    }
+
+    /// Takes note of whether a run has written.
+    #[inline]
+    pub fn note(&self, wrote: bool) {
+        if wrote && !self.writes.load(Relaxed) {
+            self.writes.store(true, Relaxed);
+        }
+        if self.may_write.load(Relaxed) {
+            self.may_write.store(false, Relaxed);
+        }
+    }
+
+    /// Takes note of a run that has undone a transaction.
+    pub fn note_undone(&self) {
+        self.alone.store(true, Relaxed);
+    }
+}
+
+/// The database of one worker, as what runs handlers asks it.
+pub trait WorkerDatabase {
+    /// Returns the observed use of the database by a handler, for methods that only read or for others.
+    fn route_use(&self, handler: HandlerId, is_safe: bool) -> Arc<RouteUse>;
+
+    /// Reports whether a handler of this route may run at once. If not, see [`WorkerDatabase::acquire`].
+    fn try_acquire(&self, route: &RouteUse) -> bool;
+
+    /// Waits until a handler of this route may run without blocking its worker.
+    ///
+    /// # Errors
+    /// The database cannot be written within `busy_millis_max`.
+    fn acquire<'a>(
+        &'a self,
+        route: &'a RouteUse,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
+
+    /// Reports whether a handler of this route must wait before it goes on after a wait: it writes, and while
+    /// transactions are open nobody waits in place.
+    fn must_queue(&self, route: &RouteUse) -> bool;
+
+    /// Waits until this worker owns the write connection, or cannot have it.
+    ///
+    /// # Errors
+    /// The database cannot be written within `busy_millis_max`.
+    fn writable(&self) -> LocalFuture<Result<(), Error>>;
+
+    /// Takes note that the isolate was left, in a run for this route. Commits what should not wait, also where all
+    /// others who could join the group wait for it already (`is_complete`).
+    fn left(&self, route: Option<&RouteUse>, is_complete: &dyn Fn() -> bool);
+
+    /// Returns the number of groups of this worker that were lost so far. A run in which the number changes must not
+    /// be answered as if its writes were there.
+    fn losses(&self) -> u64;
+
+    /// Reports whether a request of this worker has a transaction, open or waiting for its turn.
+    fn has_transactions(&self) -> bool;
+
+    /// Returns the open outboxes of the transactions on which the answer of a request depends; `None` if one of them
+    /// was rolled back.
+    fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>>;
+
+    /// Reports whether the answer of a request may be rolled back with such a transaction, or was.
+    fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool;
+
+    /// Waits until no request of this worker has a transaction.
+    fn without_transactions(&self) -> LocalFuture<()>;
+
+    /// Notes that a project is being loaded on this worker or starts, or no longer.
+    fn set_loading(&self, is_loading: bool);
+
+    /// Commits what a project wrote while it was loaded.
+    ///
+    /// # Errors
+    /// The writes could not be committed.
+    fn finish_loading(&self) -> Result<(), Error>;
+}
+
+/// The tables that capabilities keep in the app's database, beside those of scripts. Statements take part in groups as
+/// those of scripts do, but no route counts as one that writes because of them.
+pub trait AppTables {
+    /// Returns the rows of a statement that reads, as this worker's requests see them; `None` where it names a table
+    /// that is not there.
+    ///
+    /// # Errors
+    /// The database's own.
+    fn read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error>;
+
+    /// Joins the open group of writes or begins one, so that no other worker writes between what is read and written
+    /// now.
+    ///
+    /// # Errors
+    /// It cannot be begun. Of kind [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) where it would have to wait for
+    /// the write connection: try again after [`AppTables::writable`].
+    fn begin(&self) -> Result<(), Error>;
+
+    /// Begins as [`AppTables::begin`] does, but waits in place for the write connection, as the first write of a route
+    /// does.
+    ///
+    /// # Errors
+    /// It cannot be begun, or had to wait for a transaction.
+    fn begin_in_place(&self) -> Result<(), Error>;
+
+    /// Runs a statement that writes, in the open group or a new one. Returns the number of rows that it changed; `None`
+    /// where it names a table that is not there.
+    ///
+    /// # Errors
+    /// The database's own, and those of [`AppTables::begin`].
+    fn write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error>;
+
+    /// Waits until a write need not wait in place.
+    ///
+    /// # Errors
+    /// The database cannot be written within `busy_millis_max`.
+    fn writable(&self) -> LocalFuture<Result<(), Error>>;
+}
