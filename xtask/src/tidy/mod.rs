@@ -3,6 +3,7 @@
 //! Each rule is a function from the checkout to a list of complaints, one line each, that say what to do.
 //! Each has a test that shows it complain about a small bad tree.
 
+mod circles;
 mod crates;
 mod names;
 mod sources;
@@ -23,6 +24,7 @@ type TidyRule = fn(&Tree) -> Result<Vec<String>, Error>;
 #[rustfmt::skip]
 const RULES: &[(&str, TidyRule)] = &[
     ("crates depend only along the allowed arrows", crates::arrows),
+    ("files of the application form no circles", circles::circles),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),
     ("no capability knows a language", names::languages),

@@ -1,0 +1,224 @@
+//! Circles of files: files of one crate that import each other, directly or through others.
+//!
+//! The rule reads `use` declarations and paths that begin with `crate` or `super`. Test modules do not count: they may
+//! import what they test.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::tree::Tree;
+use crate::Error;
+
+/// The crates whose files must not form any circle. Others grew before the rule.
+const CRATES: &[&str] = &["app/project", "app/serve"];
+
+/// The modules of a crate, by their path in it, and the modules that each imports.
+type Imports = BTreeMap<String, BTreeSet<String>>;
+
+/// The files of each of these crates form no circle.
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub(super) fn circles(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut complaints = Vec::new();
+    for folder in CRATES {
+        let source = format!("{folder}/src/");
+        let mut texts = BTreeMap::new();
+        for path in tree.files() {
+            let name = path.strip_prefix(&source);
+            if let Some(name) = name.and_then(|name| name.strip_suffix(".rs")) {
+                texts.insert(module_of(name), (path.to_owned(), tree.text(path)?));
+            }
+        }
+        let known: BTreeSet<&str> = texts.keys().map(String::as_str).collect();
+        let imports = texts
+            .iter()
+            .map(|(module, (_, text))| (module.clone(), imports_of(module, text, &known)))
+            .collect();
+        for circle in circles_of(&imports) {
+            let paths: Vec<&str> = circle.iter().map(|module| &*texts[module].0).collect();
+            complaints.push(format!(
+                "these import each other: {}; move what they share into a file of its own",
+                paths.join(", ")
+            ));
+        }
+    }
+    Ok(complaints)
+}
+
+/// The module of a file: `a::b` for `a/b` and for `a/b/mod`; empty for the root of a crate.
+fn module_of(file: &str) -> String {
+    match file {
+        "lib" | "main" => String::new(),
+        file => file.strip_suffix("/mod").unwrap_or(file).replace('/', "::"),
+    }
+}
+
+/// The other modules of the crate that a module imports.
+fn imports_of(module: &str, text: &str, known: &BTreeSet<&str>) -> BTreeSet<String> {
+    let lines = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let text: String = lines
+        .take_while(|line| !line.starts_with("mod tests {"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let mut paths = Vec::new();
+    for (at, _) in text.match_indices("use ") {
+        let is_word = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if let Some(end) = text[at..].find(';').filter(|_| !is_word) {
+            spread("", &text[at + 4..at + end], &mut paths);
+        }
+    }
+    for start in ["crate::", "super::"] {
+        for (at, _) in text.match_indices(start) {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            let end = text[at..].find(|c| !is_part(c)).unwrap_or(text.len() - at);
+            let path = &text[at..at + end];
+            // Braces of a `use` declaration follow, which have been spread.
+            if !text[..at].ends_with(is_part) && !path.ends_with(':') {
+                paths.push(path.to_owned());
+            }
+        }
+    }
+    let found = paths.iter().filter_map(|path| target(module, path, known));
+    found.filter(|target| target != module).collect()
+}
+
+/// Writes out the braces of a `use` declaration: `a::{b, c::{d}}` is `a::b` and `a::c::d`.
+fn spread(prefix: &str, tree: &str, paths: &mut Vec<String>) {
+    let (mut depth, mut from) = (0, 0);
+    let mut parts = Vec::new();
+    for (at, c) in tree.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&tree[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&tree[from..]);
+    for part in parts.into_iter().map(str::trim) {
+        match part.split_once('{') {
+            Some((head, rest)) => {
+                let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
+                spread(&format!("{prefix}{}", head.trim()), inner, paths);
+            }
+            None => {
+                let path = part.split(" as ").next().unwrap_or_default().trim();
+                paths.push(format!("{prefix}{path}"));
+            }
+        }
+    }
+}
+
+/// The module of the crate that a path leads into, if it leads into one.
+fn target(module: &str, path: &str, known: &BTreeSet<&str>) -> Option<String> {
+    let mut base: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
+    let mut parts: Vec<&str> = path.split("::").collect();
+    match parts[0] {
+        "crate" => {
+            base.clear();
+            parts.remove(0);
+        }
+        "super" => {
+            while parts.first() == Some(&"super") {
+                base.pop();
+                parts.remove(0);
+            }
+        }
+        "self" => drop(parts.remove(0)),
+        first => {
+            let child = [&base[..], &[first]].concat().join("::");
+            if !known.contains(&*child) {
+                return None;
+            }
+        }
+    }
+    base.extend(parts);
+    (0..=base.len())
+        .rev()
+        .map(|count| base[..count].join("::"))
+        .find(|module| known.contains(&**module))
+}
+
+/// The circles: modules that can all be reached from each other.
+fn circles_of(imports: &Imports) -> Vec<Vec<String>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> = imports
+        .keys()
+        .map(|module| (module.as_str(), reachable(module, imports)))
+        .collect();
+    let mut circles: Vec<Vec<String>> = Vec::new();
+    let mut done = BTreeSet::new();
+    for (module, others) in &reached {
+        if !others.contains(module) || !done.insert(*module) {
+            continue;
+        }
+        let circle = others
+            .iter()
+            .filter(|other| reached[**other].contains(module));
+        let circle: Vec<String> = circle.map(|other| (*other).to_owned()).collect();
+        done.extend(
+            others
+                .iter()
+                .filter(|other| reached[**other].contains(module)),
+        );
+        circles.push(circle);
+    }
+    circles
+}
+
+fn reachable<'a>(module: &str, imports: &'a Imports) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&str> = imports
+        .get(module)
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    while let Some(next) = open.pop() {
+        if let Some((known, imported)) = imports.get_key_value(next)
+            && found.insert(known.as_str())
+        {
+            open.extend(imported.iter().map(String::as_str));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imports(files: &[(&str, &str)]) -> Imports {
+        let known: BTreeSet<&str> = files.iter().map(|(module, _)| *module).collect();
+        let of = |(module, text): &(&str, &str)| {
+            ((*module).to_owned(), imports_of(module, text, &known))
+        };
+        files.iter().map(of).collect()
+    }
+
+    #[test]
+    fn files_that_import_each_other_are_a_circle() {
+        let found = circles_of(&imports(&[
+            ("", "mod a;\nmod b;\npub use a::A;"),
+            ("a", "use crate::{b::{B, C}, c as d};"),
+            ("b", "fn f(_: super::a::A) {} // use crate::c;"),
+            (
+                "c",
+                "use std::fmt;\n#[cfg(test)]\nmod tests {\n use crate::a;",
+            ),
+        ]));
+        assert_eq!(found, [["a", "b"]]);
+    }
+
+    #[test]
+    fn a_module_and_what_it_passes_on_are_a_circle_if_one_needs_the_other() {
+        let files = |child| [("a", "mod b;\npub use b::B;"), ("a::b", child)];
+        assert!(circles_of(&imports(&files("use super::super::x;"))).is_empty());
+        assert_eq!(circles_of(&imports(&files("use super::X;"))).len(), 1);
+    }
+}
