@@ -5,6 +5,7 @@ use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
 use crate::program::{TAKES_KWARGS, TAKES_VARARGS};
+use crate::rewrite::rewrite;
 use crate::survey::{CompileFault, Shape, Sight, Survey};
 use crate::with_blocks::assign_together;
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, Token, parse, tokenize};
@@ -36,10 +37,11 @@ pub(crate) fn compile(name: &str, text: &str) -> Result<Template, CompileFault> 
 }
 
 fn compile_tree(name: &str, text: &str) -> Result<Template, CompileFault> {
-    let isolated = check_tokens(text)?;
-    let tree = parse(text, name, SyntaxConfig::default())?;
+    let rewritten = rewrite(text);
+    let isolated = check_tokens(&rewritten.text)?;
+    let tree = parse(&rewritten.text, name, SyntaxConfig::default())?;
     let survey = Survey::of(&tree, isolated)?;
-    let mut generator = CodeGenerator::new(name, text);
+    let mut generator = CodeGenerator::new(name, &rewritten.text);
     generator.compile_stmt(&tree);
     let (main, blocks) = generator.finish();
     let source = Arc::new(Source {
@@ -47,7 +49,12 @@ fn compile_tree(name: &str, text: &str) -> Result<Template, CompileFault> {
         text: text.to_owned(),
     });
     let program = |instructions: &Instructions<'_>, block: Option<&str>| {
-        let (ops, lines) = translate(instructions, survey.shapes.get(&block));
+        let (ops, mut lines) = translate(instructions, survey.shapes.get(&block));
+        if let Some(moved) = block.and_then(|block| rewritten.moved_lines.get(block)) {
+            lines
+                .iter_mut()
+                .for_each(|line| *line = line.saturating_sub(*moved));
+        }
         Arc::new(Program {
             source: Arc::clone(&source),
             extends: ops.iter().any(|op| matches!(op, Op::Extend)),

@@ -14,6 +14,7 @@ mod jinja2;
 mod nearest;
 mod objects;
 mod program;
+mod rewrite;
 mod script;
 mod survey;
 mod templates;

@@ -1,9 +1,9 @@
 //! Renders the templates of Jinja2's own tests and compares with what Jinja2 printed.
 //!
-//! `jinja2/cases.json` was recorded from the tests of Jinja2 3.1.6 (BSD-3-Clause, `jinja2/LICENSE.txt`): every
-//! rendering whose data is plain and whose environment has the default syntax. `jinja2/differences.txt` lists those
-//! that differ, with the reason. Left out are: data with Python objects, other syntax or whitespace options, own
-//! filters, sandbox, async code, native types, `random`, policies.
+//! `jinja2/cases.json` was recorded by `jinja2/record.py` from the tests of Jinja2 3.1.6 (BSD-3-Clause,
+//! `jinja2/LICENSE.txt`): every rendering whose data is plain and whose environment has the default syntax.
+//! `jinja2/differences.txt` lists those that differ, with the reason. Left out are: data with Python objects, other
+//! syntax or whitespace options, own filters, sandbox, native types, `random`, policies.
 
 #[allow(dead_code, reason = "the oracle uses the rest")]
 mod support;
@@ -16,7 +16,7 @@ use std::path::Path;
 use support::{MemoryReader, by_us};
 
 /// The smallest count of equal renderings.
-const EQUAL_MIN: usize = 458;
+const EQUAL_MIN: usize = 560;
 
 fn value(json: &Json) -> Value {
     match json {
