@@ -9,12 +9,11 @@
 //! - Penlight and inspect come without specs. Cases of our own stand for them.
 //! - `pl.path` needs LuaFileSystem, a library in C; `pl.app`, `pl.config`, `pl.dir`, `pl.file`, `pl.test` and `pl` as a
 //!   whole need `pl.path`.
-//! - `pl.pretty.read`, and `pl.pretty.load` when it is told to be paranoid, take the metatable of strings away from the
-//!   whole isolate.
-//! - Four cases of middleclass: two need `collectgarbage()` to collect at once, two `debug.getmetatable`, which would
-//!   show the server's metatables.
+//! - Four cases of middleclass: two need `collectgarbage()` to collect at once, two a metatable of the server's own.
 //! - middleclass tests `__gc` of tables and other metamethods of Lua 5.3 only where there is `string.unpack`.
 
+#[path = "rocks/own_specs.rs"]
+mod own_specs;
 mod support;
 
 use sampan_host::ScriptLimits;
