@@ -9,3 +9,5 @@ app.get("/index", () => app.bd.one("x"));
 app.get("/library", () => JSON.strinify("x"));
 app.get("/global", () => pritn("x"));
 app.get("/far", () => app.listen(3000));
+app.get("/own", () => app.redirec("/"));
+app.get("/nested", () => app.db.qury("x"));

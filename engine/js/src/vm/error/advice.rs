@@ -53,8 +53,8 @@ pub(super) fn of_function(cx: Cx<'_>, callee: &str) -> Option<String> {
     if let Some((_, advice)) = FUNCTIONS.iter().find(|(known, _)| *known == callee) {
         return Some((*advice).to_owned());
     }
-    let (owner, name) = callee.split_once('.')?;
-    if owner == "process" {
+    let (owner, name) = callee.rsplit_once('.')?;
+    if callee.starts_with("process.") {
         return Some("of Node.js's process there is env.NODE_ENV alone".to_owned());
     }
     let nearest = nearest(cx, owner, name).unwrap_or_else(|Thrown| {
@@ -66,10 +66,20 @@ pub(super) fn of_function(cx: Cx<'_>, callee: &str) -> Option<String> {
 
 /// The function of one of our own objects whose name is most like this one.
 fn nearest(cx: Cx<'_>, owner: &str, name: &str) -> Result<Option<String>, Thrown> {
-    let (Ok(tables), Ok(owner)) = (cx.core().tables(), CString::new(owner)) else {
+    let Ok(tables) = cx.core().tables() else {
         return Ok(None);
     };
-    let object = cx.get(tables.exports.raw(), &owner)?;
+    let mut path = owner.split('.').map(CString::new);
+    let Some(Ok(first)) = path.next() else {
+        return Ok(None);
+    };
+    let mut object = cx.get(tables.exports.raw(), &first)?;
+    for part in path {
+        let (Ok(part), true) = (part, is_object(object.raw())) else {
+            return Ok(None);
+        };
+        object = cx.get(object.raw(), &part)?;
+    }
     if !is_object(object.raw()) {
         return Ok(None);
     }

@@ -70,7 +70,7 @@ unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<St
     let place = error.place()?;
     // SAFETY: as for the caller; the height of the stack is restored.
     unsafe {
-        if lua_checkstack(thread, 16) == 0 {
+        if lua_checkstack(thread, 32) == 0 {
             return None;
         }
         let top = lua_gettop(thread);
@@ -89,7 +89,7 @@ unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<St
             let known = |owner: &str| {
                 let path: Vec<&str> = owner.split('.').collect();
                 let mut known = names_of(core, &path);
-                if has_function && push_path(thread, &path) {
+                if has_function && (push_path(thread, &path) || push_module(thread, &path)) {
                     known.extend(members(thread, missing.is_call));
                 }
                 nearest_name(missing.name, known)
@@ -147,11 +147,23 @@ unsafe fn push_function(thread: State, file: &str, line: u32) -> bool {
 }
 
 /// Pushes the table that a path such as `app.db` means to the function on top: its first name is an upvalue or a
-/// global.
+/// global. Pushes nothing if there is none.
 unsafe fn push_path(thread: State, path: &[&str]) -> bool {
     // SAFETY: the caller has made room; fields are read without making strings.
     unsafe {
         let function = lua_gettop(thread);
+        let is_found = push_fields(thread, function, path) && lua_type(thread, -1) == LUA_TTABLE;
+        if !is_found {
+            lua_settop(thread, function);
+        }
+        is_found
+    }
+}
+
+/// Pushes what each name of the path means, as far as there are tables.
+unsafe fn push_fields(thread: State, function: c_int, path: &[&str]) -> bool {
+    // SAFETY: as for the caller.
+    unsafe {
         let mut names = path.iter().map(|name| CString::new(*name));
         let Some(Ok(first)) = names.next() else {
             return false;
@@ -162,14 +174,20 @@ unsafe fn push_path(thread: State, path: &[&str]) -> bool {
                 return false;
             }
         }
-        for name in names {
-            let Ok(name) = name else { return false };
-            if lua_type(thread, -1) != LUA_TTABLE || !push_field(thread, &name) {
-                return false;
-            }
-        }
-        lua_type(thread, -1) == LUA_TTABLE
+        names.all(|name| {
+            name.is_ok_and(|name| lua_type(thread, -1) == LUA_TTABLE && push_field(thread, &name))
+        })
     }
+}
+
+/// Pushes what a path that begins with `app` means in the module `sampan`. A call that has failed no longer knows the
+/// names of its own local variables, so `app` of the file's top level cannot be looked up.
+unsafe fn push_module(thread: State, path: &[&str]) -> bool {
+    let ["app", rest @ ..] = path else {
+        return false;
+    };
+    // SAFETY: as for `push_path`.
+    unsafe { push_path(thread, &[&["package", "loaded", "sampan"], rest].concat()) }
 }
 
 /// Returns the names of the members of the table on top; of those that can be called alone where `is_call`.

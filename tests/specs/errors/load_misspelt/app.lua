@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.gett("/", function() return "never" end)
