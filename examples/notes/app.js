@@ -134,7 +134,7 @@ async function save(req, note) {
       id = db.exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
         [req.state.user.id, data.title, data.body]).lastId;
     }
-    for (const tag of data.tags.match(/\S+/g) ?? []) {
+    for (const tag of data.tags.match(/[^\s,]+/g) ?? []) {
       db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", [id, tag.toLowerCase()]);
     }
     return id;

@@ -136,7 +136,7 @@ local function save(req, note)
       id = db.exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
         { req.state.user.id, typed.title, typed.body }).last_id
     end
-    for tag in typed.tags:gmatch("%S+") do
+    for tag in typed.tags:gmatch("[^%s,]+") do
       db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", { id, tag:lower() })
     end
     return id

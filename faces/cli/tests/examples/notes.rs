@@ -113,7 +113,7 @@ fn visit(language: &str) -> Vec<String> {
     let fields = [
         ("title", "Garden"),
         ("body", "Plant <tulips> & \"roses\""),
-        ("tags", "Home spring home"),
+        ("tags", "Home, spring,home"),
     ];
     tell(
         "a note",
