@@ -156,7 +156,7 @@ fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Resu
         let own = default.map(|default| format!("{FOLDER}/{default}.toml"));
         let is_there = |file: &String| project.sources().read(file).is_some();
         if let Some(file) = own.filter(|file| !is_there(file)) {
-            let text = format!("i18n.default names a locale without texts: there is no {file}");
+            let text = format!("[i18n] default names a locale without texts: there is no {file}");
             let finding = Finding::warning("sampan.toml", None, text);
             report.findings.push(finding);
         }
