@@ -10,6 +10,7 @@ use clap::{Subcommand, ValueEnum};
 use output::Printer;
 use sampan_app::Storage;
 use sampan_app::db::console::{Console, Interrupt, RunError, SqlFault};
+use sampan_app::host::names::nearest_name;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,20 +109,33 @@ fn ask(args: DbArgs) -> Result<i32, String> {
     prompt::run_text(&console, &mut printer, &text)
 }
 
-/// One argument may be either: what is there is a project, and what has a blank or begins with `.` is SQL.
+/// The words that a statement of SQL can begin with.
+const STATEMENTS: [&str; 13] = [
+    "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "EXPLAIN", "PRAGMA",
+    "CREATE", "DROP", "ALTER", "VACUUM",
+];
+
+/// One argument may be either: what is there is a project, and what has a blank, begins with `.` or is a word of SQL is
+/// SQL.
 fn path_and_sql(
     path: Option<String>,
     sql: Option<String>,
 ) -> Result<(PathBuf, Option<String>), String> {
     match (path, sql) {
         (Some(text), None) if !Path::new(&text).exists() => {
-            let is_sql = text.contains([' ', '\n', ';', '(']) || text.starts_with('.');
-            match is_sql {
-                true => Ok((".".into(), Some(text))),
-                false => Err(format!(
-                    "{text} does not exist: name the project's folder, or write SQL in quotes"
-                )),
+            let word = text.to_ascii_uppercase();
+            let is_sql = text.contains([' ', '\n', ';', '('])
+                || text.starts_with('.')
+                || STATEMENTS.contains(&word.as_str());
+            if is_sql {
+                return Ok((".".into(), Some(text)));
             }
+            let known = STATEMENTS.map(str::to_owned).to_vec();
+            let meant = nearest_name(&word, known).map(|meant| format!("; did you mean {meant}?"));
+            Err(format!(
+                "{text} does not exist: name the project's folder, or write SQL in quotes{}",
+                meant.unwrap_or_default()
+            ))
         }
         (path, sql) => Ok((path.unwrap_or_else(|| ".".to_owned()).into(), sql)),
     }

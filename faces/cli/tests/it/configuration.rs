@@ -1,7 +1,7 @@
 //! `sampan config`, and the places from which values of the configuration come.
 
 use super::command::{fails, run, sampan};
-use crate::support::Scratch;
+use crate::support::{Process, Scratch};
 
 #[test]
 fn config_shows_what_is_in_force_and_from_where() {
@@ -40,4 +40,63 @@ fn config_shows_what_is_in_force_and_from_where() {
         1,
         &["--set: [limits] has no key \"x\""],
     );
+}
+
+#[test]
+fn every_command_that_loads_a_project_reads_dotenv_and_run_when_it_is_told() {
+    let lua = "local app = require 'sampan' assert(app.env.get('DOTENV_TEST_NAME'))
+app.get('/named', function() return 'x' end)";
+    let lua_test = "local t = require('sampan').t
+t.test('reads', function() t.equal(t.get('/named').status, 200) end)";
+    let js = "import { app, env } from 'sampan';
+if (!env.get('DOTENV_TEST_NAME')) throw new Error('none');
+app.get('/named', () => 'x');";
+    let js_test = "import { t } from 'sampan';
+t.test('reads', async () => { t.equal((await t.get('/named')).status, 200); });";
+    for (language, app, test) in [("lua", lua, lua_test), ("js", js, js_test)] {
+        let scratch = Scratch::new(&[
+            (&format!("app.{language}"), app),
+            ("sampan.toml", "[db]\npath = \"${DOTENV_TEST_NAME}.db\"\n"),
+            (".env", "DOTENV_TEST_NAME=named\n"),
+        ]);
+        std::fs::create_dir(scratch.path().join("tests")).expect("a folder");
+        std::fs::write(scratch.file(&format!("tests/a.test.{language}")), test).expect("written");
+        let folder = scratch.path().display().to_string();
+        let (copy, env) = (scratch.file("copy.db"), scratch.file(".env"));
+        for command in [
+            &["check", &folder][..],
+            &["routes", &folder],
+            &["test", &folder],
+            &["migrate", &folder],
+            &["repl", &folder],
+            &[
+                "bench",
+                "/named",
+                "--duration",
+                "200ms",
+                "--project",
+                &folder,
+            ],
+        ] {
+            let (status, out, errors) = run(command);
+            assert_eq!(status, 0, "{command:?}: {out}{errors}");
+        }
+        std::fs::write(scratch.file("named.db"), "").expect("written");
+        for command in [
+            &["db", &folder, "SELECT 1"][..],
+            &["backup", &folder, &copy],
+        ] {
+            let (status, out, errors) = run(command);
+            assert_eq!(status, 0, "{command:?}: {out}{errors}");
+        }
+        let serve = ["run", &folder, "--listen", "127.0.0.1:0"];
+        fails(
+            &serve,
+            1,
+            &["the environment has no variable DOTENV_TEST_NAME"],
+        );
+        let process = Process::start(&mut sampan(&[&serve[..], &["--env-file", &env]].concat()));
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+    }
 }

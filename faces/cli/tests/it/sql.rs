@@ -107,6 +107,14 @@ fn faults_name_the_sql_and_the_place() {
         1,
         &["does not exist: name the project's folder, or write SQL in quotes"],
     );
+    fails(
+        &["db", "SELEC"],
+        1,
+        &[
+            "SELEC does not exist",
+            "or write SQL in quotes; did you mean SELECT?",
+        ],
+    );
     let empty = Scratch::new(&[]);
     fails(
         &["db", &empty.file(""), "SELECT 1"],
