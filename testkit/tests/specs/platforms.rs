@@ -55,6 +55,11 @@ const EXCEPTIONS: &[Exception] = &[
         BOTH,
         "what is said of a missing function is the platform's matter",
     ),
+    whole(
+        "errors/load_misspelt",
+        BOTH,
+        "what is said of a missing function is the platform's matter",
+    ),
     part(
         "db/batch",
         BOTH,
