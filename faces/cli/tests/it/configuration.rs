@@ -59,7 +59,11 @@ t.test('reads', async () => { t.equal((await t.get('/named')).status, 200); });"
             ("sampan.toml", "[db]\npath = \"${DOTENV_TEST_NAME}.db\"\n"),
             (".env", "DOTENV_TEST_NAME=named\n"),
         ]);
-        std::fs::create_dir(scratch.path().join("tests")).expect("a folder");
+        for folder in ["tests", "migrations"] {
+            std::fs::create_dir(scratch.path().join(folder)).expect("a folder");
+        }
+        std::fs::write(scratch.file("migrations/0001_a.sql"), "CREATE TABLE a (b);")
+            .expect("written");
         std::fs::write(scratch.file(&format!("tests/a.test.{language}")), test).expect("written");
         let folder = scratch.path().display().to_string();
         let (copy, env) = (scratch.file("copy.db"), scratch.file(".env"));
@@ -81,10 +85,10 @@ t.test('reads', async () => { t.equal((await t.get('/named')).status, 200); });"
             let (status, out, errors) = run(command);
             assert_eq!(status, 0, "{command:?}: {out}{errors}");
         }
-        std::fs::write(scratch.file("named.db"), "").expect("written");
+        assert!(scratch.path().join("named.db").exists());
         for command in [
             &["db", &folder, "SELECT 1"][..],
-            &["backup", &folder, &copy],
+            &["backup", &copy, &folder],
         ] {
             let (status, out, errors) = run(command);
             assert_eq!(status, 0, "{command:?}: {out}{errors}");
