@@ -59,7 +59,7 @@ impl WorkerSessions {
             }
             SessionPlace::Cookie => {
                 let sealer = sealer::of(context).map_err(|error| {
-                    let text = format!("session.store = \"cookie\": {error}");
+                    let text = format!("[session] store = \"cookie\": {error}");
                     Error::new(ErrorKind::Load, text)
                 })?;
                 Sessions::in_cookie(session, sealer)

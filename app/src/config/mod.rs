@@ -178,7 +178,7 @@ impl Config {
     pub(crate) fn check_host(&self) -> Result<(), String> {
         let is_hosted = self.host.is_some() && self.project.language() == Some(Language::Js);
         match is_hosted && self.scripts.check_time.is_some() {
-            true => Err("scripts.mode = \"file\": the program that runs the scripts keeps the modules that it has \
+            true => Err("[scripts] mode = \"file\": the program that runs the scripts keeps the modules that it has \
              loaded: leave it out, or serve with the executable sampan".into()),
             false => Ok(()),
         }

@@ -235,7 +235,7 @@ fn scripts_that_are_to_follow_their_files_are_refused() {
         let mut served = Served::start(&runtime, "mode", &["--set", "scripts.mode=file"], &[]);
         assert_eq!(served.ended().code(), Some(1));
         let log = served.log();
-        assert!(log.contains("scripts.mode = \"file\""), "{log}");
+        assert!(log.contains("[scripts] mode = \"file\""), "{log}");
     }
 }
 

@@ -137,7 +137,7 @@ impl Sources {
                     None => name.to_owned(),
                 };
                 let value = filled(value, environment)
-                    .map_err(|fault| format!("{origin}: {full}: {fault}"))?;
+                    .map_err(|fault| format!("{origin}: [{section}] {key}: {fault}"))?;
                 let value = match value {
                     Filled::Same(value) => {
                         checked(&section, &key, &value.to_string(), &origin).map(|()| value)?
@@ -380,7 +380,7 @@ mod tests {
         let fault = sources(text, &variables[..2], &[]).expect_err("one is missing");
         assert_eq!(
             fault,
-            "sampan.toml:7: csrf.except: the environment has no variable A"
+            "sampan.toml:7: [csrf] except: the environment has no variable A"
         );
     }
 
@@ -452,7 +452,7 @@ mod tests {
                 "[server]\nlisten = \"${A\"\n",
                 &[],
                 &[],
-                "sampan.toml:2: server.listen: \"${A\" has no '}'",
+                "sampan.toml:2: [server] listen: \"${A\" has no '}'",
             ),
         ] {
             let fault = sources(text, variables, set).expect_err(told);
