@@ -19,5 +19,10 @@ app.get("/rfc", () => {
   const signature = crypto.ed25519Sign(message, seed);
   return { signature: codec.hexEncode(signature), right: crypto.ed25519Verify(message, signature, key) };
 });
+// Under a key of small order this signature would hold for every message: it is the neutral element, and zero.
+const neutral = (last) => { const bytes = new Uint8Array(32); bytes[0] = 1; bytes[31] = last; return bytes; };
+const forged = new Uint8Array(64);
+forged[0] = 1;
+app.get("/small/:last", (req) => crypto.ed25519Verify("any message", forged, neutral(Number(req.params.last))));
 app.get("/swapped", () => crypto.ed25519Sign("message", crypto.ed25519Keypair().publicKey));
 app.get("/text", () => crypto.ed25519Verify("message", "signature", "no key"));

@@ -19,6 +19,12 @@ app.get("/rfc", function()
   local signature = crypto.ed25519_sign("\114", seed)
   return { signature = codec.hex_encode(signature), right = crypto.ed25519_verify("\114", signature, public) }
 end)
+-- Under a key of small order this signature would hold for every message: it is the neutral element, and zero.
+local function neutral(last) return "\1" .. ("\0"):rep(30) .. string.char(last) end
+local forged = "\1" .. ("\0"):rep(63)
+app.get("/small/:last", function(req)
+  return crypto.ed25519_verify("any message", forged, neutral(tonumber(req.params.last)))
+end)
 app.get("/swapped", function()
   local keys = crypto.ed25519_keypair()
   return crypto.ed25519_sign("message", keys.public_key)
