@@ -28,7 +28,7 @@ pub struct FuzzTarget {
     pub words: &'static [&'static [u8]],
 }
 
-/// All targets. The bytes of `lua_pattern` are choices, which need no words.
+/// All targets. The bytes of `lua_pattern` and `js_objects` are choices, which need no words.
 pub const TARGETS: &[FuzzTarget] = &[
     target("http_codec", targets::http_codec::run, mutate::HTTP_WORDS),
     target(
@@ -48,6 +48,7 @@ pub const TARGETS: &[FuzzTarget] = &[
         mutate::MULTIPART_WORDS,
     ),
     target("lua_pattern", targets::lua_pattern::run, &[b"\0"]),
+    target("js_objects", targets::js_objects::run, &[b"\0"]),
     target("template", targets::template::run, mutate::TEMPLATE_WORDS),
 ];
 

@@ -1,5 +1,6 @@
-//! `cargo xtask asan`: the tests of the JavaScript engine under AddressSanitizer, with QuickJS's own assertions. Needs
-//! clang and the nightly toolchain, which the tests of every day do without.
+//! `cargo xtask asan`: the tests of the JavaScript engine, and the fuzz target that changes all objects which native
+//! code makes, under AddressSanitizer and with QuickJS's own assertions. Needs clang and the nightly toolchain, which
+//! the tests of every day do without.
 
 use crate::{Error, project};
 use std::process::Command;
@@ -8,21 +9,38 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 #[derive(clap::Args)]
 pub(crate) struct AsanOptions {
-    /// Arguments of `cargo test`, such as `--test objects`
+    /// The time for which the fuzz target runs, in seconds
+    #[arg(long, default_value_t = 60)]
+    fuzz_seconds: u32,
+    /// Arguments of `cargo test`, such as `--test objects`; the fuzz target is left out then
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
-/// Runs the tests. The first memory error ends the test program, with the stack of the access and that of the
-/// allocation.
+/// Runs the tests and the fuzz target. The first memory error ends the program, with the stack of the access and that
+/// of the allocation.
 pub(crate) fn run(options: &AsanOptions) -> Result<bool, Error> {
-    let root = project::root();
+    let mut tests = sanitized("test", "sampan-js");
+    if !tests.args(&options.arguments).status()?.success() {
+        return Ok(false);
+    }
+    if !options.arguments.is_empty() {
+        return Ok(true);
+    }
+    let mut fuzz = sanitized("run", "sampan-fuzz");
+    fuzz.args(["--", "--target", "js_objects", "--seconds"]);
+    let status = fuzz.arg(options.fuzz_seconds.to_string()).status()?;
+    Ok(status.success())
+}
+
+/// A command of cargo for a package, all of whose code is checked.
+fn sanitized(subcommand: &str, package: &str) -> Command {
     let flags = "-fsanitize=address -fno-omit-frame-pointer -UNDEBUG -g";
-    let status = Command::new("cargo")
-        .args(["+nightly", "test", "--package", "sampan-js"])
+    let mut command = Command::new("cargo");
+    command
+        .args(["+nightly", subcommand, "--package", package])
         .args(["--target", TARGET, "--target-dir", "target/asan"])
-        .args(&options.arguments)
-        .current_dir(&root)
+        .current_dir(project::root())
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("CC", "clang")
         .env("CFLAGS", flags)
@@ -32,7 +50,6 @@ pub(crate) fn run(options: &AsanOptions) -> Result<bool, Error> {
         .env(
             "ASAN_OPTIONS",
             "detect_leaks=0:detect_stack_use_after_return=0",
-        )
-        .status()?;
-    Ok(status.success())
+        );
+    command
 }

@@ -4,6 +4,7 @@ pub(crate) mod host_json;
 pub(crate) mod http_chunked;
 pub(crate) mod http_codec;
 pub(crate) mod http_response_encode;
+pub(crate) mod js_objects;
 pub(crate) mod lua_pattern;
 pub(crate) mod multipart;
 pub(crate) mod template;

@@ -51,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "engine/host",
             "engine/lua",
             "engine/js",
+            "engine/rig",
             "capabilities/template",
         ],
     ),
