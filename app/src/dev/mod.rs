@@ -9,6 +9,7 @@ mod browser;
 mod errors;
 mod handler;
 mod hosts;
+mod loaded_scripts;
 mod own_pages;
 mod page;
 mod plans;
@@ -25,6 +26,7 @@ pub(crate) use errors::DevErrors;
 pub(crate) use handler::DevHandler;
 
 use browser::Browsers;
+use loaded_scripts::LoadedScripts;
 use own_pages::OwnPages;
 use plans::Plans;
 use sampan_log::Logger;
@@ -60,6 +62,7 @@ pub(crate) struct Dev {
     pub(crate) logger: Logger,
     browsers: Browsers,
     own_pages: OwnPages,
+    scripts: LoadedScripts,
     plans: Plans,
 }
 

@@ -199,7 +199,7 @@ impl<'a> Page<'a> {
         self.link(place, &place.to_string());
         self.html += "</h2>";
         // An error's text may come from a client, and may name any file.
-        if !is_source(&place.file) {
+        if !self.may_show(project, &place.file) {
             return;
         }
         let Some(source) = project.modules().source_text(&place.file) else {
@@ -218,6 +218,13 @@ impl<'a> Page<'a> {
             self.html += "</span>";
         }
         self.html += "</pre>";
+    }
+
+    /// Reports whether a file is a template or a script that the project has loaded, or that such a script was made
+    /// from.
+    fn may_show(&self, project: &Project, file: &str) -> bool {
+        let is_loaded = || self.dev.scripts.contains(file) || project.modules().has_mapped(file);
+        is_source(file) && (is_shared(file) || is_loaded())
     }
 
     /// The calls that led there, innermost first, each with a link if it is in a file of the project.
@@ -291,10 +298,15 @@ fn is_source(file: &str) -> bool {
     let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let top = folder.split('/').next().unwrap_or_default();
-    !file.split('/').any(is_hidden)
-        && top != STORAGE
-        && (SCRIPTS.contains(&extension) || SHARED.contains(&top))
+    let is_stored = folder.split('/').next() == Some(STORAGE);
+    let is_script = SCRIPTS.contains(&extension);
+    !file.split('/').any(is_hidden) && !is_stored && (is_script || is_shared(file))
+}
+
+/// Reports whether a file lies in a folder of templates or texts, which are loaded with the project.
+fn is_shared(file: &str) -> bool {
+    file.split_once('/')
+        .is_some_and(|(top, _)| SHARED.contains(&top))
 }
 
 /// The first `file:line` in a text.

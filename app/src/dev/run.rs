@@ -1,6 +1,7 @@
 //! The life of `sampan dev`: start, or wait until the project can be started; then swap at each save, until a signal.
 
 use super::browser::Browsers;
+use super::loaded_scripts::LoadedScripts;
 use super::own_pages::OwnPages;
 use super::plans::Plans;
 use super::watch::{self, Changes, Watched};
@@ -68,6 +69,12 @@ fn resolve(flags: &DevFlags) -> Result<Config, String> {
     Ok(config)
 }
 
+/// Has the workers of this configuration show their errors, and note the scripts that they load.
+fn develop(config: &mut Config, dev: &Arc<Dev>) {
+    config.project = dev.scripts.noting(&config.project);
+    config.dev = Some(Arc::clone(dev));
+}
+
 fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerEnd, String> {
     let life = Life::begin()?;
     listening::check(&config)?;
@@ -77,6 +84,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
         logger: logger.clone(),
         browsers: Browsers::new(),
         own_pages: OwnPages::default(),
+        scripts: LoadedScripts::default(),
         plans: Plans::start(config.db.clone(), logger.clone())?,
     });
     let watched = Watched {
@@ -99,11 +107,11 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
         let (dev, flags) = (Arc::clone(&dev), flags.clone());
         move || {
             let mut config = resolve(&flags)?;
-            config.dev = Some(Arc::clone(&dev));
+            develop(&mut config, &dev);
             Ok(config)
         }
     };
-    config.dev = Some(Arc::clone(&dev));
+    develop(&mut config, &dev);
     let db = config.db.clone();
     let mut next = Ok(config);
     let running = loop {

@@ -8,6 +8,11 @@ pub trait Sources: Send + Sync {
     /// The bytes of a file; `None` if there is none, or if the path leads out of the project.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
 
+    /// The bytes of a script that is about to be loaded; what [`read`](Self::read) gives. Wrappers may note it.
+    fn read_script(&self, path: &str) -> Option<Vec<u8>> {
+        self.read(path)
+    }
+
     /// The path of the file that `path` is, links followed; `None` where [`read`](Self::read) gives none.
     fn find(&self, path: &str) -> Option<String> {
         self.read(path).map(|_| path.to_owned())

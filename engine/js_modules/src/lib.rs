@@ -128,6 +128,11 @@ impl Modules {
         self.sources.read(file).or_else(mapped)
     }
 
+    /// Reports whether a source map that an error was translated by has this source.
+    pub fn has_mapped(&self, file: &str) -> bool {
+        lock(&self.mapped_texts).contains_key(file)
+    }
+
     /// An isolate begins to load: `tsconfig.json` and the packages are read again. What has not changed is not made
     /// again.
     ///
@@ -158,7 +163,7 @@ impl Modules {
     /// There is no such file, or it is no TypeScript: what is wrong, with its place.
     pub fn load(&self, path: &str) -> Result<Arc<Script>, Error> {
         let absent = || Error::new(ErrorKind::Load, format!("there is no file {path}"));
-        let source = self.sources.read(path).ok_or_else(absent)?;
+        let source = self.sources.read_script(path).ok_or_else(absent)?;
         match extension(path) {
             "ts" | "mts" | "tsx" | "jsx" => self.transformed(path, source),
             "json" => Ok(self.script(path, Kind::Json, source)),

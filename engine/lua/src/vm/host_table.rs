@@ -213,7 +213,7 @@ unsafe extern "C-unwind" fn read_source(state: State) -> c_int {
             let path = String::from_utf8_lossy(text_at(state, 1)).into_owned();
             Ok(current()
                 .sources
-                .read(&path)
+                .read_script(&path)
                 .map(|bytes| scratch.add(&bytes))
                 .is_some())
         });

@@ -41,7 +41,7 @@ pub(crate) fn load(setup: &Setup) -> Result<LoadedProject, Error> {
     core.protected(u32::MAX, boot, &mut is_isolated)
         .map_err(|fault| fault.0)?;
     samples::install(&core);
-    let bytes = setup.sources.read(&setup.entry);
+    let bytes = setup.sources.read_script(&setup.entry);
     let source = bytes.ok_or_else(|| {
         Error::new(
             ErrorKind::Load,

@@ -273,35 +273,58 @@ fn other_hosts_are_refused() {
 
 /// An error's text may come from a client, and may name any file.
 #[test]
-fn only_scripts_and_templates_are_shown() {
-    let scratch = Scratch::new(&[
+fn only_loaded_scripts_and_templates_are_shown() {
+    let cases = [
         (
             "app.lua",
-            "local app = require 'sampan'\napp.get('/', function(req) error(req.query.text, 0) end)\n",
+            "local app = require 'sampan'\nrequire 'lib'\n\
+             app.get('/', function(req) error(req.query.text, 0) end)\n",
+            ("lib.lua", "return 'SHOWN'"),
+            ("deploy.lua", "return 'SECRET'"),
         ),
         (
-            "sampan.toml",
-            "[secrets]\nkeys = ['0123456789abcdef0123456789abcdef']\n",
+            "app.js",
+            "import { app } from 'sampan';\nimport './lib.ts';\n\
+             app.get('/', (req) => { throw new Error(req.query.text); });\n",
+            ("lib.ts", "export default 'SHOWN' as string;"),
+            ("deploy.js", "export default 'SECRET';"),
         ),
-        ("notes.txt", "SECRET notes"),
-        ("lib.lua", "return 'SHOWN'"),
-    ]);
-    let process = Process::start(&mut dev(&scratch, &[]));
-    let page = |text: &str| get(&process, &format!("/?text={text}"), PAGES).1;
-    for file in [
-        "sampan.toml:2",
-        "notes.txt:1",
-        "data.db:1",
-        "./sampan.toml:2",
-        "../../etc/passwd:1",
-    ] {
-        let page = page(file);
-        assert!(
-            !page.contains("SECRET") && !page.contains("0123456789abcdef"),
-            "{file}: {page}"
-        );
+    ];
+    for (file, app, loaded, unused) in cases {
+        let scratch = Scratch::new(&[
+            (file, app),
+            (
+                "sampan.toml",
+                "[secrets]\nkeys = ['0123456789abcdef0123456789abcdef']\n",
+            ),
+            ("notes.txt", "SECRET notes"),
+            loaded,
+            unused,
+        ]);
+        write(&scratch, "templates/page.html", "SHOWN");
+        let process = Process::start(&mut dev(&scratch, &[]));
+        let page = |text: &str| get(&process, &format!("/?text={text}"), PAGES).1;
+        for named in [
+            "sampan.toml:2",
+            "notes.txt:1",
+            "data.db:1",
+            "./sampan.toml:2",
+            "../../etc/passwd:1",
+            &format!("{}:1", unused.0),
+        ] {
+            // The second time too: to look at a file does not make it a loaded one.
+            for page in [page(named), page(named)] {
+                assert!(
+                    !page.contains("SECRET") && !page.contains("0123456789abcdef"),
+                    "{file} {named}: {page}"
+                );
+            }
+        }
+        for named in [loaded.0, "templates/page.html"] {
+            let page = page(&format!("{named}:1"));
+            assert!(page.contains("SHOWN"), "{file} {named}: {page}");
+        }
     }
-    assert!(page("lib.lua:1").contains("SHOWN"));
 }
 
 /// The page about an error stands above the project's own, and has its style whatever the project's policy is.
