@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Error, SeqAccess, Visitor};
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 /// The prefix of Unix socket addresses.
@@ -38,6 +38,14 @@ impl RawListen {
         let addresses = text.split(',').map(str::trim);
         let addresses = addresses.filter(|address| !address.is_empty());
         Self(addresses.map(str::to_owned).collect())
+    }
+
+    /// The names of hosts among the addresses, in small letters.
+    pub(crate) fn host_names(&self) -> impl Iterator<Item = String> {
+        let hosts = self.0.iter().filter(|text| !text.starts_with(UNIX));
+        let hosts = hosts.filter_map(|text| text.rsplit_once(':').map(|(host, _)| host));
+        let is_name = |host: &&str| host.parse::<IpAddr>().is_err() && !host.starts_with('[');
+        hosts.filter(is_name).map(str::to_ascii_lowercase)
     }
 
     /// The addresses; paths are relative to `root`.
@@ -164,6 +172,8 @@ mod tests {
                 "unix:/run/a b.sock"
             ]
         );
+        let names = RawListen::split("Box.test:80, 127.0.0.1:80, [::1]:80, unix:a.b:1");
+        assert_eq!(names.host_names().collect::<Vec<_>>(), ["box.test"]);
         assert!(resolved(&["unix:"]).is_err_and(|fault| fault.contains("has no path")));
         assert!(resolved(&[]).is_err());
         assert_eq!(

@@ -204,6 +204,8 @@ impl Config {
             |section: &'static str| move |fault: String| sources.origins.tell(section, &fault);
         let listen = raw.server.listen.clone();
         let listen = listen.unwrap_or_else(|| RawListen::split(LISTEN));
+        let mut dev_settings = dev_settings(&raw.dev).map_err(tell("dev"))?;
+        dev_settings.hosts.extend(listen.host_names());
         let listen = listen.resolve(project.root());
         let listen = listen.map_err(|fault| tell("server")(format!("listen: {fault}")))?;
         let socket_mode = raw.server.socket_mode.as_deref().unwrap_or(SOCKET_MODE);
@@ -263,7 +265,7 @@ impl Config {
             session,
             static_files,
             variables: Variables::default(),
-            dev_settings: dev_settings(&raw.dev).map_err(tell("dev"))?,
+            dev_settings,
             dev: None,
             is_profiled: false,
             host: None,
