@@ -100,6 +100,16 @@ fn watch(path: &Path) -> rustix::io::Result<OwnedFd> {
     // A file that is removed while it is open has one link less, which is a change of its attributes.
     let flags = WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::ATTRIB;
     inotify::add_watch(&events, path, flags)?;
+    // The path leads to another file, or to none, when a folder above it is moved. Those that may not be watched are
+    // noticed by the lookout.
+    for folder in path.ancestors().skip(1) {
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let _ = inotify::add_watch(&events, folder, WatchFlags::MOVE_SELF);
+    }
     Ok(events)
 }
 
@@ -147,12 +157,17 @@ mod tests {
             |path: &Path| std::fs::remove_file(path),
             |path: &Path| std::fs::rename(path, path.with_extension("old")),
             |path: &Path| {
+                let above = path.parent().expect("a folder");
+                std::fs::rename(above, above.with_extension("old"))
+            },
+            |path: &Path| {
                 std::fs::write(path.with_extension("new"), "b")?;
                 std::fs::rename(path.with_extension("new"), path)
             },
         ] {
             let folder = tempfile::tempdir().expect("a folder");
-            let path = folder.path().join("data.db");
+            let path = folder.path().join("app/data.db");
+            std::fs::create_dir(folder.path().join("app")).expect("made");
             std::fs::write(&path, "a").expect("written");
             let file = KnownFile::default();
             file.learn(&path);
