@@ -266,11 +266,15 @@ impl Handler for Dispatch {
             .peer
             .ip()
             .map_or("a Unix socket".to_owned(), |ip| ip.to_string());
+        let count = match closed.closed {
+            1 => "1 connection was".to_owned(),
+            more => format!("{more} connections were"),
+        };
         let text = format!(
             "closed the connection of {client}, which held {} bytes and had read nothing for {} ms: clients have more \
              unread bytes than \
-             [limits] {name} ({max} bytes); {} connections were closed for that",
-            closed.bytes, closed.still_millis, closed.closed
+             [limits] {name} ({max} bytes); {count} closed for that",
+            closed.bytes, closed.still_millis
         );
         let logger = Rc::clone(&self.current.borrow().control.logger);
         logger.text(Level::Warn, text);

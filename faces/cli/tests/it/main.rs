@@ -31,5 +31,6 @@ mod streams;
 mod support;
 mod terminal;
 mod testing;
+mod unread;
 mod upload_ends;
 mod uploads;

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -143,6 +144,19 @@ impl Process {
             errors.read_to_string(&mut text).expect("UTF-8");
             text
         })
+    }
+
+    /// Begins to read what it says, line by line.
+    pub(crate) fn follow_errors(&mut self) -> Receiver<String> {
+        let errors = self.errors.take().expect("nobody has read it");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                // The test may have ended.
+                let _ = sender.send(line);
+            }
+        });
+        lines
     }
 
     /// Waits for the end: its exit status, and what it had to say.

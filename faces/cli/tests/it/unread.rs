@@ -1,0 +1,85 @@
+//! Clients that ask for large answers and do not read them.
+
+use crate::support::{Process, Scratch};
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const LIMITS: &str =
+    "[limits]\nunsent_bytes_max = \"64 MB\"\nunsent_bytes_per_client_max = \"64 MB\"\n";
+
+/// The number of clients, which would hold three times the limit.
+const CLIENTS: usize = 12;
+
+/// The longest time that a busy machine may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An answer of 16 MB, which is more than the buffers of a socket hold.
+const APPS: [(&str, &str); 2] = [
+    (
+        "app.lua",
+        "local app = require 'sampan'\nlocal large = ('x'):rep(16000000)\napp.get('/large', function() return large end)\n\
+         app.get('/', function() return 'served' end)\n",
+    ),
+    (
+        "app.js",
+        "import { app } from 'sampan';\nconst large = 'x'.repeat(16000000);\napp.get('/large', () => large);\n\
+         app.get('/', () => 'served');\n",
+    ),
+];
+
+#[test]
+fn clients_that_do_not_read_are_closed_and_their_memory_goes_back() {
+    for (file, app) in APPS {
+        let scratch = Scratch::new(&[(file, app), ("sampan.toml", LIMITS)]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command.arg("run").arg(scratch.path());
+        command.args(["--listen", "127.0.0.1:0", "--workers", "2"]);
+        let mut process = Process::start(&mut command);
+        let log = process.follow_errors();
+        let served = || {
+            let answer = process.client().ask("GET", "/", &[], "");
+            assert_eq!(answer.expect("an answer").text(), "served", "{file}");
+        };
+        served();
+        let before = process.memory_kib();
+        let lazy: Vec<TcpStream> = (0..CLIENTS)
+            .map(|_| {
+                let mut socket = TcpStream::connect(process.address).expect("a socket");
+                let asked = socket.write_all(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+                asked.expect("sent");
+                served();
+                socket
+            })
+            .collect();
+        // Four answers stay below the limit, and what the sockets hold of them does not count.
+        for closed in 1..=CLIENTS - 4 {
+            let line = log
+                .recv_timeout(PATIENCE)
+                .expect("a line for each closed connection");
+            let parts = [
+                "closed the connection of 127.0.0.1, which held",
+                "[limits] unsent_bytes_",
+                &format!("; {closed} connection"),
+            ];
+            assert!(
+                parts.iter().all(|part| line.contains(part)),
+                "{file}: {line}"
+            );
+        }
+        served();
+        let held = process.memory_kib().saturating_sub(before);
+        assert!(held > 32 * 1024, "{file}: {held} KiB");
+        drop(lazy);
+        let until = Instant::now() + PATIENCE;
+        while process.memory_kib() > before + held / 2 {
+            assert!(
+                Instant::now() < until,
+                "{file}: {} KiB of {held} stay",
+                process.memory_kib()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
