@@ -131,7 +131,7 @@ impl Loader {
             db,
             outbox,
             current,
-            ids: Rc::new(Ids::new()),
+            ids: Rc::new(Ids::default()),
             watchdog: plan.watchdog.clone(),
             id: plan.id,
             ending: Arc::clone(&plan.ending),

@@ -1,8 +1,8 @@
 //! `cargo xtask dist`: what is published of a version, in `target/dist/`.
 //!
-//! The executable in the profile `published`, optimised for what the examples do (`pgo`), a list of what is in it (`sbom`), the man page
-//! and the completions of shells, and checksums of all that. It says the oldest glibc that the executable runs on
-//! (`glibc`).
+//! The executable in the profile `published`, optimised for what the examples do (`pgo`), a list of what is in it
+//! (`sbom`), the man page and the completions of shells, and checksums of all that. It says the oldest glibc that the
+//! executable runs on (`glibc`).
 
 mod bench;
 mod glibc;

@@ -14,12 +14,14 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Makes ids, each once: a worker counts from a random number on.
 pub struct Ids(Cell<u64>);
 
-impl Ids {
-    /// Ids that no other worker or process is likely to make.
-    pub fn new() -> Self {
+/// Ids that no other worker or process is likely to make.
+impl Default for Ids {
+    fn default() -> Self {
         Self(Cell::new(RandomState::new().build_hasher().finish()))
     }
+}
 
+impl Ids {
     /// The next id: 16 hexadecimal digits.
     pub(crate) fn next(&self) -> Box<str> {
         let number = self.0.get();
@@ -40,7 +42,7 @@ mod tests {
 
     #[test]
     fn made_ids_are_all_different_and_sane() {
-        let (one, two) = (Ids::new(), Ids::new());
+        let (one, two) = (Ids::default(), Ids::default());
         let mut all: Vec<_> = (0..1000).flat_map(|_| [one.next(), two.next()]).collect();
         assert!(
             all.iter()
