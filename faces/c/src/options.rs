@@ -26,7 +26,7 @@ pub(crate) struct User(pub(crate) *mut c_void);
 // SAFETY: it is never read here. The program that passes it says, by passing it, that its functions may have it on any
 // thread.
 unsafe impl Send for User {}
-// SAFETY: as above.
+// SAFETY: sharing it shares a number: the pointer is never followed here.
 unsafe impl Sync for User {}
 
 impl User {
@@ -64,7 +64,7 @@ pub(crate) unsafe fn settings<'a>(
 ) -> Result<Vec<&'a str>, Fault> {
     // SAFETY: by this function's contract.
     let texts = unsafe { text::slice(settings, count, "settings") }?.iter();
-    // SAFETY: as above.
+    // SAFETY: by this function's contract each of them ends with NUL.
     let texts = texts.map(|text| unsafe { text::required(*text, "one of settings") });
     texts.collect()
 }

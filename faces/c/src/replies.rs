@@ -33,7 +33,7 @@ struct ReplyData {
 
 // SAFETY: the pointers in it are to memory that it owns and never changes.
 unsafe impl Send for ReplyData {}
-// SAFETY: as above.
+// SAFETY: no thread can change what it holds: the pointers are to memory that it owns and never changes.
 unsafe impl Sync for ReplyData {}
 
 static REPLIES: Handles<Arc<ReplyData>> = Handles::new(HandleKind::Reply);

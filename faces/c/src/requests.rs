@@ -377,7 +377,7 @@ pub unsafe extern "C" fn sampan_answer(
         let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
         // SAFETY: by this function's contract.
         let headers = unsafe { pairs(response.headers, response.header_count) }?;
-        // SAFETY: as above.
+        // SAFETY: by this function's contract the response's body points to so many bytes.
         let body = unsafe { text::slice(response.body.cast::<u8>(), response.body_len, "body") }?;
         let answer = checked(response.status, &headers, body.to_vec())?;
         Ok(give(request, answer))
@@ -399,7 +399,7 @@ pub unsafe extern "C" fn sampan_answer_text(
     protect_plain(|| {
         // SAFETY: by this function's contract.
         let content_type = unsafe { text::optional(content_type, "content_type") }?;
-        // SAFETY: as above.
+        // SAFETY: by this function's contract `body` points to `body_len` bytes.
         let body = unsafe { text::slice(body.cast::<u8>(), body_len, "body") }?;
         let header = content_type.map(|value| (&b"Content-Type"[..], value.as_bytes()));
         let header: Vec<Pair<'_>> = header.into_iter().collect();
@@ -419,7 +419,7 @@ pub unsafe extern "C" fn sampan_request_header(
     value: *mut *const c_char,
     len: *mut usize,
 ) -> sampan_status {
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract the request is alive during the call, and `find` asks the same of the others.
     unsafe {
         find(name, value, len, || {
             request.as_ref().map(|it| (it.headers, it.header_count))
@@ -438,7 +438,7 @@ pub unsafe extern "C" fn sampan_request_param(
     value: *mut *const c_char,
     len: *mut usize,
 ) -> sampan_status {
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract the request is alive during the call, and `find` asks the same of the others.
     unsafe {
         find(name, value, len, || {
             request.as_ref().map(|it| (it.params, it.param_count))

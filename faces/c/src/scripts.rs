@@ -159,7 +159,7 @@ pub unsafe extern "C" fn sampan_scripts_new(
         scripts.write(SCRIPTS.insert(0, entry).ok_or_else(full)?);
         Ok(SAMPAN_OK)
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, make) }
 }
 
@@ -298,7 +298,7 @@ pub unsafe extern "C" fn sampan_scripts_handle(
         }
         Ok(SAMPAN_OK)
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe {
         let status = protect_telling(error, handle);
         if let Some(fault) = &beside {
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn sampan_scripts_call(
         }
         Ok(SAMPAN_OK)
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, call) }
 }
 
@@ -462,7 +462,7 @@ pub unsafe extern "C" fn sampan_scripts_next(
 ) -> sampan_status {
     protect_plain(|| {
         let entry = entry(scripts)?;
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract `buffer` is a place for `capacity` bytes and `len` one for a number.
         unsafe { entry.answers.take(timeout_millis, buffer, capacity, len) }
     })
 }
@@ -497,7 +497,7 @@ pub unsafe extern "C" fn sampan_scripts_reload(
         entry(scripts)?.scripts.reload()?;
         Ok(SAMPAN_OK)
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, reload) }
 }
 

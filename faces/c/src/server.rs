@@ -157,7 +157,7 @@ pub unsafe extern "C" fn sampan_server_new(
         server.write(SERVERS.insert(0, entry).ok_or_else(full)?);
         Ok(SAMPAN_OK)
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, make) }
 }
 
@@ -229,10 +229,10 @@ pub unsafe extern "C" fn sampan_server_route(
         let handler = handler.ok_or_else(|| Fault::argument("handler is NULL"))?;
         let native =
             |_: &ServerEntry| Ok(Arc::new(by_callback(server, handler, user)) as NativeHandler);
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract the texts end with NUL and live as long as the call.
         unsafe { add_route(server, method, pattern, native) }
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, add) }
 }
 
@@ -256,10 +256,10 @@ pub unsafe extern "C" fn sampan_server_queue_route(
         let native = |entry: &ServerEntry| {
             Ok(Arc::new(by_queue(server, tag, Arc::clone(&entry.queue))) as NativeHandler)
         };
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract the texts end with NUL and live as long as the call.
         unsafe { add_route(server, method, pattern, native) }
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, add) }
 }
 
@@ -300,7 +300,7 @@ pub unsafe extern "C" fn sampan_server_start(
             }
         }
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, start) }
 }
 
@@ -360,7 +360,7 @@ pub unsafe extern "C" fn sampan_server_reload(
     error: *mut sampan_error,
 ) -> sampan_status {
     let reload = || with_running(server, |running| Ok(running.reload()?)).map(|()| SAMPAN_OK);
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, reload) }
 }
 
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn sampan_server_stop(
         entry(server)?.stop(server, true)?;
         Ok(SAMPAN_OK)
     };
-    // SAFETY: passed on.
+    // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, stop) }
 }
 
@@ -420,7 +420,7 @@ pub unsafe extern "C" fn sampan_server_next(
 ) -> sampan_status {
     protect_plain(|| {
         let entry = entry(server)?;
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract `buffer` is a place for `capacity` bytes and `len` one for a number.
         unsafe { entry.queue.take(timeout_millis, buffer, capacity, len) }
     })
 }

@@ -146,7 +146,7 @@ pub(crate) unsafe fn protect_telling(
         Ok(status) => Fault::new(status, ""),
         Err(fault) => fault,
     };
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what `tell` asks of `error`.
     unsafe { tell(error, &fault) };
     fault.code
 }

@@ -26,7 +26,7 @@ pub(crate) unsafe fn optional<'a>(
 /// # Safety
 /// As [`optional`].
 pub(crate) unsafe fn required<'a>(text: *const c_char, name: &str) -> Result<&'a str, Fault> {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what `optional` asks.
     let text = unsafe { optional(text, name) }?;
     text.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
 }
@@ -59,7 +59,7 @@ pub(crate) unsafe fn utf8<'a>(
     len: usize,
     name: &str,
 ) -> Result<&'a str, Fault> {
-    // SAFETY: passed on; a `c_char` is a byte.
+    // SAFETY: the caller promises what `slice` asks; a `c_char` is a byte.
     let bytes = unsafe { slice(data.cast::<u8>(), len, name) }?;
     std::str::from_utf8(bytes).map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
 }

@@ -32,7 +32,7 @@ unsafe extern "C" fn napi_register_module_v1(
         // is the program itself.
         std::mem::forget(unsafe { sys::setup() });
     });
-    // SAFETY: as above.
+    // SAFETY: Node-API calls this with the environment of this thread and a live handle.
     unsafe {
         serve::define(env, exports);
         run::define(env, exports);

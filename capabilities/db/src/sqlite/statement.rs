@@ -54,10 +54,11 @@ impl Statement {
     /// The statement must be dropped before `sqlite` is closed, and move between threads only together with it.
     pub(crate) unsafe fn prepare(sqlite: &Connection, text: &str) -> Result<Self, Trouble> {
         let refused = |why: &str| Trouble::Refused(ErrorCode::Syntax, why.to_owned(), None);
-        // SAFETY: as the caller promises.
+        // SAFETY: the connection is open, and the caller promises to drop the statement before it is closed.
         let (handle, behind) = unsafe { compile(sqlite, text) }.map_err(Trouble::Preparing)?;
         let handle = handle.ok_or_else(|| refused("there is no statement in it"))?;
-        // SAFETY: as above. What stands behind may be a comment; a second statement may have an error of its own.
+        // SAFETY: the connection is open, and what is compiled here is dropped here. What stands behind may be a comment; a
+        // second statement may have an error of its own.
         if !matches!(unsafe { compile(sqlite, behind) }, Ok((None, _))) {
             return Err(refused("one statement at a time: use db.batch"));
         }
@@ -225,9 +226,9 @@ impl Execution<'_> {
         // A statement in its first run is a new one, whose count says nothing.
         if reprepares != self.reprepares || status(ffi::SQLITE_STMTSTATUS_RUN) <= 1 {
             self.0.reprepares = reprepares;
-            // SAFETY: as above. A name lives until the next step; it is copied before.
+            // SAFETY: there is a handle. A name lives until the next step; it is copied before.
             let names = (0..unsafe { ffi::sqlite3_column_count(raw) }).map(|index| {
-                // SAFETY: as above.
+                // SAFETY: the name is null or terminated, and lives until the next step.
                 let name = unsafe { c_text(ffi::sqlite3_column_name(raw, index)) };
                 name.and_then(|name| name.to_str().ok()).unwrap_or_default()
             });
@@ -304,7 +305,8 @@ unsafe fn compile<'t>(
 /// The connection must be open.
 #[cold]
 unsafe fn failure(sqlite: *mut ffi::sqlite3, code: c_int) -> Error {
-    // SAFETY: as the caller promises; the message lives until the next call, and is copied before.
+    // SAFETY: the caller promises that the connection is open; the message lives until the next call, and is copied
+    // before.
     let said = unsafe {
         if ffi::sqlite3_extended_errcode(sqlite) == code {
             c_text(ffi::sqlite3_errmsg(sqlite))
@@ -321,6 +323,6 @@ unsafe fn failure(sqlite: *mut ffi::sqlite3, code: c_int) -> Error {
 /// # Safety
 /// It must be null, or end with a NUL and live for `'t`.
 unsafe fn c_text<'t>(start: *const c_char) -> Option<&'t CStr> {
-    // SAFETY: as the caller promises.
+    // SAFETY: it is not null, so the caller promises that it ends with a NUL and lives for `'t`.
     (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) })
 }

@@ -66,7 +66,7 @@ mod tests {
             rlim_cur: 0,
             rlim_max: 0,
         };
-        // SAFETY: as in `raise_to`.
+        // SAFETY: `limit` is a place for the limits of this process, which both calls only read or fill.
         unsafe {
             assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
             limit.rlim_cur = limit.rlim_max.min(900);

@@ -60,7 +60,7 @@ pub(crate) fn make_row(core: &Rc<Core>, name: &str, row: BoundRow) -> Result<Js,
 /// The function that JavaScript calls for each of our functions.
 // SAFETY: called by Node-API alone, with the environment of this thread and what the function was made with.
 unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    // SAFETY: as above.
+    // SAFETY: Node-API passes the environment of this thread, in which a scope is open for the call.
     let env = unsafe { Env::from_raw(env) };
     let mut few = [Js::NONE; ARGUMENTS_AT_ONCE];
     let (mut count, mut this, mut behind) = (few.len(), null_mut(), null_mut());
@@ -80,7 +80,7 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
         &few[..count]
     } else {
         many.resize(count, Js::NONE);
-        // SAFETY: as above.
+        // SAFETY: the places are writable, and `many` has room for `count` arguments.
         unsafe {
             let _ = sys::napi_get_cb_info(
                 env.raw(),
@@ -153,7 +153,8 @@ unsafe extern "C" fn plainly_called(
 ) -> sys::napi_value {
     let mut args = [Js::NONE; ARGUMENTS_AT_ONCE];
     let (mut count, mut behind) = (args.len(), null_mut());
-    // SAFETY: as above; the places are writable, and there is room for so many arguments. What is behind is a `Plain`.
+    // SAFETY: `env` is this thread's environment. The places are writable, and there is room for so many arguments. What
+    // is behind is a `Plain`, which the function was made with.
     let (env, plain) = unsafe {
         let _ = sys::napi_get_cb_info(
             env,

@@ -64,7 +64,7 @@ const FUNCTIONS: &[(&CStr, Body)] = &[
 /// # Safety
 /// `env` is the environment of this thread, `object` a live handle.
 pub(crate) unsafe fn define(env: sys::napi_env, object: Js) {
-    // SAFETY: as above.
+    // SAFETY: the caller promises that `env` is this thread's environment and `object` a live handle.
     unsafe {
         node_api::define(env, object, FUNCTIONS);
         node_api::at_end(env, drop_all);

@@ -256,7 +256,7 @@ pub(super) struct Caller(sys::napi_threadsafe_function);
 
 // SAFETY: that is what a thread-safe function is for.
 unsafe impl Send for Caller {}
-// SAFETY: as above.
+// SAFETY: all that is done with it are calls of thread-safe functions, which any number of threads may make at once.
 unsafe impl Sync for Caller {}
 
 impl Caller {
@@ -317,7 +317,7 @@ pub(super) unsafe fn define(env: sys::napi_env, object: Js, functions: &'static 
 /// # Safety
 /// `env` is the environment of this thread.
 pub(super) unsafe fn at_end(env: sys::napi_env, end: unsafe extern "C" fn(*mut c_void)) {
-    // SAFETY: as above.
+    // SAFETY: the caller promises that `env` is this thread's environment.
     let _ = unsafe { sys::napi_add_env_cleanup_hook(env, Some(end), null_mut()) };
 }
 
