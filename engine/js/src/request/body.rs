@@ -166,7 +166,7 @@ unsafe fn own_or_inherited(
 ) -> Result<(), Failure> {
     let mut at = cx.dup(object);
     while crate::vm::sys::is_object(at.raw()) {
-        // SAFETY: as promised by the caller; `at` keeps each prototype alive.
+        // SAFETY: the caller promises that the atom is alive; `at` keeps the object and each prototype alive.
         match unsafe { qjs::JS_GetOwnProperty(cx.raw(), descriptor, at.raw(), atom) } {
             0 => {}
             found if found > 0 => return Ok(()),

@@ -52,7 +52,7 @@ fn guarded<T>(
 /// # Safety
 /// The pointer must be a terminated string that lives as long as the call.
 unsafe fn text<'a>(pointer: *const c_char) -> std::borrow::Cow<'a, str> {
-    // SAFETY: as promised by the caller.
+    // SAFETY: the caller promises a terminated string that lives as long as the call.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy()
 }
 
@@ -268,7 +268,7 @@ unsafe extern "C" fn export_sampan(
     let filled = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
         for name in export_names(cx)? {
             let value = cx.get(cx.core().tables()?.exports.raw(), &name)?;
-            // SAFETY: see above.
+            // SAFETY: the module is the one that is being made, the name is terminated, and the value's reference is taken.
             if unsafe { qjs::JS_SetModuleExport(ctx, module, name.as_ptr(), value.into_raw()) } < 0
             {
                 return Err(Failure::Thrown);

@@ -87,7 +87,8 @@ unsafe fn add_replacement(
     end: usize,
 ) {
     let mut rest = replacement;
-    // SAFETY: as in `gsub`; a position is pushed and added at once.
+    // SAFETY: nothing on this frame has a destructor when Lua raises. The buffer is on top of the stack; a position is
+    // pushed and added at once.
     unsafe {
         while let Some(escape) = memchr::memchr(b'%', rest) {
             add(buffer, rest.get(..escape).unwrap_or_default());
@@ -127,7 +128,8 @@ unsafe fn add_result(
     kind: c_int,
 ) {
     let end = start + whole.len();
-    // SAFETY: as in `gsub`; whatever is pushed is taken off or added before the function returns.
+    // SAFETY: nothing on this frame has a destructor when Lua raises. Whatever is pushed is taken off or added to the
+    // buffer before the function returns.
     unsafe {
         if kind == LUA_TFUNCTION {
             lua_pushvalue(state, 3);

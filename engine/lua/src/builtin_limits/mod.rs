@@ -73,7 +73,7 @@ unsafe fn raise(state: State, fault: matcher::MatchFailure) -> ! {
         MatchFailure::BalanceIncomplete => c"unbalanced pattern",
         MatchFailure::FrontierWithoutSet => c"missing '[' after '%%f' in pattern",
     };
-    // SAFETY: as above; the text is a format without arguments.
+    // SAFETY: the caller has nothing to destroy; the text is a terminated format without arguments.
     unsafe { error(state, text) }
 }
 

@@ -47,14 +47,15 @@ pub(crate) unsafe extern "C-unwind" fn open(state: State) -> c_int {
 /// `host.read_chunk(req)`: suspends. What comes back is whether that succeeded, then the chunk, nil at the end, or the
 /// error.
 pub(crate) unsafe extern "C-unwind" fn read_chunk(state: State) -> c_int {
-    // SAFETY: as for `wait_for`.
+    // SAFETY: Lua calls this under protection with room for `LUA_MINSTACK` values, as `wait_for` needs.
     unsafe { wait_for(state, BodySource::read) }
 }
 
 /// `host.read_whole(req)`: the same for all of the body, which the request has from then on. At once if it has that
 /// already.
 pub(crate) unsafe extern "C-unwind" fn read_whole(state: State) -> c_int {
-    // SAFETY: as for `wait_for`.
+    // SAFETY: Lua calls this under protection with room for `LUA_MINSTACK` values, as `wait_for` needs. The view is
+    // dropped before anything is pushed.
     unsafe {
         let is_here = |source: &BodySource| source.whole().is_some();
         if view_at(state, 1).is_ok_and(|view| view.body_source().is_some_and(is_here)) {

@@ -193,7 +193,8 @@ unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
 
 /// Runs a function that was passed in another way.
 pub(crate) unsafe fn run_given(state: State, begin: &mut FunctionBegin<'_>) {
-    // SAFETY: as in `run_first`; the arguments belong to the caller of the protected call.
+    // SAFETY: under protection. The arguments belong to the caller of the protected call; `Thread` and references have no
+    // destructor.
     unsafe {
         let core = begin.entry.core;
         let thread = core.take_thread();
@@ -283,7 +284,7 @@ pub(crate) unsafe fn run_call(
     thread: Thread,
     count: c_int,
 ) {
-    // SAFETY: as above.
+    // SAFETY: under protection; the caller has pushed so many values. Nothing on this frame has a destructor.
     unsafe {
         if lua_checkstack(thread.state, count + 4) == 0 {
             luaL_error(state, c"too many middleware functions".as_ptr());
@@ -307,7 +308,8 @@ unsafe fn push_file(state: State, file: FileAnswer<'_>) {
 
 /// Under protection: runs a coroutine on with what it waited for.
 pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
-    // SAFETY: as in `run_first`; the result is in the isolate, not on this frame.
+    // SAFETY: what was passed is a `HandlerEntry`, alive until the protected call has returned. The result is in the
+    // isolate; nothing on this frame has a destructor.
     unsafe {
         let entry = data::<HandlerEntry<'_>>(state);
         let Some(thread) = entry.thread.take() else {

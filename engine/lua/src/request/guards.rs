@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C-unwind" fn function(state: State) -> c_int {
 }
 
 unsafe fn asking_at(state: State) -> Result<Rc<dyn AskingGuard>, Error> {
-    // SAFETY: as for `at`.
+    // SAFETY: reads only; the caller has room for one value, as `at` needs.
     match unsafe { at(state, 1) } {
         Some(NativeMiddleware::Asking(asking)) => Ok(asking),
         _ => Err(isolate_is_gone()),

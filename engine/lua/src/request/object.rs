@@ -139,7 +139,7 @@ pub(crate) unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn Reques
     };
     let requests = current().requests.borrow();
     let view = live(&requests, number).and_then(|live| live.view.clone());
-    // SAFETY: as above.
+    // SAFETY: reads only; the caller has room for two values.
     view.ok_or_else(|| match unsafe { has_meta(state, index) } {
         true => request::is_over(),
         false => no_request(),
@@ -208,7 +208,8 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
 
 /// Pushes a field that every request has.
 unsafe fn push_own_field(state: State, field: usize) {
-    // SAFETY: as in `index`.
+    // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has a
+    // destructor while Lua may raise.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();
@@ -265,7 +266,7 @@ unsafe fn push_field(state: State, field: usize, scratch: &Scratch) {
 
 unsafe fn push_pairs(state: State, scratch: &Scratch, twice: Twice) {
     let pairs = scratch.spans.len() / 2;
-    // SAFETY: as above.
+    // SAFETY: under protection; nothing on this frame has a destructor, and the texts lie in the isolate's scratch.
     unsafe {
         lua_createtable(state, 0, pairs as c_int);
         let table = lua_gettop(state);
@@ -341,7 +342,8 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
 
 /// `req:text()`
 unsafe extern "C-unwind" fn method_text(state: State) -> c_int {
-    // SAFETY: as in `method_json`; what had to be replaced is text of the scratch.
+    // SAFETY: the body stays alive in the slab of requests while this runs; what had to be replaced is text of the
+    // scratch. The `Rc` of the view is dropped before anything is pushed.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();
@@ -367,7 +369,8 @@ unsafe extern "C-unwind" fn method_text(state: State) -> c_int {
 
 /// `req:bytes()`
 unsafe extern "C-unwind" fn method_bytes(state: State) -> c_int {
-    // SAFETY: as in `method_json`.
+    // SAFETY: the body stays alive in the slab of requests while this runs; the `Rc` of the view is dropped before the
+    // bytes are pushed, which may raise.
     unsafe {
         match guard(|| view_at(state, 1).map(|view| std::ptr::from_ref(view.body()))) {
             Ok(body) => {
@@ -408,7 +411,8 @@ pub(crate) unsafe extern "C-unwind" fn is_multipart(state: State) -> c_int {
 /// `req:form()`: gives nothing and the fields. A form with files suspends the coroutine, and what comes back is whether
 /// that succeeded, then the fields or the error.
 unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
-    // SAFETY: two stages, as in `index`; the future is moved into the isolate before the coroutine yields.
+    // SAFETY: plain Rust first, which raises nothing; then the future is moved into the isolate, so that nothing on this
+    // frame has a destructor, and the coroutine yields.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();

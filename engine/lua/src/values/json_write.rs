@@ -18,7 +18,7 @@ use std::ffi::{CStr, c_int};
 pub(crate) unsafe fn text(state: State, index: c_int) -> Result<Value, Error> {
     let mut out = Vec::new();
     let depth = current().limits.json_depth_max;
-    // SAFETY: passed on.
+    // SAFETY: the caller has made room, as `write` needs.
     unsafe { write(state, index, &mut out, depth)? };
     String::from_utf8(out)
         .map(Value::Text)
@@ -135,7 +135,7 @@ impl Member {
     /// The table that has the name must be alive for `'a`.
     #[inline]
     unsafe fn name<'a>(self) -> &'a [u8] {
-        // SAFETY: as promised by the caller; Lua's strings do not move.
+        // SAFETY: the caller promises that the table is alive, and the table keeps its name; Lua's strings do not move.
         unsafe { std::slice::from_raw_parts(self.name, self.length) }
     }
 }

@@ -250,7 +250,8 @@ unsafe fn push_row(state: State, rows: &Rows, row: usize, tool: c_int, makes: bo
 
 #[inline]
 unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
-    // SAFETY: as above.
+    // SAFETY: under protection, with room for a value; the cells belong to the rows, and nothing on this frame has a
+    // destructor.
     unsafe {
         match rows.raw(row, column) {
             RawCell::Text(bytes) | RawCell::Bytes(bytes) => push_text(state, bytes),

@@ -27,7 +27,7 @@ pub(crate) unsafe fn read(state: State, index: c_int) -> Value {
         values_left: VALUES_MAX,
         bytes_left: TEXT_BYTES_MAX,
     };
-    // SAFETY: passed on.
+    // SAFETY: the caller has made the room that the reader needs.
     unsafe { reader.read(index) }
 }
 

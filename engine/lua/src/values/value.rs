@@ -49,7 +49,7 @@ pub(crate) unsafe fn is_null(state: State, index: c_int) -> bool {
 /// Reads the value at `index`, which must be absolute. Never raises; the caller has made [`STACK_SLOTS`] of room.
 pub(crate) unsafe fn read(state: State, index: c_int) -> Result<Value, Error> {
     let mut bytes_left = current().limits.memory_bytes_max;
-    // SAFETY: passed on.
+    // SAFETY: the index is absolute and the caller has made room, as `read_nested` needs.
     unsafe { read_nested(state, index, DEPTH_MAX, &mut bytes_left) }
 }
 
@@ -344,7 +344,7 @@ pub(crate) unsafe fn push(state: State, value: &Value) {
 
 /// Inside of lists and maps nothing is `app.null`, so that it survives.
 unsafe fn push_or_null(state: State, value: &Value) {
-    // SAFETY: passed on.
+    // SAFETY: under protection, with room for a value; a light pointer needs no memory, and `push` asks no more.
     unsafe {
         match value {
             Value::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),

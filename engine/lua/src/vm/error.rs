@@ -310,7 +310,7 @@ unsafe fn push_member(state: State, name: usize) {
 
 /// The member of the table on top that has this key, if it is text.
 unsafe fn text_member(state: State, name: usize) -> Option<String> {
-    // SAFETY: as above; the text is copied while it is on the stack.
+    // SAFETY: there is a table on top, and room for two values; the text is copied while it is on the stack.
     unsafe {
         push_member(state, name);
         let text = (lua_type(state, -1) == LUA_TSTRING)
@@ -325,7 +325,7 @@ unsafe fn columns_of(state: State) -> Vec<String> {
     /// As many as SQLite has in an index, and more than a script needs.
     const COLUMNS_MAX: usize = 2_000;
     let mut columns = Vec::new();
-    // SAFETY: as above.
+    // SAFETY: there is a table on top, and room for two values; texts are copied while they are on the stack.
     unsafe {
         push_member(state, key::COLUMNS);
         if lua_type(state, -1) == LUA_TTABLE {

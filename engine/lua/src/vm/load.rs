@@ -331,7 +331,7 @@ unsafe fn text_field(state: State, table: c_int, name: &CStr) -> Option<String> 
 }
 
 unsafe fn place_field(state: State, table: c_int) -> Option<Place> {
-    // SAFETY: as above.
+    // SAFETY: under protection; there is a table at this place, and room for two values.
     unsafe {
         let file = text_field(state, table, c"file")?;
         lua_getfield(state, table, c"line".as_ptr());

@@ -57,7 +57,7 @@ impl Random {
             return false;
         };
         if self.shared.get().is_none() {
-            // SAFETY: as above.
+            // SAFETY: the place is that of the numbers of the state that runs, and stays as long as the state.
             self.shared.set(Some(unsafe { place.read() }));
         }
         true

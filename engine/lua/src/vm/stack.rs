@@ -65,7 +65,7 @@ pub(crate) unsafe fn place_of(thread: State) -> Option<Place> {
 pub(crate) unsafe fn stack_of(thread: State, raised: Option<&Place>) -> String {
     let mut out = String::new();
     let mut calls = 0;
-    // SAFETY: as above.
+    // SAFETY: reading debug information of a thread that does not run.
     unsafe {
         each_frame(thread, |frame| {
             let forgotten = raised.filter(|place| {

@@ -126,7 +126,7 @@ impl Worlds {
     /// Opens the world of a request.
     pub(crate) unsafe fn open(&self, state: State) {
         self.leave();
-        // SAFETY: as above.
+        // SAFETY: under protection, with room for three values; nothing on this frame has a destructor.
         unsafe {
             push_ref(state, self.open);
             lua_call(state, 0, 2);

@@ -76,7 +76,7 @@ fn default_export(cx: Cx<'_>, exports: &Val) -> Result<Val, Thrown> {
 
 // SAFETY: called by QuickJS alone, with a live context and the module that is being made.
 unsafe extern "C" fn export(ctx: *mut qjs::JSContext, module: *mut qjs::JSModuleDef) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: QuickJS passes a context that is alive, with its core.
     let cx = unsafe { Cx::from_raw(ctx) };
     let set = |name: &CStr, value: Val| {
         // SAFETY: the name is terminated, and the value's reference is taken.

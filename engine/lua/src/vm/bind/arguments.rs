@@ -17,7 +17,7 @@ pub(crate) unsafe fn arguments(
     functions: Functions,
 ) -> Result<Args, Error> {
     let this = match row.class {
-        // SAFETY: as for what is called.
+        // SAFETY: this C function runs in the state, and its caller has made room (`make_room`).
         Some(class) => Some(unsafe { this(state, row, class) }?),
         None => None,
     };
@@ -27,7 +27,7 @@ pub(crate) unsafe fn arguments(
         let text = format!("{name}: write {name}(...) with a dot, not with a colon");
         return Err(Error::script(text));
     }
-    // SAFETY: as for what is called.
+    // SAFETY: this C function runs in the state, and its caller has made room (`make_room`).
     let read = unsafe { read_arguments(state, row) };
     read.map(|args| args.on(this).with_functions(functions))
 }
