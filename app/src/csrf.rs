@@ -1,7 +1,7 @@
 //! The protection against requests of other sites, around every project but for the paths that its configuration
 //! excepts.
 
-use sampan_host::{Error, Guard, GuardStep, RequestView};
+use sampan_host::{Error, Guard, GuardStep, RequestView, Settings};
 use sampan_middleware::Csrf;
 use sampan_serve::routing::pattern::{Pattern, normal_form};
 
@@ -13,18 +13,20 @@ pub(crate) struct CsrfGuard {
 }
 
 impl CsrfGuard {
-    /// A protection that passes requests of these origins, and all requests of paths of these patterns.
+    /// Reads `[csrf]`: the protection, unless it is turned off.
     ///
     /// # Errors
     /// The key that is wrong, and why.
-    pub(crate) fn new(trusted_origins: &[String], except: &[String]) -> Result<Self, String> {
-        let csrf = Csrf::new(trusted_origins);
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Option<Self>, String> {
+        let csrf = Csrf::new(&settings.list("trusted_origins"));
+        let except = settings.list("except");
         let except = except.iter().map(|text| Pattern::parse(text));
         let except = except.collect::<Result<_, _>>();
-        Ok(Self {
+        let guard = Self {
             csrf: csrf.map_err(|fault| format!("trusted_origins: {fault}"))?,
             except: except.map_err(|fault| format!("except: {fault}"))?,
-        })
+        };
+        Ok(settings.flag("enabled").then_some(guard))
     }
 }
 

@@ -1,11 +1,55 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
-use crate::config::Config;
-use sampan_db::Database;
-use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus};
+use crate::app_config::{AppConfig, SECTIONS};
+use crate::config::{Environment, Flags, read_all};
+use crate::project::{migrations_of, packed_migrations};
+use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus, Migrations};
+use sampan_db::{Database, DatabaseConfig};
 use sampan_host::log::{Cause, Entry as Line, Level};
 use sampan_log::Logger;
+use std::path::Path;
 use std::sync::Arc;
+
+/// A project as far as its database goes: what is needed to migrate it or to back it up, whatever there is to run.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// The database.
+    pub db: DatabaseConfig,
+    /// The migrations, of which there need be none.
+    pub migrations: Migrations,
+}
+
+impl Storage {
+    /// Finds the database of the project that `flags.path` names: its folder, or a file in it.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub fn resolve(flags: &Flags) -> Result<Self, String> {
+        let path = &flags.path;
+        let current = Path::new("");
+        let root = if flags.archive.is_some() {
+            current
+        } else if path.is_dir() {
+            path.as_path()
+        } else if path.is_file() {
+            path.parent().unwrap_or(Path::new(""))
+        } else {
+            return Err(format!(
+                "{} does not exist: name the project's folder or the file to run",
+                path.display()
+            ));
+        };
+        let environment = Environment::of_process().with(&flags.env_file.read(root)?);
+        let all = read_all(root, flags, &environment, SECTIONS)?;
+        Ok(Self {
+            db: DatabaseConfig::from_settings(&all.of(&sampan_db::SECTION), root),
+            migrations: match &flags.archive {
+                Some(archive) => packed_migrations(archive),
+                None => migrations_of(root)?,
+            },
+        })
+    }
+}
 
 /// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now
 /// if it exists or has migrations, so that faults are told at once; otherwise when a script first uses it, so that a
@@ -13,28 +57,28 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.
-pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), String> {
-    if let Some(folder) = config.db.path.parent()
+pub(crate) fn prepare(config: &AppConfig) -> Result<(Arc<Database>, Vec<String>), String> {
+    if let Some(folder) = config.capabilities.db.path.parent()
         && !folder.as_os_str().is_empty()
         && !folder.is_dir()
     {
         return Err(format!(
             "the database {}: there is no folder {}: create it",
-            config.db.path.display(),
+            config.capabilities.db.path.display(),
             folder.display()
         ));
     }
     let applied = migrate(config)?;
-    let logger = config.logger.clone();
+    let logger = config.program.logger.clone();
     let database = Database::new(
-        config.db.clone(),
+        config.capabilities.db.clone(),
         Arc::new(move |line: &str| {
             let text = format!("database: {line}");
             let cause = Cause::message(&text);
             logger.write_limited(Level::Error, cause, &Line::text(text));
         }),
     );
-    if config.db.path.exists() || !config.project.migrations()?.is_empty() {
+    if config.capabilities.db.path.exists() || !config.base.project.migrations()?.is_empty() {
         database.prepare().map_err(|error| error.to_string())?;
     }
     Ok((Arc::new(database), applied))
@@ -44,13 +88,13 @@ pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), S
 ///
 /// # Errors
 /// One fails, or they do not fit the database: one line that says what to do.
-pub(crate) fn migrate(config: &Config) -> Result<Vec<String>, String> {
+pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
     let mut applied = Vec::new();
-    let migrations = config.project.migrations()?;
+    let migrations = config.base.project.migrations()?;
     let has_migrations = !migrations.is_empty();
-    let exists = config.db.path.exists();
+    let exists = config.capabilities.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
-    if config.migrate && (has_migrations || exists) {
+    if config.capabilities.migrate && (has_migrations || exists) {
         let mut tell = |progress: MigrationProgress<'_>| {
             let line = match progress {
                 MigrationProgress::Begins(name) => format!("applying migration {name}"),
@@ -59,11 +103,14 @@ pub(crate) fn migrate(config: &Config) -> Result<Vec<String>, String> {
                     format!("migration {name} applied")
                 }
             };
-            config.logger.text(Level::Info, line);
+            config.program.logger.text(Level::Info, line);
         };
-        migrate::run(&config.db, &migrations, &mut tell).map_err(|error| error.to_string())?;
-    } else if has_migrations && let Ok(entries) = migrate::status(&config.db, &migrations) {
-        warn_of(&entries, &config.logger);
+        migrate::run(&config.capabilities.db, &migrations, &mut tell)
+            .map_err(|error| error.to_string())?;
+    } else if has_migrations
+        && let Ok(entries) = migrate::status(&config.capabilities.db, &migrations)
+    {
+        warn_of(&entries, &config.program.logger);
     }
     Ok(applied)
 }

@@ -1,7 +1,5 @@
 //! The additions of the program that Sampan is a part of: routes of its own, and values for capabilities.
 
-use crate::config::{Config, Flags};
-use crate::project::Project;
 use sampan_host::{Context, Module};
 use sampan_serve::native::NativeRoute;
 use std::fmt;
@@ -38,8 +36,8 @@ impl fmt::Debug for Embedding {
     }
 }
 
-/// The capabilities of Sampan and further ones, for [`Config::modules`]. Equal lists share their memory, which lives as
-/// long as the process.
+/// The capabilities of Sampan and further ones, for [`ProgramParts::modules`](crate::ProgramParts::modules). Equal
+/// lists share their memory, which lives as long as the process.
 pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
     static KNOWN: Mutex<Vec<&'static [&'static Module]>> = Mutex::new(Vec::new());
     if own.is_empty() {
@@ -56,19 +54,4 @@ pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
     let list: &'static [&'static Module] = all.leak();
     known.push(list);
     list
-}
-
-impl Config {
-    /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing
-    /// is read from or written to the current folder.
-    ///
-    /// # Errors
-    /// As [`Config::resolve`].
-    pub fn without_project(flags: &Flags) -> Result<Self, String> {
-        let mut config = Self::in_memory(Project::none(), flags)?;
-        // No script can ask for it, so it is never opened.
-        config.db.path = ":memory:".into();
-        config.migrate = false;
-        Ok(config)
-    }
 }

@@ -1,10 +1,11 @@
 //! A project made runnable: configuration, files, routes, dispatch, workers.
 //!
-//! [`Config`] says what to run, [`Server::start`] runs it on as many threads as there are workers, each with its own
+//! [`AppConfig`] says what to run, [`Server::start`] runs it on as many threads as there are workers, each with its own
 //! isolate and its own connections, and [`Running`] ends it. [`run`] is the whole life of `sampan run`, signals
 //! included. Here the HTTP engine, the script engines and the capabilities meet; none of them knows another. A project
 //! also runs without a server: in a [`ScriptPool`] for programs that call scripts, in a [`LocalApp`] for tests.
 
+mod app_config;
 mod build;
 mod config;
 mod csrf;
@@ -27,11 +28,12 @@ mod sessions;
 mod templates;
 mod worker;
 
+pub use app_config::{AppConfig, CapabilityConfigs, ProgramParts, SECTIONS, ServeConfig, settings};
 pub use build::{BuildFlags, Built, build};
 pub use config::{
-    Config, EnvFile, Flags, ListenAddress, OptionNames, Setting, Storage, WORKERS_MAX, address,
-    settings,
+    Config, EnvFile, Flags, ListenAddress, OptionNames, Setting, WORKERS_MAX, address,
 };
+pub use database::Storage;
 pub use dev::{DevFlags, dev};
 pub use embedding::{ContextSetup, Embedding, modules_with};
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
@@ -44,7 +46,7 @@ pub use sampan_host as host;
 pub use sampan_host::log::Level;
 pub use sampan_http as http;
 pub use sampan_http::{DirectAnswer, Response};
-pub use sampan_log::{Logger, Settings as LogSettings};
+pub use sampan_log::{LogSettings, Logger};
 pub use sampan_project::Language;
 pub use sampan_project::archive::{About, Archive};
 pub use sampan_serve::native::{NativeAnswer, NativeHandler, NativeRequest, NativeRoute};

@@ -5,7 +5,7 @@
 //! beside it on that thread; they use the same database, and a function of theirs that waits for a request lets the
 //! project run meanwhile.
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::database;
 use crate::process_parts::ProcessParts;
 use crate::project::Project;
@@ -40,7 +40,7 @@ pub(crate) type WhenDeaf = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The state that several [`LocalApp`]s of one project share.
 pub struct LocalRun {
-    config: Config,
+    config: AppConfig,
     parts: ProcessParts,
     watchdog: Watchdog,
     scratch: PathBuf,
@@ -52,11 +52,11 @@ impl LocalRun {
     ///
     /// # Errors
     /// A file of the project is wrong: which, where and why.
-    pub fn new(mut config: Config, scratch: &Path) -> Result<Self, String> {
-        config.workers = 1;
-        config.db.durability = Durability::Throwaway;
-        config.files.durability = sampan_files::Durability::Normal;
-        config.db.file = Default::default();
+    pub fn new(mut config: AppConfig, scratch: &Path) -> Result<Self, String> {
+        config.base.workers = 1;
+        config.capabilities.db.durability = Durability::Throwaway;
+        config.capabilities.files.durability = sampan_files::Durability::Normal;
+        config.capabilities.db.file = Default::default();
         let parts = ProcessParts::of(&config)?;
         let run = Self {
             parts,
@@ -64,13 +64,13 @@ impl LocalRun {
             scratch: scratch.to_owned(),
             config,
         };
-        let mut template = run.config.db.clone();
+        let mut template = run.config.capabilities.db.clone();
         template.path = scratch.join(TEMPLATE);
-        let migrations = run.config.project.migrations()?;
-        if run.config.migrate && migrations.exist() {
+        let migrations = run.config.base.project.migrations()?;
+        if run.config.capabilities.migrate && migrations.exist() {
             migrate::run(&template, &migrations, &mut |_| ()).map_err(|error| error.to_string())?;
         }
-        let script_time_max = Duration::from_millis(run.config.script.script_millis_max);
+        let script_time_max = Duration::from_millis(run.config.serving.script.script_millis_max);
         run.watchdog
             .start(script_time_max)
             .map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -79,7 +79,7 @@ impl LocalRun {
 
     /// The project.
     pub fn project(&self) -> &Project {
-        &self.config.project
+        &self.config.base.project
     }
 
     /// Starts a thread with the project loaded, on a database and a storage folder of its own below `name` in the
@@ -100,15 +100,15 @@ impl LocalRun {
         let folder = self.scratch.join(name);
         let template = self.scratch.join(TEMPLATE);
         let mut config = self.config.clone();
-        config.db.path = folder.join("data.db");
-        config.db.file = Default::default();
-        config.files.storage = folder.join("storage");
-        config.migrate = false;
+        config.capabilities.db.path = folder.join("data.db");
+        config.capabilities.db.file = Default::default();
+        config.capabilities.files.storage = folder.join("storage");
+        config.capabilities.migrate = false;
         let parts = self.parts.with_storage_of(&config);
         let watchdog = self.watchdog.clone();
         let whole = async move || {
             let made = fs::create_dir_all(&folder).and_then(|()| match template.exists() {
-                true => fs::copy(&template, &config.db.path).map(drop),
+                true => fs::copy(&template, &config.capabilities.db.path).map(drop),
                 false => Ok(()),
             });
             let app = match made {
@@ -139,7 +139,7 @@ impl Drop for LocalRun {
 
 /// A project on this thread.
 pub struct LocalApp {
-    config: Arc<Config>,
+    config: Arc<AppConfig>,
     parts: ProcessParts,
     limits: Arc<Limits>,
     watchdog: Watchdog,
@@ -164,7 +164,7 @@ impl LocalScript {
 
 impl LocalApp {
     async fn load(
-        config: Config,
+        config: AppConfig,
         parts: ProcessParts,
         watchdog: Watchdog,
         when_deaf: WhenDeaf,
@@ -172,7 +172,7 @@ impl LocalApp {
         parts.storage().clean();
         let (database, _) = database::prepare(&config)?;
         database.prepare().map_err(|error| error.to_string())?;
-        let limits = Arc::new(config.http.clone());
+        let limits = Arc::new(config.serving.http.clone());
         let (told, told_later) = (Arc::clone(&when_deaf), Arc::clone(&when_deaf));
         let config = Arc::new(config);
         let plan = WorkerPlan {
@@ -191,7 +191,7 @@ impl LocalApp {
             started_once: Arc::default(),
             on_deaf: Box::new(move |_, name| told_later(name)),
         };
-        let fault = |error: Error| config.project.load_fault(&error);
+        let fault = |error: Error| config.base.project.load_fault(&error);
         let loaded = plan.load(watch_of(&config), Box::new(move |name| told(name)));
         // Nobody sends it a connection, so no request waits for another's.
         let LoadedWorker {
@@ -201,7 +201,7 @@ impl LocalApp {
             ..
         } = loaded.await.map_err(fault)?;
         gate.settled().await.map_err(fault)?;
-        let start = RestorePoint::take(&config.db).map_err(fault)?;
+        let start = RestorePoint::take(&config.capabilities.db).map_err(fault)?;
         Ok(Rc::new(Self {
             parts,
             limits,
@@ -245,7 +245,7 @@ impl LocalApp {
             .loader
             .load_file(&generation, entry, modules, &watch, Some(beside));
         let loaded = loaded.map_err(|error| match error.place() {
-            Some(_) => self.config.project.load_fault(&error),
+            Some(_) => self.config.base.project.load_fault(&error),
             None => format!("{entry}: {error}"),
         });
         loaded.map(LocalScript)
@@ -274,7 +274,7 @@ impl LocalApp {
         self.gate.settled().await?;
         self.start.borrow_mut().restore()?;
         self.parts.forget_rates();
-        let storage = &self.config.files.storage;
+        let storage = &self.config.capabilities.files.storage;
         for entry in fs::read_dir(storage).into_iter().flatten().flatten() {
             // The folder of what is not complete stays: it is open.
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
@@ -296,12 +296,12 @@ impl LocalApp {
 
     /// Describes the error of a script: the place, the line of the source and the stack.
     pub fn fault(&self, error: &Error) -> String {
-        self.config.project.load_fault(error)
+        self.config.base.project.load_fault(error)
     }
 
     /// The log so far, where it is captured.
     pub fn log(&self) -> String {
-        self.config.logger.lines()
+        self.config.program.logger.lines()
     }
 }
 

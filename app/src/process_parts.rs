@@ -2,7 +2,7 @@
 //! makes it anew, except
 //! for the counts of the rate limits.
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use sampan_files::Storage;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Context, RequestView, Value};
@@ -29,7 +29,7 @@ impl ProcessParts {
     ///
     /// # Errors
     /// A file that is wrong: its name, its line and what is around it.
-    pub(crate) fn of(config: &Config) -> Result<Self, String> {
+    pub(crate) fn of(config: &AppConfig) -> Result<Self, String> {
         Self::with_rates(config, Arc::default())
     }
 
@@ -37,24 +37,28 @@ impl ProcessParts {
     ///
     /// # Errors
     /// As [`ProcessParts::of`].
-    pub(crate) fn renewed(&self, config: &Config) -> Result<Self, String> {
+    pub(crate) fn renewed(&self, config: &AppConfig) -> Result<Self, String> {
         Self::with_rates(config, Arc::clone(&self.rates))
     }
 
-    fn with_rates(config: &Config, rates: Arc<RateTable>) -> Result<Self, String> {
-        let templates = config.project.templates()?.with_undefined(config.undefined);
+    fn with_rates(config: &AppConfig, rates: Arc<RateTable>) -> Result<Self, String> {
+        let templates = config
+            .base
+            .project
+            .templates()?
+            .with_undefined(config.capabilities.undefined);
         Ok(Self {
             templates: Arc::new(templates),
             rates,
-            storage: Arc::new(Storage::new(config.files.clone())),
-            catalogs: Arc::new(config.project.catalogs(&config.i18n)?),
+            storage: Arc::new(Storage::new(config.capabilities.files.clone())),
+            catalogs: Arc::new(config.base.project.catalogs(&config.capabilities.i18n)?),
         })
     }
 
     /// Returns the parts with the folders of files that another configuration of the same project names.
-    pub(crate) fn with_storage_of(&self, config: &Config) -> Self {
+    pub(crate) fn with_storage_of(&self, config: &AppConfig) -> Self {
         Self {
-            storage: Arc::new(Storage::new(config.files.clone())),
+            storage: Arc::new(Storage::new(config.capabilities.files.clone())),
             ..self.clone()
         }
     }

@@ -10,7 +10,8 @@ mod shown;
 
 pub use shown::shown;
 
-use crate::config::{Config, Flags};
+use crate::app_config::AppConfig;
+use crate::config::Flags;
 use crate::project::Project;
 use crate::server::{Server, Stopper};
 use sampan_host::{Error, Module, Value, Watch};
@@ -153,11 +154,12 @@ impl Repl {
         let language = language.or(project.language());
         let language = language.ok_or("the project is in no language that is known")?;
         let entry = Some(project.entry().to_owned()).filter(|entry| !entry.is_empty());
-        let mut config = Config::of_project(project, &flags)?;
-        config.project = config
+        let mut config = AppConfig::of_project(project, &flags)?;
+        config.base.project = config
+            .base
             .project
             .with_entry(&own_entry(language, entry.as_deref()));
-        config.modules = modules();
+        config.program.modules = modules();
         let (asks, asked) = unbounded_channel();
         let (sender, replies) = channel();
         let link = Link(Arc::new(LinkParts {
@@ -166,7 +168,7 @@ impl Repl {
             watch: OnceLock::new(),
             given_up: Notify::new(),
         }));
-        config.repl = Some(link.clone());
+        config.program.repl = Some(link.clone());
         let (stopper, inbox) = Stopper::new();
         let for_server = stopper.clone();
         let (failed, fault) = channel();

@@ -1,7 +1,7 @@
 //! Sessions in the app's database: the table is made when the first session begins, so that an app without sessions has
 //! none.
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use sampan_db::Db;
 use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value, sealer};
 use sampan_session::{
@@ -50,8 +50,8 @@ impl WorkerSessions {
     }
 
     /// Makes sessions available to the scripts of an isolate, whose context has its sealer already.
-    pub(crate) fn put_into(&self, context: &Context, config: &Config) -> Result<(), Error> {
-        let session = config.session.clone();
+    pub(crate) fn put_into(&self, context: &Context, config: &AppConfig) -> Result<(), Error> {
+        let session = config.capabilities.session.clone();
         context.put(match session.place {
             SessionPlace::Db => {
                 let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
@@ -69,15 +69,20 @@ impl WorkerSessions {
     }
 
     /// Starts what removes sessions that have ended, for as long as the worker serves; in place of the one before.
-    pub(crate) fn serve(&self, config: &Config) {
+    pub(crate) fn serve(&self, config: &AppConfig) {
         let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
-        let logger = config.logger.clone();
+        let logger = config.program.logger.clone();
         let report = move |error: Error| {
             let text = format!("removing sessions that have ended: {error}");
             sampan_serve::log_of(&logger, None, text, &error);
         };
         let begun = Rc::clone(&self.begun);
-        let cleaner = spawn_local(clean(config.session.clone(), store, begun, report));
+        let cleaner = spawn_local(clean(
+            config.capabilities.session.clone(),
+            store,
+            begun,
+            report,
+        ));
         if let Some(before) = self.cleaner.replace(Some(cleaner)) {
             before.abort();
         }

@@ -6,7 +6,7 @@ use crate::content_coding;
 use crate::platforms::{Platform, Served};
 use crate::scenario::{Expectation, Request, Scenario};
 use crate::{Answer, Client};
-use sampan_app::{Config, Level, ListenAddress, Logger, Running, Server};
+use sampan_app::{AppConfig, Level, ListenAddress, Logger, Running, Server};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -217,18 +217,18 @@ fn start(
     scratch: &Path,
 ) -> Result<Running, String> {
     let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
-    let mut config = Config::from_text(app, &text)?;
+    let mut config = AppConfig::from_text(app, &text)?;
     if !scenario.says("server", "workers") {
-        config.workers = 1;
+        config.base.workers = 1;
     }
-    config.listen = vec![ListenAddress::Tcp(([127, 0, 0, 1], 0).into())];
+    config.base.listen = vec![ListenAddress::Tcp(([127, 0, 0, 1], 0).into())];
     let mut settings = config.log_settings();
     if !scenario.config.contains_key("log") {
         settings.level_min = Level::Debug;
     }
-    config.logger = logger.clone().with(settings);
-    config.db.path = scratch.join("data.db");
-    config.files.storage = scratch.join("storage");
+    config.program.logger = logger.clone().with(settings);
+    config.capabilities.db.path = scratch.join("data.db");
+    config.capabilities.files.storage = scratch.join("storage");
     Server::start(config)
 }
 

@@ -4,7 +4,6 @@ pub mod archive;
 pub mod encoders;
 pub mod language;
 pub mod media;
-pub mod units;
 
 pub use archive::Archive;
 pub use language::Language;

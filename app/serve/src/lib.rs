@@ -15,7 +15,7 @@ pub mod routing;
 
 pub use answer::error_log::log_of;
 pub use answer::errors::prefers_page;
-pub use compression::Compression;
+pub use compression::{Compression, SECTION as COMPRESSION};
 pub use dispatch::build::check_native_routes;
 pub use dispatch::dispatch::{Dispatch, release_memory_with};
 pub use dispatch::loaded::Loaded;

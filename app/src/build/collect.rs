@@ -2,7 +2,7 @@
 //! only developers need.
 
 use super::{Files, canonical};
-use crate::config::db::MIGRATIONS;
+use crate::project::MIGRATIONS;
 use crate::project::SHARED;
 use sampan_project::archive::format::{Appended, appended};
 use sampan_project::media::SIBLINGS;

@@ -10,12 +10,13 @@ mod collect;
 mod compress;
 mod lua_requires;
 mod reach;
+mod settings;
 mod write;
 
-use crate::config::PackedSettings;
 use crate::project::Project;
 use base::Base;
 use sampan_project::archive::format::INDEX_BYTES_MAX;
+use settings::PackedSettings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
 //! `server.listen`: where a server listens.
 
-use serde::Deserialize;
-use serde::de::{Error, SeqAccess, Visitor};
+use sampan_host::settings::items;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -29,78 +28,36 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// As it is written: one address, several with commas between, or a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RawListen(pub(crate) Vec<String>);
-
-impl RawListen {
-    pub(crate) fn split(text: &str) -> Self {
-        let addresses = text.split(',').map(str::trim);
-        let addresses = addresses.filter(|address| !address.is_empty());
-        Self(addresses.map(str::to_owned).collect())
-    }
-
-    /// The names of hosts among the addresses, in small letters.
-    pub(crate) fn host_names(&self) -> impl Iterator<Item = String> {
-        let hosts = self.0.iter().filter(|text| !text.starts_with(UNIX));
-        let hosts = hosts.filter_map(|text| text.rsplit_once(':').map(|(host, _)| host));
-        let is_name = |host: &&str| host.parse::<IpAddr>().is_err() && !host.starts_with('[');
-        hosts.filter(is_name).map(str::to_ascii_lowercase)
-    }
-
-    /// The addresses; paths are relative to `root`.
-    pub(crate) fn resolve(&self, root: &Path) -> Result<Vec<ListenAddress>, String> {
-        if self.0.is_empty() {
-            return Err("no address: write host and port, as in 127.0.0.1:8080".to_owned());
-        }
-        if self.0.len() > ADDRESSES_MAX {
-            return Err(format!(
-                "{} addresses; it must be 1 to {ADDRESSES_MAX}",
-                self.0.len()
-            ));
-        }
-        let resolve = |text: &String| {
-            Ok(match address(text)? {
-                ListenAddress::Unix(path) => ListenAddress::Unix(root.join(path)),
-                tcp => tcp,
-            })
-        };
-        self.0.iter().map(resolve).collect()
-    }
+/// Returns the names of hosts among addresses, in small letters.
+pub(super) fn host_names(list: &[String]) -> impl Iterator<Item = String> {
+    let hosts = list.iter().filter(|text| !text.starts_with(UNIX));
+    let hosts = hosts.filter_map(|text| text.rsplit_once(':').map(|(host, _)| host));
+    let is_name = |host: &&str| host.parse::<IpAddr>().is_err() && !host.starts_with('[');
+    hosts.filter(is_name).map(str::to_ascii_lowercase)
 }
 
-impl<'de> Deserialize<'de> for RawListen {
-    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(ListenVisitor)
+/// Returns the addresses of a list; paths are relative to `root`.
+pub(super) fn resolve(list: &[String], root: &Path) -> Result<Vec<ListenAddress>, String> {
+    if list.is_empty() {
+        return Err("no address: write host and port, as in 127.0.0.1:8080".to_owned());
     }
+    if list.len() > ADDRESSES_MAX {
+        let count = list.len();
+        return Err(format!(
+            "{count} addresses; it must be 1 to {ADDRESSES_MAX}"
+        ));
+    }
+    let resolve = |text: &String| {
+        Ok(match address(text)? {
+            ListenAddress::Unix(path) => ListenAddress::Unix(root.join(path)),
+            tcp => tcp,
+        })
+    };
+    list.iter().map(resolve).collect()
 }
 
-struct ListenVisitor;
-
-impl<'de> Visitor<'de> for ListenVisitor {
-    type Value = RawListen;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "an address such as \"127.0.0.1:8080\" or \"unix:/run/app.sock\", or a list of them",
-        )
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<RawListen, E> {
-        Ok(RawListen::split(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RawListen, A::Error> {
-        let mut addresses = Vec::new();
-        while let Some(address) = list.next_element()? {
-            addresses.push(address);
-        }
-        Ok(RawListen(addresses))
-    }
-}
-
-/// The addresses of the command line, whose paths are relative to the current folder.
-pub(super) fn of_flag(text: &str, name: &str) -> Result<RawListen, String> {
+/// Returns the addresses of the command line, whose paths are relative to the current folder.
+pub(super) fn of_flag(text: &str, name: &str) -> Result<Vec<String>, String> {
     let absolute = |address: String| match address.strip_prefix(UNIX) {
         Some(path) if !path.is_empty() => {
             let path = std::path::absolute(path).map_err(|error| format!("{name}: {error}"))?;
@@ -108,8 +65,7 @@ pub(super) fn of_flag(text: &str, name: &str) -> Result<RawListen, String> {
         }
         _ => Ok(address),
     };
-    let addresses = RawListen::split(text).0.into_iter().map(absolute);
-    addresses.collect::<Result<_, _>>().map(RawListen)
+    items(text).into_iter().map(absolute).collect()
 }
 
 /// An address to listen on: `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`, `unix:/run/app.sock`.
@@ -159,8 +115,8 @@ mod tests {
     fn addresses_are_ports_and_paths() {
         let root = Path::new("/project");
         let resolved = |list: &[&str]| {
-            let list = list.iter().map(|text| (*text).to_owned()).collect();
-            let all = RawListen(list).resolve(root)?;
+            let list: Vec<_> = list.iter().map(|text| (*text).to_owned()).collect();
+            let all = resolve(&list, root)?;
             Ok::<_, String>(all.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         let all = resolved(&["[::1]:80", "unix:app.sock", "unix:/run/a b.sock"]);
@@ -172,14 +128,11 @@ mod tests {
                 "unix:/run/a b.sock"
             ]
         );
-        let names = RawListen::split("Box.test:80, 127.0.0.1:80, [::1]:80, unix:a.b:1");
-        assert_eq!(names.host_names().collect::<Vec<_>>(), ["box.test"]);
+        let names = items("Box.test:80, 127.0.0.1:80, [::1]:80, unix:a.b:1");
+        assert_eq!(host_names(&names).collect::<Vec<_>>(), ["box.test"]);
         assert!(resolved(&["unix:"]).is_err_and(|fault| fault.contains("has no path")));
         assert!(resolved(&[]).is_err());
-        assert_eq!(
-            RawListen::split("a:1, unix:b ,"),
-            RawListen(vec!["a:1".into(), "unix:b".into()])
-        );
+        assert_eq!(items("a:1, unix:b ,"), ["a:1", "unix:b"]);
         assert_eq!((mode("660"), mode("0777")), (Ok(0o660), Ok(0o777)));
         for bad in ["", "9", "rw", "1777", "+660"] {
             assert!(mode(bad).is_err(), "{bad}");

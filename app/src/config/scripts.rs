@@ -1,23 +1,25 @@
 //! `[scripts]`: what requests share, and when files are read.
 
-use super::units::Millis;
 use crate::project::Project;
 use sampan_host::Isolation;
+use sampan_host::settings::{ANY, Section, SettingKey, Settings};
 use sampan_project::Language;
-use serde::Deserialize;
 use std::time::Duration;
 
-/// The interval at which files are looked at with `mode = "file"`, in milliseconds, unless told otherwise.
-const CHECK_MILLIS: u64 = 20;
-
 /// `[scripts]`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct RawScripts {
-    pub(crate) isolation: Option<String>,
-    pub(crate) mode: Option<String>,
-    pub(crate) check_millis: Option<Millis>,
-}
+#[rustfmt::skip]
+pub(crate) static SECTION: Section = Section {
+    name: "scripts",
+    doc: "What requests share, and when files are read.",
+    keys: &[
+        SettingKey::choice("isolation", &["worker", "request"],
+            "whether requests of a worker share globals and modules, or each has its own"),
+        SettingKey::choice("mode", &["cached", "file"],
+            "whether files are read at start and by a reload, or requests look for changes"),
+        SettingKey::time("check_millis", ANY, 20,
+            "with mode = \"file\": how long after one look the next request looks again"),
+    ],
+};
 
 /// The resolved settings of `[scripts]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +30,11 @@ pub(crate) struct ScriptSettings {
     pub(crate) check_time: Option<Duration>,
 }
 
-impl RawScripts {
-    pub(super) fn resolve(&self, project: &Project) -> Result<ScriptSettings, String> {
-        let isolation = match self.isolation.as_deref() {
-            None | Some("worker") => Isolation::Worker,
-            Some("request") => Isolation::Request,
-            Some(other) => {
-                return Err(format!(
-                    "isolation: {other:?} is none of \"worker\", \"request\""
-                ));
-            }
+impl ScriptSettings {
+    pub(super) fn from_settings(settings: &Settings, project: &Project) -> Result<Self, String> {
+        let isolation = match settings.text("isolation") {
+            "request" => Isolation::Request,
+            _ => Isolation::Worker,
         };
         if isolation == Isolation::Request && project.language() == Some(Language::Js) {
             return Err(format!(
@@ -46,31 +43,15 @@ impl RawScripts {
                 project.entry()
             ));
         }
-        let reads_files = match self.mode.as_deref() {
-            None | Some("cached") => false,
-            Some("file") => true,
-            Some(other) => {
-                return Err(format!("mode: {other:?} is none of \"cached\", \"file\""));
-            }
-        };
+        let reads_files = settings.text("mode") == "file";
         if reads_files && project.archive().is_some() {
             return Err("mode = \"file\" is for projects in a folder, and this one is a part of its program: leave it \
              out".to_owned());
         }
-        let millis = self.check_millis.map_or(CHECK_MILLIS, u64::from);
-        Ok(ScriptSettings {
+        let check_time = Duration::from_millis(settings.number("check_millis"));
+        Ok(Self {
             isolation,
-            check_time: reads_files.then(|| Duration::from_millis(millis)),
-        })
-    }
-
-    /// Returns the default of a key.
-    pub(super) fn default_of(key: &str) -> Option<toml::Value> {
-        Some(match key {
-            "scripts.isolation" => "worker".into(),
-            "scripts.mode" => "cached".into(),
-            "scripts.check_millis" => return super::raw::whole(CHECK_MILLIS),
-            _ => return None,
+            check_time: reads_files.then_some(check_time),
         })
     }
 }

@@ -17,6 +17,7 @@ mod policy;
 mod poll;
 mod reset;
 mod run;
+mod settings;
 mod trace;
 mod watch;
 
@@ -24,6 +25,7 @@ pub use run::{DevFlags, run as dev};
 
 pub(crate) use errors::DevErrors;
 pub(crate) use handler::DevHandler;
+pub(crate) use settings::{DevSettings, SECTION};
 
 use browser::Browsers;
 use loaded_scripts::LoadedScripts;
@@ -31,28 +33,6 @@ use own_pages::OwnPages;
 use plans::Plans;
 use sampan_log::Logger;
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// `[dev]`, checked.
-#[derive(Clone, Debug)]
-pub(crate) struct DevSettings {
-    /// The URL that opens a file in the editor, with `{path}` and `{line}` in it.
-    pub(crate) editor: String,
-    /// Names of hosts that are answered beside `localhost` and addresses.
-    pub(crate) hosts: Vec<String>,
-    /// From when on a statement is slow.
-    pub(crate) slow_query: Duration,
-}
-
-impl Default for DevSettings {
-    fn default() -> Self {
-        Self {
-            editor: "vscode://file{path}:{line}".to_owned(),
-            hosts: Vec::new(),
-            slow_query: Duration::from_millis(20),
-        }
-    }
-}
 
 /// The state that the workers of `sampan dev` share.
 pub(crate) struct Dev {

@@ -1,7 +1,7 @@
 //! An empty database in place of one that migrations were applied to which are others now. Nothing is deleted.
 
-use crate::config::Config;
-use crate::config::db::migrations_of;
+use crate::app_config::AppConfig;
+use crate::project::migrations_of;
 use crate::reload;
 use sampan_db::migrate::{self, MigrationStatus};
 use sampan_host::log::Level;
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 const ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
 /// Reports whether migrations were changed or removed after they were applied.
-pub(super) fn is_needed(config: &Config) -> bool {
-    let Ok(migrations) = migrations_of(config.project.root()) else {
+pub(super) fn is_needed(config: &AppConfig) -> bool {
+    let Ok(migrations) = migrations_of(config.base.project.root()) else {
         return false;
     };
-    let status = migrate::status(&config.db, &migrations);
-    config.db.path.exists()
+    let status = migrate::status(&config.capabilities.db, &migrations);
+    config.capabilities.db.path.exists()
         && status.is_ok_and(|entries| entries.iter().any(MigrationStatus::is_fault))
 }
 
@@ -26,8 +26,8 @@ pub(super) fn is_needed(config: &Config) -> bool {
 ///
 /// # Errors
 /// A server uses it, or it cannot be moved.
-pub(super) fn reset(config: &Config, logger: &Logger) -> Result<(), String> {
-    let path = &config.db.path;
+pub(super) fn reset(config: &AppConfig, logger: &Logger) -> Result<(), String> {
+    let path = &config.capabilities.db.path;
     if !is_needed(config) {
         let text = format!(
             "{}: nothing to reset, the migrations fit it",
@@ -36,7 +36,7 @@ pub(super) fn reset(config: &Config, logger: &Logger) -> Result<(), String> {
         logger.text(Level::Info, text);
         return Ok(());
     }
-    if !reload::server_pids(config.project.root())?.is_empty() {
+    if !reload::server_pids(config.base.project.root())?.is_empty() {
         return Err(format!(
             "a server of this project uses {}: stop it first",
             path.display()

@@ -5,8 +5,9 @@ use super::loaded_scripts::LoadedScripts;
 use super::own_pages::OwnPages;
 use super::plans::Plans;
 use super::watch::{self, Changes, Watched};
-use super::{Dev, page, reset};
-use crate::config::{Config, EnvFile, Flags};
+use super::{Dev, DevSettings, SECTION, page, reset};
+use crate::app_config::AppConfig;
+use crate::config::{EnvFile, Flags};
 use crate::listening;
 use crate::project::Project;
 use crate::reload::{self, ReloadOutcome, ReloadRequests};
@@ -46,14 +47,14 @@ pub struct DevFlags {
 /// There is no project, its configuration is wrong, or its address is in use: one line that says what to do.
 pub fn run(flags: DevFlags) -> Result<ServerEnd, String> {
     let config = resolve(&flags)?;
-    let logger = config.logger.clone();
+    let logger = config.program.logger.clone();
     let outcome = serve(config, flags, &logger);
     logger.flush(FLUSH_TIME_MAX);
     outcome
 }
 
 /// The configuration as it is now, for development.
-fn resolve(flags: &DevFlags) -> Result<Config, String> {
+fn resolve(flags: &DevFlags) -> Result<AppConfig, String> {
     let run = Flags {
         env_file: match &flags.run.env_file {
             EnvFile::None => EnvFile::OfProject,
@@ -61,36 +62,38 @@ fn resolve(flags: &DevFlags) -> Result<Config, String> {
         },
         ..flags.run.clone()
     };
-    let mut config = Config::resolve(&run)?;
-    config.logger = config.logger.coloured(flags.is_coloured);
+    let mut config = AppConfig::resolve(&run)?;
+    config.program.logger = config.program.logger.coloured(flags.is_coloured);
     // Pages are read on their way, and files change all the time.
-    config.compression = None;
-    config.static_files.check_millis = 0;
+    config.serving.compression = None;
+    config.serving.static_files.check_millis = 0;
     Ok(config)
 }
 
 /// Has the workers of this configuration show their errors, and note the scripts that they load.
-fn develop(config: &mut Config, dev: &Arc<Dev>) {
-    config.project = dev.scripts.noting(&config.project);
-    config.dev = Some(Arc::clone(dev));
+fn develop(config: &mut AppConfig, dev: &Arc<Dev>) {
+    config.base.project = dev.scripts.noting(&config.base.project);
+    config.program.dev = Some(Arc::clone(dev));
 }
 
-fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerEnd, String> {
+fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<ServerEnd, String> {
     let life = Life::begin()?;
     listening::check(&config)?;
+    let mut settings = config.base.resolve(&SECTION, DevSettings::from_settings)?;
+    settings.hosts.extend(config.base.listen_names());
     let dev = Arc::new(Dev {
-        root: config.project.root().to_owned(),
-        settings: config.dev_settings.clone(),
+        root: config.base.project.root().to_owned(),
+        settings,
         logger: logger.clone(),
         browsers: Browsers::new(),
         own_pages: OwnPages::default(),
         scripts: LoadedScripts::default(),
-        plans: Plans::start(config.db.clone(), logger.clone())?,
+        plans: Plans::start(config.capabilities.db.clone(), logger.clone())?,
     });
     let watched = Watched {
         root: dev.root.clone(),
-        public: config.static_files.folder.clone(),
-        storage: config.files.storage.clone(),
+        public: config.serving.static_files.folder.clone(),
+        storage: config.capabilities.files.storage.clone(),
         config: flags
             .run
             .config
@@ -112,7 +115,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
         }
     };
     develop(&mut config, &dev);
-    let db = config.db.clone();
+    let db = config.capabilities.db.clone();
     let mut next = Ok(config);
     let running = loop {
         let started = next.and_then(|config| {
@@ -148,7 +151,7 @@ fn follow(
     reloader: reload::Reloader,
     dev: &Arc<Dev>,
     db: &DatabaseConfig,
-    resolve: impl Fn() -> Result<Config, String> + Clone + Send + 'static,
+    resolve: impl Fn() -> Result<AppConfig, String> + Clone + Send + 'static,
     changes: Receiver<Changes>,
 ) -> Result<(), String> {
     let (of_outcome, of_changes) = (Arc::clone(dev), Arc::clone(dev));
@@ -238,10 +241,10 @@ fn waits_for_change(changes: &Receiver<Changes>, life: &Life) -> bool {
 }
 
 /// Adds advice to the error of migrations that do not fit the database, which in development means that one was edited.
-fn with_advice(fault: String, resolve: &impl Fn() -> Result<Config, String>) -> String {
+fn with_advice(fault: String, resolve: &impl Fn() -> Result<AppConfig, String>) -> String {
     match resolve().ok().filter(reset::is_needed) {
         Some(config) => {
-            let file = config.db.path.display();
+            let file = config.capabilities.db.path.display();
             format!(
                 "{fault}\nto begin with an empty database: sampan dev --reset-db moves {file} away, deletes nothing, \
                  and applies all migrations anew"

@@ -3,7 +3,8 @@
 use super::calls::{self, CallKind};
 use super::read_files::ReadFiles;
 use super::{look, unused};
-use crate::config::{Config, Flags};
+use crate::app_config::AppConfig;
+use crate::config::Flags;
 use crate::local_app::LocalApp;
 use crate::project::{Project, TEMPLATES};
 use sampan_db::migrate::{self, MigrationState};
@@ -113,7 +114,7 @@ impl fmt::Display for Finding {
 /// a folder of the caller's for a database and for what scripts keep.
 pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
     let mut report = CheckReport::default();
-    let fault = match Config::resolve(flags) {
+    let fault = match AppConfig::resolve(flags) {
         Ok(config) => checked(config, scratch, &mut report),
         Err(fault) => Err(fault),
     };
@@ -124,17 +125,17 @@ pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
 }
 
 /// Checks all but the configuration. The error is what kept the project from loading, where nothing before has told it.
-fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Result<(), String> {
-    let (project, files) = ReadFiles::of(&config.project);
-    config.project = project.clone();
-    config.logger = Logger::captured(Level::Warn);
+fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> Result<(), String> {
+    let (project, files) = ReadFiles::of(&config.base.project);
+    config.base.project = project.clone();
+    config.program.logger = Logger::captured(Level::Warn);
     let (templates, keys, faults) = template_faults(&project);
     report.templates = templates.len();
-    let (catalogs, catalog_fault) = match project.catalogs(&config.i18n) {
+    let (catalogs, catalog_fault) = match project.catalogs(&config.capabilities.i18n) {
         Ok(catalogs) => (Some(catalogs), None),
         Err(fault) => (None, Some(fault)),
     };
-    let default = config.i18n.default.clone();
+    let default = config.capabilities.i18n.default.clone();
     let mut told: Vec<String> = faults.into_iter().chain(catalog_fault).collect();
     told.extend(migration_faults(&config, report)?);
     let can_load = told.is_empty();
@@ -145,8 +146,8 @@ fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Resu
         // Loading would only tell the first of them again.
         return Ok(());
     }
-    let folder = config.static_files.folder.clone();
-    let storage = config.files.storage.clone();
+    let folder = config.serving.static_files.folder.clone();
+    let storage = config.capabilities.files.storage.clone();
     let looked = |app: &LocalApp| (app.rows(), app.log());
     let (rows, log) = look(config, scratch, looked)?;
     report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
@@ -242,17 +243,17 @@ fn name_of(path: &Path) -> String {
 
 /// Finds reasons why the project's own database cannot be migrated. Whether migrations run at all shows when the
 /// project is loaded.
-fn migration_faults(config: &Config, report: &mut CheckReport) -> Result<Vec<String>, String> {
-    let migrations = config.project.migrations()?;
+fn migration_faults(config: &AppConfig, report: &mut CheckReport) -> Result<Vec<String>, String> {
+    let migrations = config.base.project.migrations()?;
     if !migrations.exist() {
         return Ok(Vec::new());
     }
-    let entries = match migrate::status(&config.db, &migrations) {
+    let entries = match migrate::status(&config.capabilities.db, &migrations) {
         Ok(entries) => entries,
         Err(error) => return Ok(vec![error.to_string()]),
     };
     report.migrations = entries.len();
-    let database = config.db.path.display();
+    let database = config.capabilities.db.path.display();
     let told = entries.iter().filter_map(|entry| {
         let what = match &entry.state {
             MigrationState::Applied(_) | MigrationState::Pending => return None,

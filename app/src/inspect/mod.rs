@@ -12,7 +12,7 @@ mod unused;
 pub use check::{CheckReport, Finding, Severity, check};
 pub use routes::{RouteKind, RouteRow, routes};
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::local_app::{LocalApp, LocalRun};
 use std::path::Path;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ impl<T> Drop for Telling<T> {
 
 /// Loads the project and looks at it. Its database and its storage folder lie in the folder `scratch`.
 fn look<T: Send + 'static>(
-    config: Config,
+    config: AppConfig,
     scratch: &Path,
     at: fn(&LocalApp) -> T,
 ) -> Result<T, String> {

@@ -1,7 +1,7 @@
 //! The routes that a project declares.
 
 use super::look;
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::local_app::LocalApp;
 use sampan_host::Place;
 use sampan_log::Logger;
@@ -61,8 +61,8 @@ pub struct RouteRow {
 ///
 /// # Errors
 /// It does not load: the place, the line of the source and why.
-pub fn routes(mut config: Config, scratch: &Path) -> Result<Vec<RouteRow>, String> {
-    config.logger = Logger::captured(config.log_settings().level_min);
+pub fn routes(mut config: AppConfig, scratch: &Path) -> Result<Vec<RouteRow>, String> {
+    config.program.logger = Logger::captured(config.log_settings().level_min);
     look(config, scratch, LocalApp::rows)
 }
 

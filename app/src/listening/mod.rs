@@ -7,7 +7,8 @@ mod rights;
 
 pub(crate) use rights::User;
 
-use crate::config::{Config, ListenAddress};
+use crate::app_config::AppConfig;
+use crate::config::ListenAddress;
 use listenfd::ListenFd;
 use sampan_http::{Acceptor, Limits};
 use std::io;
@@ -25,14 +26,14 @@ pub(crate) struct Listening {
 /// # Errors
 /// One line that says which address cannot be had, why, and what to do.
 pub(crate) fn open(
-    config: &Config,
+    config: &AppConfig,
     limits: &Limits,
     user: Option<&User>,
 ) -> Result<Vec<Listening>, String> {
     let handed_over = handed_over()?;
     if handed_over.is_empty() {
         let open = |address| bind(address, config, limits, user);
-        return config.listen.iter().map(open).collect();
+        return config.base.listen.iter().map(open).collect();
     }
     let used = handed_over.iter().map(|socket| {
         // A start that fails may be tried again, with the same sockets.
@@ -52,11 +53,11 @@ pub(crate) fn open(
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn check(config: &Config) -> Result<(), String> {
+pub(crate) fn check(config: &AppConfig) -> Result<(), String> {
     if handed_over()?.is_empty() {
-        for address in &config.listen {
+        for address in &config.base.listen {
             if let ListenAddress::Tcp(_) = address {
-                bind(address, config, &config.http, None)?;
+                bind(address, config, &config.serving.http, None)?;
             }
         }
     }
@@ -65,17 +66,18 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
 
 fn bind(
     address: &ListenAddress,
-    config: &Config,
+    config: &AppConfig,
     limits: &Limits,
     user: Option<&User>,
 ) -> Result<Listening, String> {
     let acceptor = match address {
         ListenAddress::Tcp(address) => Acceptor::bind(*address, limits),
         ListenAddress::Unix(path) => {
-            Acceptor::bind_unix(path, config.socket_mode, user.map(User::ids), limits)
+            Acceptor::bind_unix(path, config.base.socket_mode, user.map(User::ids), limits)
         }
     };
-    let acceptor = acceptor.map_err(|error| fault(address, &error, config.option_names.listen))?;
+    let acceptor =
+        acceptor.map_err(|error| fault(address, &error, config.base.option_names.listen))?;
     Ok(Listening {
         name: name_of(&acceptor),
         acceptor,

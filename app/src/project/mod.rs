@@ -1,9 +1,9 @@
 //! A project: its files, which one of them to run, and in what language that is.
 
+mod migrations;
 mod sources;
 
 use crate::config::Flags;
-use crate::config::db::{MIGRATIONS, migrations_of};
 use crate::scripts::is_own_call;
 use sampan_db::migrate::Migrations;
 use sampan_host::{Error, Place, Sources};
@@ -17,6 +17,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use migrations::{FOLDER as MIGRATIONS, migrations_of, packed_migrations};
 pub(crate) use sources::SHARED;
 
 /// The files that are looked for in a folder.
@@ -239,7 +240,10 @@ impl Project {
     ///
     /// # Errors
     /// One line: a file that is wrong, its line and why, or a setting.
-    pub(crate) fn catalogs(&self, settings: &sampan_i18n::Settings) -> Result<Catalogs, String> {
+    pub(crate) fn catalogs(
+        &self,
+        settings: &sampan_i18n::I18nSettings,
+    ) -> Result<Catalogs, String> {
         let paths = self.sources.list(sampan_i18n::FOLDER).into_iter();
         let files = paths.filter_map(|path| {
             let bytes = self.sources.read(&path)?;
@@ -286,17 +290,6 @@ fn irregular(path: &Path) -> Option<String> {
         _ => "a device",
     };
     Some(format!("is not a regular file: it is {what}"))
-}
-
-/// The migrations in an archive.
-pub(crate) fn packed_migrations(archive: &Archive) -> Migrations {
-    let names = archive.list(MIGRATIONS);
-    let files = names.into_iter().filter_map(|path| {
-        let name = path.strip_prefix(MIGRATIONS)?.strip_prefix('/')?;
-        let text = archive.read(&path)?;
-        (!name.contains('/')).then(|| (name.to_owned(), text))
-    });
-    Migrations::packed(MIGRATIONS, files.collect())
 }
 
 impl fmt::Debug for Project {

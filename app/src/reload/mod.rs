@@ -25,12 +25,12 @@ pub(crate) use retiring::{Retiring, retire, stop};
 pub(crate) use seen_files::SeenFiles;
 pub(crate) use swap::Order;
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::process_parts::ProcessParts;
 use std::sync::Arc;
 
 /// The project as it was read at one time. All workers serve the same one.
 pub(crate) struct Generation {
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<AppConfig>,
     pub(crate) parts: ProcessParts,
 }

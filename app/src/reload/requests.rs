@@ -1,7 +1,7 @@
 //! The thread that performs reloads one after the other, so that signals are heard meanwhile.
 
 use super::Reloader;
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::server::systemd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -43,7 +43,7 @@ impl ReloadInbox {
     pub(crate) fn serve(
         self,
         reloader: Reloader,
-        resolve: impl Fn() -> Result<Config, String> + Send + 'static,
+        resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,
         after: impl Fn(&ReloadOutcome) + Send + 'static,
     ) -> Result<(), String> {
         let body = move || {
@@ -68,7 +68,7 @@ impl ReloadInbox {
     }
 }
 
-fn reload(reloader: &Reloader, resolve: &impl Fn() -> Result<Config, String>) -> ReloadOutcome {
+fn reload(reloader: &Reloader, resolve: &impl Fn() -> Result<AppConfig, String>) -> ReloadOutcome {
     let config = resolve().inspect_err(|fault| reloader.not_reloaded(fault))?;
     let reloaded = reloader.reload(config)?;
     let mut told = format!("reloaded in {} ms", reloaded.elapsed.as_millis());

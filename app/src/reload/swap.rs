@@ -1,7 +1,7 @@
 //! The two steps of a reload, on the side of the server: all workers load, then all swap.
 
 use super::Generation;
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::database;
 use crate::server::ServerShared;
 use sampan_host::Error;
@@ -46,9 +46,9 @@ impl Reloader {
     ///
     /// # Errors
     /// It does not load: the same text as at start. The server goes on as it was.
-    pub fn reload(&self, config: Config) -> Result<Reloaded, String> {
+    pub fn reload(&self, config: AppConfig) -> Result<Reloaded, String> {
         let outcome = self.try_reload(config);
-        let logger = &self.0.config.logger;
+        let logger = &self.0.config.program.logger;
         match &outcome {
             Ok(reloaded) => {
                 if !reloaded.need_restart.is_empty() {
@@ -72,19 +72,19 @@ impl Reloader {
     /// Tells the log why there was no reload.
     pub(crate) fn not_reloaded(&self, fault: &str) {
         let text = format!("not reloaded, the project as it was goes on: {fault}");
-        self.0.config.logger.text(Level::Error, text);
+        self.0.config.program.logger.text(Level::Error, text);
     }
 
-    fn try_reload(&self, mut config: Config) -> Result<Reloaded, String> {
+    fn try_reload(&self, mut config: AppConfig) -> Result<Reloaded, String> {
         let begun = Instant::now();
         // One at a time, and no worker is replaced meanwhile.
         let _turn = self.0.turn();
         let before = self.0.generation();
         let need_restart = config.keep_fixed(&before.config)?;
-        let files = config.script_files.clone();
+        let files = config.program.script_files.clone();
         let seen = files.as_ref().map(|files| {
-            let (project, seen) = files.followed.anew(&config.project);
-            config.project = project;
+            let (project, seen) = files.followed.anew(&config.base.project);
+            config.base.project = project;
             seen
         });
         let swapped = self.load_and_swap(config, &before);
@@ -101,10 +101,10 @@ impl Reloader {
         })
     }
 
-    fn load_and_swap(&self, config: Config, before: &Generation) -> Result<(), String> {
+    fn load_and_swap(&self, config: AppConfig, before: &Generation) -> Result<(), String> {
         let shared = &*self.0;
-        if !config.project.entry().is_empty() {
-            config.project.check_entry()?;
+        if !config.base.project.entry().is_empty() {
+            config.base.project.check_entry()?;
         }
         let parts = before.parts.renewed(&config)?;
         let applied = database::migrate(&config)?;
@@ -130,17 +130,17 @@ impl ServerShared {
     /// While an isolate loads, its worker answers nobody, so a thread of its own has tried it before.
     fn load_all(&self, generation: &Arc<Generation>) -> Result<(), String> {
         // The platform's isolates are its own matter, and it cannot stop a script.
-        if generation.config.host.is_none() {
+        if generation.config.program.host.is_none() {
             let begun = Instant::now();
             let tried = self.try_out(generation);
-            tried.map_err(|error| generation.config.project.load_fault(&error))?;
+            tried.map_err(|error| generation.config.base.project.load_fault(&error))?;
             let elapsed = begun.elapsed();
             if elapsed >= SLOW_LOAD {
                 let millis = elapsed.as_millis();
                 let text = format!(
                     "the project takes {millis} ms to load: the requests of a worker wait as long at a reload"
                 );
-                generation.config.logger.text(Level::Warn, text);
+                generation.config.program.logger.text(Level::Warn, text);
             }
         }
         let count = self.crew().len();
@@ -148,7 +148,7 @@ impl ServerShared {
             let loading = self.order(places, |told| Order::Load(Arc::clone(generation), told))?;
             for (id, told) in loading {
                 let loaded = self.answer_of(id, &told)?;
-                loaded.map_err(|error| generation.config.project.load_fault(&error))?;
+                loaded.map_err(|error| generation.config.base.project.load_fault(&error))?;
             }
         }
         Ok(())

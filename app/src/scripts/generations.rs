@@ -10,7 +10,7 @@
 
 use super::worker::WorkerState;
 use super::{PoolShared, lock};
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::reload::{FollowedFiles, Generation, SeenFiles};
 use sampan_host::log::Level;
 use sampan_host::{Error, Sources};
@@ -190,10 +190,10 @@ impl PoolShared {
     /// The script as it is on the disk now.
     pub(super) fn read_anew(&self) -> Result<Read, String> {
         let before = self.generations.current();
-        let mut config = Config::clone(&before.config);
+        let mut config = AppConfig::clone(&before.config);
         let seen = self.generations.files.as_ref().map(|files| {
             let (project, seen) = files.anew(&self.script);
-            config.project = project.with_entry(&self.entry);
+            config.base.project = project.with_entry(&self.entry);
             seen
         });
         if let Some(seen) = &seen {
@@ -215,7 +215,7 @@ impl PoolShared {
     /// Says in the log that a script does not load.
     pub(super) fn tell(&self, fault: &str) {
         let text = format!("not reloaded, the old script goes on: {fault}");
-        let logger = &self.generations.current().config.logger;
+        let logger = &self.generations.current().config.program.logger;
         logger.text(Level::Error, text);
     }
 

@@ -23,7 +23,8 @@ pub use request::{HttpRequest, request_bytes};
 
 pub(crate) use module::{CallLink, is_own_call};
 
-use crate::config::{Config, Flags};
+use crate::app_config::AppConfig;
+use crate::config::Flags;
 use crate::database;
 use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::process_parts::ProcessParts;
@@ -132,11 +133,14 @@ impl ScriptPool {
     ///
     /// # Errors
     /// The configuration is wrong or the script does not load: the place, the line of the source and the stack.
-    pub fn start(options: &ScriptOptions, adapt: impl FnOnce(&mut Config)) -> Result<Self, String> {
+    pub fn start(
+        options: &ScriptOptions,
+        adapt: impl FnOnce(&mut AppConfig),
+    ) -> Result<Self, String> {
         let mut config = config_of(options)?;
         adapt(&mut config);
-        let pause = options.looks_every.or(config.scripts.check_time);
-        let script = config.project.clone();
+        let pause = options.looks_every.or(config.base.scripts.check_time);
+        let script = config.base.project.clone();
         let entry = module::entry_around(&script)?;
         let (files, project) = match &options.source {
             ScriptSource::Path(_) => {
@@ -145,19 +149,19 @@ impl ScriptPool {
             }
             ScriptSource::Text { .. } => (None, script.clone()),
         };
-        config.project = project.with_entry(&entry);
+        config.base.project = project.with_entry(&entry);
         // A pool looks after its files itself.
-        config.scripts.check_time = None;
+        config.base.scripts.check_time = None;
         let mut own = vec![&module::MODULE];
         own.extend(&options.modules);
-        config.modules = modules_with(&own);
-        let mut embedding = Embedding::clone(&config.embedding);
+        config.program.modules = modules_with(&own);
+        let mut embedding = Embedding::clone(&config.program.embedding);
         let put_link: ContextSetup = Arc::new(|context| context.put(CallLink::default()));
         embedding.contexts.push(put_link);
-        config.embedding = Arc::new(embedding);
+        config.program.embedding = Arc::new(embedding);
         let parts = ProcessParts::of(&config)?;
         let (database, _) = database::prepare(&config)?;
-        let count = config.workers;
+        let count = config.base.workers;
         let generation = Generation {
             config: Arc::new(config),
             parts,
@@ -168,7 +172,7 @@ impl ScriptPool {
             queue: Queue::new(count, queue_max),
             database,
             watchdog: Watchdog::default(),
-            limits: Arc::new(config.http.clone()),
+            limits: Arc::new(config.serving.http.clone()),
             generations: Generations::new(generation, files, pause.is_some()),
             script,
             entry,
@@ -180,7 +184,7 @@ impl ScriptPool {
             ending: Arc::default(),
             started_once: Arc::default(),
         });
-        let time_max = Duration::from_millis(config.script.script_millis_max);
+        let time_max = Duration::from_millis(config.serving.script.script_millis_max);
         shared
             .watchdog
             .start(time_max)
@@ -196,7 +200,7 @@ impl ScriptPool {
                 });
                 if let Err(error) = started {
                     pool.stop();
-                    return Err(config.project.load_fault(&error));
+                    return Err(config.base.project.load_fault(&error));
                 }
             }
         }
@@ -236,7 +240,8 @@ impl ScriptPool {
         shared.queue.close();
         let workers = std::mem::take(&mut *lock(&shared.workers));
         let config = Arc::clone(&shared.generations.current().config);
-        let patience = config.http.shutdown_millis_max + config.script.cleanup_millis_max;
+        let patience =
+            config.serving.http.shutdown_millis_max + config.serving.script.cleanup_millis_max;
         let deadline = Instant::now() + Duration::from_millis(patience + JOIN_MILLIS_MAX);
         let mut all_ended = true;
         for (state, thread) in workers {
@@ -262,9 +267,9 @@ impl fmt::Debug for ScriptPool {
 }
 
 /// The configuration of a script.
-fn config_of(options: &ScriptOptions) -> Result<Config, String> {
+fn config_of(options: &ScriptOptions) -> Result<AppConfig, String> {
     match &options.source {
-        ScriptSource::Path(path) => Config::resolve(&Flags {
+        ScriptSource::Path(path) => AppConfig::resolve(&Flags {
             path: path.clone(),
             ..options.flags.clone()
         }),
@@ -276,7 +281,7 @@ fn config_of(options: &ScriptOptions) -> Result<Config, String> {
                 ));
             }
             let project = Project::in_memory(name, &[(name, text)]);
-            Config::in_memory(project, &options.flags)
+            AppConfig::in_memory(project, &options.flags)
         }
     }
 }

@@ -396,7 +396,7 @@ fn abandon(shared: &Arc<PoolShared>, place: usize, state: &Arc<WorkerState>, nam
     shared.generations.take_turn_from(state);
     let text = format!("{name} could not be stopped: its isolate was abandoned");
     state.give_all_up(&Error::new(ErrorKind::Stopped, text.clone()));
-    let logger = shared.generations.current().config.logger.clone();
+    let logger = shared.generations.current().config.program.logger.clone();
     logger.text(Level::Error, text);
     lock(&shared.workers).retain(|(other, _)| !Arc::ptr_eq(other, state));
     let count = shared.abandoned.fetch_add(1, Ordering::Relaxed) + 1;

@@ -45,14 +45,14 @@ fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
 impl ServerShared {
     /// Starts all workers: one alone first, so that a fault of the project is told once, then the others together.
     pub(super) fn start_workers(self: &Arc<Self>) -> Result<(), String> {
-        for places in [0..1, 1..self.config.workers] {
+        for places in [0..1, 1..self.config.base.workers] {
             let mut starting = Vec::new();
             for place in places {
                 starting.push(self.start_worker(place)?);
             }
             for (id, worker) in starting {
-                let member =
-                    ready(id, worker).map_err(|error| self.config.project.load_fault(&error))?;
+                let member = ready(id, worker)
+                    .map_err(|error| self.config.base.project.load_fault(&error))?;
                 self.crew().push(member);
             }
         }
@@ -122,7 +122,7 @@ impl ServerShared {
             "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server \
              gives up)"
         );
-        self.config.logger.text(Level::Error, message);
+        self.config.program.logger.text(Level::Error, message);
         self.crew().retain(|member| member.id != id);
         if count >= ABANDONED_MAX {
             // Nobody receives it if the server is being shut down anyway.
@@ -156,7 +156,7 @@ impl ServerShared {
         std::thread::sleep(LEASE_PATIENCE);
         if self.database.lease() == before && !self.is_ending.load(Ordering::SeqCst) {
             let message = "the abandoned worker keeps the write connection: the server gives up";
-            self.config.logger.text(Level::Error, message);
+            self.config.program.logger.text(Level::Error, message);
             let _ = self.events.send(ServerEvent::GiveUp);
         }
     }
@@ -175,7 +175,7 @@ impl ServerShared {
                 "worker {} could not be replaced (attempt {attempt} of {REPLACE_ATTEMPTS}): {fault}",
                 place + 1
             );
-            self.config.logger.text(Level::Error, message);
+            self.config.program.logger.text(Level::Error, message);
             std::thread::sleep(REPLACE_PAUSE);
         }
         false
@@ -185,7 +185,8 @@ impl ServerShared {
     fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
         let _turn = self.turn();
         let (id, starting) = self.start_worker(place)?;
-        let member = ready(id, starting).map_err(|error| self.config.project.load_fault(&error))?;
+        let member =
+            ready(id, starting).map_err(|error| self.config.base.project.load_fault(&error))?;
         let mut crew = self.crew();
         if self.is_ending.load(Ordering::SeqCst) {
             member.handle.shutdown();
@@ -195,7 +196,7 @@ impl ServerShared {
             workers.replace(place, member.handle.clone());
         }
         let message = format!("a fresh worker serves in place {}", place + 1);
-        self.config.logger.text(Level::Warn, message);
+        self.config.program.logger.text(Level::Warn, message);
         crew.push(member);
         Ok(())
     }

@@ -12,7 +12,7 @@ mod worker;
 
 pub use worker::HostedWorker;
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::database;
 use crate::listening::{self, Listening, User};
 use crate::process_parts::ProcessParts;
@@ -91,7 +91,7 @@ pub struct Running {
 /// The state that the parts of a server share.
 pub(crate) struct ServerShared {
     /// As it was at start: what a reload does not change.
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<AppConfig>,
     limits: Arc<Limits>,
     /// The bytes that clients have not read, counted for all workers.
     unsent: Arc<UnsentBytes>,
@@ -120,14 +120,14 @@ impl Server {
     ///
     /// # Errors
     /// The project does not load, or the address cannot be listened on: one line that says what to do.
-    pub fn start(config: Config) -> Result<Running, String> {
+    pub fn start(config: AppConfig) -> Result<Running, String> {
         let (stopper, events) = Stopper::new();
         Self::start_until(config, &stopper, events)
     }
 
     /// Starts a server that `stop` can end, also while it starts: that is an error then.
     pub(crate) fn start_until(
-        mut config: Config,
+        mut config: AppConfig,
         stopper: &Stopper,
         inbox: ServerEvents,
     ) -> Result<Running, String> {
@@ -163,9 +163,9 @@ impl Server {
             ending: Arc::clone(&stopper.ending),
             started_once: Arc::default(),
         });
-        let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
+        let script_time_max = Duration::from_millis(shared.config.serving.script.script_millis_max);
         // Nobody but its host can stop a script that a host runs.
-        if shared.config.host.is_none() {
+        if shared.config.program.host.is_none() {
             shared
                 .watchdog
                 .start(script_time_max)
@@ -178,7 +178,7 @@ impl Server {
             shared.database.shutdown();
             return Err(database::with_applied(fault, &migrated));
         }
-        if let Some(files) = &shared.config.script_files {
+        if let Some(files) = &shared.config.program.script_files {
             files.followed.seen().is_loaded();
             files.start(Reloader(Arc::clone(&shared)))?;
         }
@@ -189,7 +189,7 @@ impl Server {
             .collect();
         let workers = Workers::new(handles, &shared.limits);
         *lock(&shared.workers) = Some(workers.clone());
-        let logger = &shared.config.logger;
+        let logger = &shared.config.program.logger;
         let accepting = listening.into_iter().map(|one| {
             let logger = logger.clone();
             let note = move |note: &str| logger.text(Level::Warn, note);
@@ -209,15 +209,16 @@ impl Server {
 }
 
 /// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
-fn listen(config: &Config) -> Result<(Vec<Listening>, Limits), String> {
-    let mut limits = config.http.clone();
+fn listen(config: &AppConfig) -> Result<(Vec<Listening>, Limits), String> {
+    let mut limits = config.serving.http.clone();
     // Each worker keeps the files of two folders open.
-    let files = SPOOLED_FILES_MAX + config.workers * 2 * OPEN_FILES_MAX;
+    let files = SPOOLED_FILES_MAX + config.base.workers * 2 * OPEN_FILES_MAX;
     let files = RESERVED_FILES + files as u64;
     if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
-        config.logger.text(Level::Warn, note);
+        config.program.logger.text(Level::Warn, note);
     }
     let user = config
+        .base
         .user
         .as_deref()
         .map(User::find)
@@ -232,10 +233,10 @@ fn listen(config: &Config) -> Result<(Vec<Listening>, Limits), String> {
 }
 
 /// Returns the log line for the moment when connections are accepted.
-fn ready_line(config: &Config, names: &str) -> String {
-    let count = config.workers;
+fn ready_line(config: &AppConfig, names: &str) -> String {
+    let count = config.base.workers;
     let plural = if count == 1 { "" } else { "s" };
-    let entry = match config.project.entry() {
+    let entry = match config.base.project.entry() {
         "" => "no project",
         entry => entry,
     };
@@ -297,7 +298,7 @@ impl Running {
     /// had to be left behind.
     pub fn shutdown(self) -> bool {
         self.shared.is_ending.store(true, Ordering::SeqCst);
-        if let Some(files) = &self.shared.config.script_files {
+        if let Some(files) = &self.shared.config.program.script_files {
             files.close();
         }
         let _ = self.shared.ending.set(Instant::now());

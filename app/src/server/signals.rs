@@ -1,6 +1,6 @@
 //! The life of `sampan run`: start, wait for a signal, end in good order.
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::reload::{self, ReloadInbox, ReloadRequests};
 use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper, systemd};
 use sampan_host::log::Level;
@@ -41,21 +41,21 @@ impl ServerEnd {
 /// # Errors
 /// The server does not start: one line that says what to do.
 pub fn run(
-    config: Config,
-    resolve: impl Fn() -> Result<Config, String> + Send + 'static,
+    config: AppConfig,
+    resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,
 ) -> Result<ServerEnd, String> {
-    let logger = config.logger.clone();
+    let logger = config.program.logger.clone();
     let outcome = serve(config, resolve);
     logger.flush(FLUSH_TIME_MAX);
     outcome
 }
 
 fn serve(
-    config: Config,
-    resolve: impl Fn() -> Result<Config, String> + Send + 'static,
+    config: AppConfig,
+    resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,
 ) -> Result<ServerEnd, String> {
-    let logger = config.logger.clone();
-    let root = config.project.root().to_owned();
+    let logger = config.program.logger.clone();
+    let root = config.base.project.root().to_owned();
     let life = Life::begin()?;
     let running = match Server::start_until(config, &life.stopper, Arc::clone(&life.events)) {
         Err(_) if life.stopper.is_stopped() => {

@@ -1,6 +1,6 @@
 //! A worker of a server: a thread with its own runtime, its own isolate and its own connections.
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::dev::DevHandler;
 use crate::reload::{self, FileModeHandler, Order};
 use crate::worker::{
@@ -112,7 +112,7 @@ impl std::fmt::Debug for HostedWorker {
 pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
     let (orders, inbox) = unbounded_channel();
-    if let Some(host) = plan.generation.config.host.clone() {
+    if let Some(host) = plan.generation.config.program.host.clone() {
         let ended: Arc<AtomicBool> = Arc::default();
         host.run(HostedWorker {
             plan,
@@ -173,7 +173,7 @@ async fn serve(
     if ready.send(Ok(handle)).is_ok() {
         drop(spawn_local(Rc::clone(&loader).obey(orders)));
         let dispatched = Rc::clone(&dispatch);
-        let handler: HandlerSlot = match (&config.dev, &config.script_files) {
+        let handler: HandlerSlot = match (&config.program.dev, &config.program.script_files) {
             (Some(dev), _) => Rc::new(DevHandler::new(dispatched, dev)).into(),
             (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
             (None, None) => dispatched.into(),
@@ -184,14 +184,14 @@ async fn serve(
         }
         end_background(&dispatch, &config, &ending).await;
         loader.retired().await;
-        let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+        let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
         reload::stop(&dispatch.loaded(), time_max).await;
     }
 }
 
 /// Lets work that goes on after answers end too, within the time that a shutdown gives requests.
-async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Instant>) {
-    let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+async fn end_background(dispatch: &Dispatch, config: &AppConfig, ending: &OnceLock<Instant>) {
+    let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
     while dispatch.ending_requests() > 0 {
         // Each has its own limit.
         tokio::time::sleep(BACKGROUND_PAUSE).await;
@@ -202,7 +202,7 @@ async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<
             let message = format!(
                 "work after answers (requests: {requests}): cut by the shutdown (shutdown_millis_max)"
             );
-            return config.logger.text(Level::Warn, message);
+            return config.program.logger.text(Level::Warn, message);
         }
         tokio::time::sleep(BACKGROUND_PAUSE).await;
     }

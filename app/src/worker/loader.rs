@@ -2,7 +2,7 @@
 
 use super::WorkerPlan;
 use super::watchdog::Watchdog;
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::dev::DevErrors;
 use crate::engine;
 use crate::hooks::Hooks;
@@ -12,6 +12,7 @@ use crate::sessions::WorkerSessions;
 use crate::templates;
 use sampan_crypto::KeySealer;
 use sampan_db::Db;
+use sampan_env::Variables;
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
 use sampan_host::{
@@ -48,15 +49,15 @@ pub(crate) struct WorkerGeneration {
 impl WorkerGeneration {
     pub(crate) fn open(shared: &Arc<Generation>) -> Result<Rc<Self>, Error> {
         let config = &shared.config;
-        let compression = config.compression.map(Compression::new);
+        let compression = config.serving.compression.map(Compression::new);
         Ok(Rc::new(Self {
             shared: Arc::clone(shared),
             files: StaticFiles::open(
-                config.project.root(),
-                config.project.archive(),
-                &config.files.storage,
-                &config.db.path,
-                config.static_files.clone(),
+                config.base.project.root(),
+                config.base.project.archive(),
+                &config.capabilities.files.storage,
+                &config.capabilities.db.path,
+                config.serving.static_files.clone(),
             )?,
             compression: compression.map(Rc::new),
         }))
@@ -122,7 +123,7 @@ impl Loader {
         generation: Rc<WorkerGeneration>,
         current: CurrentRun,
     ) -> Self {
-        let count = generation.shared.config.workers;
+        let count = generation.shared.config.base.workers;
         Self {
             generation: RefCell::new(generation),
             watch,
@@ -164,7 +165,7 @@ impl Loader {
         generation: &WorkerGeneration,
     ) -> Result<Rc<Loaded>, Error> {
         let config = &generation.shared.config;
-        let (entry, modules) = (config.project.entry(), config.modules);
+        let (entry, modules) = (config.base.project.entry(), config.program.modules);
         self.load_file(generation, entry, modules, &self.watch, None)
     }
 
@@ -197,17 +198,17 @@ impl Loader {
         let gate = Rc::clone(&self.gate);
         let of_isolate = Rc::clone(&context);
         let setup = Setup {
-            sources: config.project.sources(),
+            sources: config.base.project.sources(),
             entry: entry.to_owned(),
             modules,
             context,
-            limits: config.script.clone(),
+            limits: config.serving.script.clone(),
             has_streams: {
-                let routes = &config.embedding.routes;
+                let routes = &config.program.embedding.routes;
                 routes.iter().any(|route| route.body.is_streamed)
             },
             isolation: match is_project {
-                true => config.scripts.isolation,
+                true => config.base.scripts.isolation,
                 false => Isolation::Worker,
             },
             watch: Arc::clone(watch),
@@ -220,18 +221,19 @@ impl Loader {
             },
         };
         let native: &[_] = match is_project {
-            true => &config.embedding.routes,
+            true => &config.program.embedding.routes,
             false => &[],
         };
         let control = Rc::new(self.control(generation));
         self.gate.set_loading(true);
-        let loaded = engine::load(language, config.host.as_deref(), setup).and_then(|isolate| {
-            of_isolate.get::<Hooks>().unwrap_or_default().close();
-            if let Some(templates) = of_isolate.get::<TemplateStore>() {
-                templates.close()?;
-            }
-            Loaded::new(isolate, of_isolate, language, control, native)
-        });
+        let loaded =
+            engine::load(language, config.program.host.as_deref(), setup).and_then(|isolate| {
+                of_isolate.get::<Hooks>().unwrap_or_default().close();
+                if let Some(templates) = of_isolate.get::<TemplateStore>() {
+                    templates.close()?;
+                }
+                Loaded::new(isolate, of_isolate, language, control, native)
+            });
         self.gate.set_loading(false);
         if let Ok(loaded) = &loaded
             && self.tells_warnings
@@ -245,24 +247,24 @@ impl Loader {
     fn context(&self, generation: &WorkerGeneration, watch: &Arc<Watch>) -> Result<Context, Error> {
         let Generation { config, parts } = &*generation.shared;
         let context = Context::default();
-        context.put(config.logger.clone());
-        context.put(Rc::new(config.logger.clone()) as Rc<dyn Log>);
-        context.put(config.script.clone());
-        context.put(config.variables.clone());
+        context.put(config.program.logger.clone());
+        context.put(Rc::new(config.program.logger.clone()) as Rc<dyn Log>);
+        context.put(config.serving.script.clone());
+        context.put(Variables(config.base.variables.clone()));
         context.put(self.place);
-        context.put(config.project.modules());
+        context.put(config.base.project.modules());
         context.put(Hooks::default());
         context.put(RouteNames::default());
         context.put(Rc::clone(&generation.files));
-        parts.put_into(&context, &config.logger);
-        config.embedding.put_into(&context);
-        if let Some(keys) = &config.secret_keys {
+        parts.put_into(&context, &config.program.logger);
+        config.program.embedding.put_into(&context);
+        if let Some(keys) = &config.capabilities.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
         context.put(self.db.clone());
         context.put(self.outbox.clone());
         context.put(self.current.clone());
-        if let Some(repl) = &config.repl {
+        if let Some(repl) = &config.program.repl {
             repl.put_into(&context, watch);
         }
         self.sessions.put_into(&context, config)?;
@@ -270,8 +272,8 @@ impl Loader {
     }
 
     /// Writes what `console` is told into the log.
-    fn console(&self, config: &Config) -> Console {
-        let (logger, current) = (config.logger.clone(), self.current.clone());
+    fn console(&self, config: &AppConfig) -> Console {
+        let (logger, current) = (config.program.logger.clone(), self.current.clone());
         Rc::new(move |level, text| {
             let request = current.request();
             let entry = Entry {
@@ -286,8 +288,8 @@ impl Loader {
     }
 
     /// Writes errors that nobody awaits into the log.
-    fn report(&self, config: &Config) -> Rc<dyn Fn(Error)> {
-        let (logger, current) = (config.logger.clone(), self.current.clone());
+    fn report(&self, config: &AppConfig) -> Rc<dyn Fn(Error)> {
+        let (logger, current) = (config.program.logger.clone(), self.current.clone());
         Rc::new(move |error| {
             let request = current.request();
             let text = format!("in the background: {error}");
@@ -300,12 +302,13 @@ impl Loader {
         let config = &generation.shared.config;
         let loader = Rc::downgrade(self);
         Control {
-            logger: Rc::new(config.logger.clone()),
+            logger: Rc::new(config.program.logger.clone()),
             gate: Rc::clone(&self.gate),
-            trusted: config.trusted_proxies.as_slice().into(),
+            trusted: config.serving.trusted_proxies.as_slice().into(),
             ids: Rc::clone(&self.ids),
             compression: generation.compression.clone(),
             csrf: config
+                .serving
                 .csrf
                 .as_ref()
                 .map(|csrf| Rc::new(csrf.clone()) as Rc<dyn Guard>),
@@ -317,15 +320,14 @@ impl Loader {
                 }
             }),
             ending: Arc::clone(&self.ending),
-            shutdown_time_max: Duration::from_millis(config.http.shutdown_millis_max),
-            handler_time_max: Duration::from_millis(config.http.handler_millis_max),
-            cleanup_time_max: Duration::from_millis(config.script.cleanup_millis_max),
+            shutdown_time_max: Duration::from_millis(config.serving.http.shutdown_millis_max),
+            handler_time_max: Duration::from_millis(config.serving.http.handler_millis_max),
+            cleanup_time_max: Duration::from_millis(config.serving.script.cleanup_millis_max),
             endings: Rc::clone(&self.endings),
             is_cut_off: Cell::new(false),
-            dev: config
-                .dev
-                .clone()
-                .map(|dev| Box::new(DevErrors::new(dev, &config.project)) as Box<dyn ErrorPages>),
+            dev: config.program.dev.clone().map(|dev| {
+                Box::new(DevErrors::new(dev, &config.base.project)) as Box<dyn ErrorPages>
+            }),
         }
     }
 
@@ -359,7 +361,7 @@ impl Loader {
         let generation = WorkerGeneration::open(shared)?;
         // Transactions may come without end; a project that writes while it loads is told then that the database is
         // busy.
-        let patience = Duration::from_millis(shared.config.db.transaction_millis_max);
+        let patience = Duration::from_millis(shared.config.capabilities.db.transaction_millis_max);
         let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
         let loaded = self.load(&generation)?;
         self.start_hooks(&loaded).await?;
@@ -412,7 +414,7 @@ impl Loader {
         drop(spawn_local(async move {
             self.gate.before_loading().await;
             let generation = self.generation();
-            let logger = &generation.shared.config.logger;
+            let logger = &generation.shared.config.program.logger;
             let loaded = match self.load(&generation) {
                 Ok(loaded) => self.start_hooks(&loaded).await.map(|()| loaded),
                 failed => failed,
@@ -446,16 +448,16 @@ fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
     let config = &generation.shared.config;
     if let Some(folder) = generation.files.missing_folder() {
         let text = format!("[static] folder = {folder:?}: there is no such folder in the project");
-        config.logger.text(Level::Warn, text);
+        config.program.logger.text(Level::Warn, text);
     }
     if is_project && loaded.context.get::<CallLink>().is_none() && loaded.answers_nothing() {
-        let entry = config.project.entry();
+        let entry = config.base.project.entry();
         let text = match entry {
             "" => "there are no routes and no project: every answer will be 404".to_owned(),
             entry => {
                 format!("{entry} declares no routes and exports no fetch: every answer will be 404")
             }
         };
-        config.logger.text(Level::Warn, text);
+        config.program.logger.text(Level::Warn, text);
     }
 }

@@ -6,7 +6,7 @@
 pub(crate) mod loader;
 pub(crate) mod watchdog;
 
-use crate::config::Config;
+use crate::app_config::AppConfig;
 use crate::reload::Generation;
 use loader::{Loader, WorkerGate, WorkerGeneration};
 use sampan_db::{Database, Db};
@@ -115,10 +115,10 @@ impl WorkerPlan {
         self.watchdog
             .add(self.id, Arc::clone(&watch), deaf_while_loading);
         // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
-        let runs_mix = config.project.language() == Some(Language::Js);
-        let current = match config.dev {
+        let runs_mix = config.base.project.language() == Some(Language::Js);
+        let current = match config.program.dev {
             Some(_) => CurrentRun::traced(),
-            None => CurrentRun::new(config.logger.has_access_log()),
+            None => CurrentRun::new(config.program.logger.has_access_log()),
         };
         let outbox = Outbox::default();
         let db = Db::new(
@@ -174,8 +174,8 @@ pub(crate) fn try_out(plan: WorkerPlan) -> Result<(), Error> {
 }
 
 /// The stopwatch of a worker that is about to start.
-pub(crate) fn watch_of(config: &Config) -> Arc<Watch> {
-    Arc::new(match config.is_profiled {
+pub(crate) fn watch_of(config: &AppConfig) -> Arc<Watch> {
+    Arc::new(match config.program.is_profiled {
         true => Watch::sampled(),
         false => Watch::default(),
     })
@@ -183,10 +183,10 @@ pub(crate) fn watch_of(config: &Config) -> Arc<Watch> {
 
 /// Tells who waits for a worker to load that its script cannot be stopped.
 pub(crate) fn deaf_while_loading<T: Send + 'static>(
-    config: &Config,
+    config: &AppConfig,
     ready: &SyncSender<Result<T, Error>>,
 ) -> Abandon {
-    let (ready, millis) = (ready.clone(), config.script.script_millis_max);
+    let (ready, millis) = (ready.clone(), config.serving.script.script_millis_max);
     Box::new(move |name| {
         let text = format!("{name} did not end within {millis} ms and could not be stopped");
         let _ = ready.send(Err(Error::new(ErrorKind::Load, text)));

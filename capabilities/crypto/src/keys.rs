@@ -5,7 +5,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::{hkdf, hmac, rand};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sampan_host::{Error, ErrorKind, Sealer};
+use sampan_host::{Error, ErrorKind, Sealer, Settings};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -22,6 +22,15 @@ impl fmt::Debug for SecretKeys {
 }
 
 impl SecretKeys {
+    /// Reads `[secrets]`.
+    ///
+    /// # Errors
+    /// As [`SecretKeys::new`].
+    pub fn from_settings(settings: &Settings) -> Result<Option<Self>, String> {
+        let keys = Self::new(&settings.list("keys"));
+        keys.map_err(|fault| format!("keys: {fault}"))
+    }
+
     /// The keys of a configuration, the current one first; `None` if there is none.
     ///
     /// # Errors

@@ -10,8 +10,10 @@ mod limits;
 mod options;
 mod pem;
 mod random;
+mod settings;
 
 pub use keys::{KeySealer, SecretKeys};
+pub use settings::SECTION;
 
 use sampan_host::{Function, FunctionKind, Module, Param, Type, Value};
 

@@ -1,7 +1,42 @@
 //! The settings of a database, each quantity with its unit in its name.
 
 use crate::sqlite::file::KnownFile;
-use std::path::PathBuf;
+use sampan_host::settings::{Preset, Section, SettingKey, Settings};
+use std::path::{Path, PathBuf};
+
+const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
+
+/// `[db]`.
+#[rustfmt::skip]
+pub static SECTION: Section = Section {
+    name: "db",
+    doc: "The database.",
+    keys: &[
+        SettingKey::text("path", Preset::Text("data.db"), "the file, relative to the project's folder"),
+        SettingKey::choice("durability", &["full", "normal"],
+            "what an acknowledged write survives: power loss, or the death of the process"),
+        SettingKey::flag("migrate", Preset::Flag(true), "a server that starts applies the migrations of the project"),
+        SettingKey::count("statements_max", 1..=10_000, 64, "prepared statements that each connection keeps"),
+        SettingKey::count("cache_kib", 64..=16 * 1024 * 1024, 16 * 1024, "page cache of each connection"),
+        SettingKey::size("mmap_bytes", 0..=1 << 40, 0,
+            "bytes of the file that are mapped into memory; an I/O error under a mapping ends the process"),
+        SettingKey::time("query_inline_millis_max", 1..=DAY_MILLIS, 100, "the longest that a read may keep its worker"),
+        SettingKey::time("write_millis_max", 1..=DAY_MILLIS, 1_000, "the longest that a write may run"),
+        SettingKey::time("statement_millis_max", 1..=DAY_MILLIS, 5_000,
+            "the longest that a read may run on a reader thread"),
+        SettingKey::size("result_bytes_max", 1024..=(4 << 30) - 1, 64 * 1024 * 1024,
+            "memory of the rows of one result"),
+        SettingKey::time("busy_millis_max", 0..=DAY_MILLIS, 5_000,
+            "how long a write, or a migration, waits for another process that holds the lock"),
+        SettingKey::time("transaction_millis_max", 1..=DAY_MILLIS, 2_000,
+            "the longest that a transaction of a function that waits may last"),
+        SettingKey::count("reader_threads", 1..=64, 2, "threads for long reads"),
+        SettingKey::count("checkpoint_pages", 1..=1_000_000, 1_000,
+            "pages of the write-ahead log from which it is copied into the database"),
+        SettingKey::size("wal_bytes_max", 1024 * 1024..=1 << 40, 1024 * 1024 * 1024,
+            "size of the write-ahead log from which writes wait until it has been copied"),
+    ],
+};
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,20 +97,49 @@ impl DatabaseConfig {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
-            durability: Durability::Full,
-            statements_max: 64,
-            cache_kib: 16 * 1024,
-            mmap_bytes: 0,
-            query_inline_millis_max: 100,
-            write_millis_max: 1_000,
-            statement_millis_max: 5_000,
-            result_bytes_max: 64 * 1024 * 1024,
-            busy_millis_max: 5_000,
-            transaction_millis_max: 2_000,
-            reader_threads: 2,
-            checkpoint_pages: 1_000,
-            wal_bytes_max: 1024 * 1024 * 1024,
+            ..Self::from_settings(&Settings::of(&SECTION), Path::new(""))
+        }
+    }
+
+    /// Reads `[db]`. A path is relative to the project's folder `root`.
+    pub fn from_settings(settings: &Settings, root: &Path) -> Self {
+        Self {
+            path: root.join(settings.text("path")),
+            durability: match settings.text("durability") {
+                "normal" => Durability::Normal,
+                _ => Durability::Full,
+            },
+            statements_max: settings.number("statements_max"),
+            cache_kib: settings.number("cache_kib"),
+            mmap_bytes: settings.number("mmap_bytes"),
+            query_inline_millis_max: settings.number("query_inline_millis_max"),
+            write_millis_max: settings.number("write_millis_max"),
+            statement_millis_max: settings.number("statement_millis_max"),
+            result_bytes_max: settings.number("result_bytes_max"),
+            busy_millis_max: settings.number("busy_millis_max"),
+            transaction_millis_max: settings.number("transaction_millis_max"),
+            reader_threads: settings.number("reader_threads"),
+            checkpoint_pages: settings.number("checkpoint_pages"),
+            wal_bytes_max: settings.number("wal_bytes_max"),
             file: KnownFile::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_host::settings::SettingValue;
+
+    #[test]
+    fn paths_are_relative_to_the_project() {
+        let path = |written: Option<&str>| {
+            let value = written.map(|path| ("path", SettingValue::Text(path.to_owned())));
+            let settings = Settings::with(&SECTION, value).expect("valid");
+            DatabaseConfig::from_settings(&settings, Path::new("project")).path
+        };
+        assert_eq!(path(None), Path::new("project/data.db"));
+        assert_eq!(path(Some("x/y.db")), Path::new("project/x/y.db"));
+        assert_eq!(path(Some("/abs.db")), Path::new("/abs.db"));
     }
 }

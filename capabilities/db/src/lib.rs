@@ -17,7 +17,7 @@ mod sqlite;
 mod test_folder;
 
 pub use api::MODULE;
-pub use config::{DatabaseConfig, Durability};
+pub use config::{DatabaseConfig, Durability, SECTION};
 pub use database::{Database, ReportLine};
 pub use group_commit::group::Db;
 pub use plan::{PlanStep, explain};

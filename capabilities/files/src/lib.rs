@@ -9,6 +9,7 @@ mod lines;
 mod packed;
 mod path;
 mod pool;
+mod settings;
 mod storage;
 mod streams;
 mod temp;
@@ -16,4 +17,5 @@ mod uploads;
 
 pub use api::MODULE;
 pub use limits::{FormLimits, SPOOLED_FILES_MAX};
+pub use settings::{FORMS, SECTION};
 pub use storage::{Durability, FilesConfig, Storage};

@@ -36,14 +36,3 @@ pub struct FormLimits {
     /// One file, in bytes.
     pub file_bytes_max: u64,
 }
-
-impl Default for FormLimits {
-    fn default() -> Self {
-        Self {
-            parts_max: 1_000,
-            files_max: 20,
-            fields_bytes_max: 1024 * 1024,
-            file_bytes_max: 100 * 1024 * 1024,
-        }
-    }
-}

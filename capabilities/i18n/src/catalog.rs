@@ -2,6 +2,7 @@
 
 use crate::message::{CATEGORIES, Message, Text};
 use crate::negotiate;
+use crate::settings::I18nSettings;
 use icu_locale_core::Locale;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -37,21 +38,12 @@ pub(crate) struct Catalog {
 /// Texts by their keys, which nobody but the project chooses.
 type Messages = HashMap<String, Message, foldhash::fast::RandomState>;
 
-/// The settings of `[i18n]`.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The app's own locale.
-    pub default: Option<String>,
-    /// Those that it offers; all that have a file unless given.
-    pub locales: Vec<String>,
-}
-
 impl Catalogs {
     /// Reads the catalogues in `files`: paths such as `locales/de.toml`, and their bytes.
     ///
     /// # Errors
     /// One line that names the file, the line and what is wrong, or the setting.
-    pub fn read(files: &[(String, Vec<u8>)], settings: &Settings) -> Result<Self, String> {
+    pub fn read(files: &[(String, Vec<u8>)], settings: &I18nSettings) -> Result<Self, String> {
         let mut places = Places::default();
         let mut all = Vec::new();
         for (path, bytes) in files {
@@ -368,7 +360,7 @@ fn line_at(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn read(files: &[(&str, &str)], settings: &Settings) -> Result<Catalogs, String> {
+    fn read(files: &[(&str, &str)], settings: &I18nSettings) -> Result<Catalogs, String> {
         let files = files
             .iter()
             .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
@@ -383,7 +375,7 @@ mod tests {
             ("locales/de-AT.toml", "a = \"Servus\"\n"),
             ("locales/readme.md", "no catalogue"),
         ];
-        let catalogs = read(&files, &Settings::default()).expect("catalogues");
+        let catalogs = read(&files, &I18nSettings::default()).expect("catalogues");
         let at = catalogs.position("de_at").expect("there");
         let found = |key| {
             let (at, message) = catalogs.find(at, key)?;
@@ -455,7 +447,7 @@ mod tests {
                 "locales/german words.toml: \"german words\" is no locale",
             ),
         ] {
-            let fault = read(&[en, (path, text)], &Settings::default()).expect_err(text);
+            let fault = read(&[en, (path, text)], &I18nSettings::default()).expect_err(text);
             assert!(fault.starts_with(expected), "{fault}");
             assert!(!fault.contains('\n'), "{fault}");
         }
@@ -463,14 +455,14 @@ mod tests {
             "locales/de.toml".to_owned(),
             b"a = 1\nb = \"\xff\"".to_vec(),
         )];
-        let fault = Catalogs::read(&invalid, &Settings::default()).expect_err("no UTF-8");
+        let fault = Catalogs::read(&invalid, &I18nSettings::default()).expect_err("no UTF-8");
         assert_eq!(fault, "locales/de.toml:2: the file is not UTF-8");
     }
 
     #[test]
     fn settings_name_files_that_are_there() {
         let files = [("locales/de.toml", ""), ("locales/fa.toml", "")];
-        let settings = |default: Option<&str>, locales: &[&str]| Settings {
+        let settings = |default: Option<&str>, locales: &[&str]| I18nSettings {
             default: default.map(str::to_owned),
             locales: locales.iter().map(|tag| (*tag).to_owned()).collect(),
         };
@@ -488,7 +480,7 @@ mod tests {
             (catalogs.all.len(), catalogs.all[0].tag.as_str()),
             (1, "de")
         );
-        let none = read(&[], &Settings::default()).expect("no catalogues");
+        let none = read(&[], &I18nSettings::default()).expect("no catalogues");
         assert_eq!(none.all[none.default].tag, "en");
     }
 }

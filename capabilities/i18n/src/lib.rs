@@ -11,8 +11,10 @@ mod limits;
 mod message;
 mod moment;
 mod negotiate;
+mod settings;
 mod translate;
 
 pub use api::MODULE;
-pub use catalog::{Catalogs, FOLDER, Settings};
+pub use catalog::{Catalogs, FOLDER};
+pub use settings::{I18nSettings, SECTION};
 pub use translate::{I18n, LocaleId};

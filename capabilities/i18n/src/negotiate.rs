@@ -58,13 +58,13 @@ fn entry(text: &str) -> Option<(Quality, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Settings;
+    use crate::settings::I18nSettings;
 
     #[test]
     fn clients_get_what_they_read() {
         let names = ["en", "de", "de-AT", "pt-BR", "zh-Hant", "fa"];
         let files = names.map(|name| (format!("locales/{name}.toml"), Vec::new()));
-        let catalogs = Catalogs::read(&files, &Settings::default()).expect("catalogues");
+        let catalogs = Catalogs::read(&files, &I18nSettings::default()).expect("catalogues");
         for (field, expected) in [
             ("de", Some("de")),
             ("de-AT", Some("de-AT")),

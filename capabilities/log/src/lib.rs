@@ -9,10 +9,12 @@ mod json;
 mod logger;
 mod module;
 mod repeats;
+mod settings;
 mod text;
 mod time;
 mod writer;
 
 pub use access::AccessFormat;
-pub use logger::{Format, Logger, Settings};
+pub use logger::{Format, LogSettings, Logger};
 pub use module::MODULE;
+pub use settings::SECTION;

@@ -42,7 +42,7 @@ impl FromStr for Format {
 
 /// The settings of `[log]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct LogSettings {
     /// The lowest level that is written.
     pub level_min: Level,
     /// The format of lines.
@@ -53,21 +53,10 @@ pub struct Settings {
     pub line_bytes_max: usize,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            level_min: Level::Info,
-            format: Format::Text,
-            access: AccessFormat::Off,
-            line_bytes_max: 64 * 1024,
-        }
-    }
-}
-
 /// Writes the log. Clones write to the same place.
 #[derive(Clone, Debug)]
 pub struct Logger {
-    settings: Settings,
+    settings: LogSettings,
     place: LogDestination,
     is_coloured: bool,
     repeats: Arc<Repeats>,
@@ -99,7 +88,7 @@ impl fmt::Debug for LineTaker {
 
 impl Logger {
     /// A logger to the process's own streams.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: LogSettings) -> Self {
         Self {
             settings,
             place: LogDestination::Streams,
@@ -110,9 +99,9 @@ impl Logger {
 
     /// A logger into a buffer of its own, for tests.
     pub fn captured(level_min: Level) -> Self {
-        let settings = Settings {
+        let settings = LogSettings {
             level_min,
-            ..Settings::default()
+            ..LogSettings::default()
         };
         Self {
             place: LogDestination::Buffer(Arc::default()),
@@ -138,13 +127,13 @@ impl Logger {
 
     /// Returns a logger to the same place, with other settings.
     #[must_use]
-    pub fn with(mut self, settings: Settings) -> Self {
+    pub fn with(mut self, settings: LogSettings) -> Self {
         self.settings = settings;
         self
     }
 
     /// Returns the settings of `[log]`.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> LogSettings {
         self.settings
     }
 

@@ -12,10 +12,12 @@ mod origin;
 mod rate_limit;
 mod rate_table;
 mod secure_headers;
+mod settings;
 
 pub use csrf::Csrf;
 pub use rate_limit::RateLimits;
 pub use rate_table::RateTable;
+pub use settings::SECTION;
 
 use sampan_host::{
     AskingGuard, Class, Context, Function, FunctionKind, Guard, Lifetime, Module, NativeMiddleware,

@@ -2,6 +2,25 @@
 
 use crate::limits::{BYTES_MAX, COOKIE_DATA_BYTES_MAX, NAME_BYTES_MAX, TOUCH_MILLIS_MAX};
 use sampan_host::Error;
+use sampan_host::settings::{ANY, Preset, Section, SettingKey, Settings};
+
+const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
+
+/// `[session]`.
+#[rustfmt::skip]
+pub static SECTION: Section = Section {
+    name: "session",
+    doc: "How sessions are kept.",
+    keys: &[
+        SettingKey::choice("store", &["db", "cookie"],
+            "where sessions are: in the database, or in the cookie, encrypted with the keys of [secrets]"),
+        SettingKey::time("idle", ANY, 7 * DAY_MILLIS, "a session ends when it was not used for so long"),
+        SettingKey::time("lifetime", ANY, 30 * DAY_MILLIS, "a session ends so long after it began"),
+        SettingKey::text("cookie", Preset::Text("session"), "the name of the cookie"),
+        SettingKey::flag("secure", Preset::Unset, "the cookie is for TLS only"),
+        SettingKey::size("bytes_max", ANY, BYTES_MAX as u64, "largest session, as JSON"),
+    ],
+};
 
 /// The place of the sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,19 +51,34 @@ pub struct SessionConfig {
 
 impl Default for SessionConfig {
     fn default() -> Self {
-        const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
-        Self {
-            place: SessionPlace::default(),
-            idle_millis: 7 * DAY_MILLIS,
-            lifetime_millis: 30 * DAY_MILLIS,
-            cookie: "session".to_owned(),
-            secure: None,
-            bytes_max: BYTES_MAX,
-        }
+        Self::read(&Settings::of(&SECTION))
     }
 }
 
 impl SessionConfig {
+    /// Reads `[session]`.
+    ///
+    /// # Errors
+    /// As [`SessionConfig::check`].
+    pub fn from_settings(settings: &Settings) -> Result<Self, String> {
+        let config = Self::read(settings);
+        config.check().map(|()| config)
+    }
+
+    fn read(settings: &Settings) -> Self {
+        Self {
+            place: match settings.text("store") {
+                "cookie" => SessionPlace::Cookie,
+                _ => SessionPlace::Db,
+            },
+            idle_millis: settings.number("idle"),
+            lifetime_millis: settings.number("lifetime"),
+            cookie: settings.text("cookie").to_owned(),
+            secure: settings.flag_if_set("secure"),
+            bytes_max: settings.number("bytes_max"),
+        }
+    }
+
     /// Checks what can be wrong with it.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ mod session;
 mod store;
 
 pub use clean::clean;
-pub use config::{SessionConfig, SessionPlace};
+pub use config::{SECTION, SessionConfig, SessionPlace};
 pub use session::{Session, Sessions, of};
 pub use store::{Change, Merge, SessionKey, SessionStore, StoredSession};
 

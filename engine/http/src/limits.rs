@@ -84,37 +84,40 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            head_bytes_max: 16 * 1024,
-            target_bytes_max: 8 * 1024,
-            headers_max: 100,
-            body_bytes_max: 1024 * 1024,
-            chunk_ext_bytes_max: 4 * 1024,
-            trailer_bytes_max: 8 * 1024,
-            head_millis_max: 10_000,
-            body_idle_millis_max: 30_000,
-            write_idle_millis_max: 30_000,
-            progress_bytes_min: 1024,
-            idle_millis_max: 75_000,
-            handler_millis_max: 30_000,
-            stream_idle_millis_max: 300_000,
-            connections_max: 16_384,
-            refused_max: 256,
-            retry_after_seconds: 1,
-            backlog_max: 4096,
-            pipeline_bytes_max: 64 * 1024,
-            out_bytes_max: 256 * 1024,
-            unsent_bytes_max: 0,
-            unsent_bytes_per_client_max: 0,
-            held_max: 64,
-            linger_millis_max: 30_000,
-            linger_idle_millis_max: 5_000,
-            shutdown_millis_max: 10_000,
-        }
+        Self::DEFAULT
     }
 }
 
 impl Limits {
+    /// The limits that `sampan run` starts with.
+    pub const DEFAULT: Self = Self {
+        head_bytes_max: 16 * 1024,
+        target_bytes_max: 8 * 1024,
+        headers_max: 100,
+        body_bytes_max: 1024 * 1024,
+        chunk_ext_bytes_max: 4 * 1024,
+        trailer_bytes_max: 8 * 1024,
+        head_millis_max: 10_000,
+        body_idle_millis_max: 30_000,
+        write_idle_millis_max: 30_000,
+        progress_bytes_min: 1024,
+        idle_millis_max: 75_000,
+        handler_millis_max: 30_000,
+        stream_idle_millis_max: 300_000,
+        connections_max: 16_384,
+        refused_max: 256,
+        retry_after_seconds: 1,
+        backlog_max: 4096,
+        pipeline_bytes_max: 64 * 1024,
+        out_bytes_max: 256 * 1024,
+        unsent_bytes_max: 0,
+        unsent_bytes_per_client_max: 0,
+        held_max: 64,
+        linger_millis_max: 30_000,
+        linger_idle_millis_max: 5_000,
+        shutdown_millis_max: 10_000,
+    };
+
     /// Returns the limit of unsent bytes of the process, where 0 is chosen by its memory.
     pub fn unsent_bytes_max(&self) -> usize {
         match self.unsent_bytes_max {

@@ -26,6 +26,7 @@ pub(crate) fn print(flags: &Flags, as_json: bool) -> Result<(), String> {
         if as_json {
             say(serde_json::json!({
                 "key": setting.key, "value": setting.value, "origin": setting.origin.as_deref().unwrap_or("default"),
+                "doc": setting.doc,
             }))?;
             continue;
         }

@@ -21,7 +21,7 @@ mod terminal;
 mod test;
 
 use clap::{Parser, Subcommand};
-use sampan_app::{Archive, Config, EnvFile, Flags, Storage};
+use sampan_app::{AppConfig, Archive, EnvFile, Flags, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
@@ -242,7 +242,7 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 }
 
 fn run(flags: Flags) -> Result<i32, String> {
-    let config = Config::resolve(&flags)?;
-    let outcome = sampan_app::run(config, move || Config::resolve(&flags))?;
+    let config = AppConfig::resolve(&flags)?;
+    let outcome = sampan_app::run(config, move || AppConfig::resolve(&flags))?;
     Ok(outcome.exit_status().into())
 }

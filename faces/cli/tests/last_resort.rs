@@ -6,7 +6,7 @@ mod support;
 use sampan_app::host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
 };
-use sampan_app::{Config, Level, Logger, Running, Server, ServerEvent};
+use sampan_app::{AppConfig, Level, Logger, Running, Server, ServerEvent};
 use sampan_testkit::{Client, Stopwatch};
 use std::path::Path;
 use std::process::Command;
@@ -75,21 +75,21 @@ const APPS: [(&str, &str); 2] = [
 /// The way the child that gives up is told which project to serve.
 const CHILD: &str = "SAMPAN_TEST_DEAF_CHILD";
 
-fn config(app: &Path, workers: usize) -> Config {
-    let mut config = Config::from_text(
+fn config(app: &Path, workers: usize) -> AppConfig {
+    let mut config = AppConfig::from_text(
         app,
         "[limits]\nscript_millis_max = 100\n[server]\nlisten = \"127.0.0.1:0\"\n",
     )
     .expect("valid");
-    config.workers = workers;
-    config.modules = MODULES;
+    config.base.workers = workers;
+    config.program.modules = MODULES;
     config
 }
 
 fn start(app: &Path, workers: usize) -> (Running, Logger) {
     let logger = Logger::captured(Level::Info);
     let mut config = config(app, workers);
-    config.logger = logger.clone();
+    config.program.logger = logger.clone();
     (Server::start(config).expect("it starts"), logger)
 }
 

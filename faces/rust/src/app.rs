@@ -5,7 +5,7 @@ use crate::handler::IntoHandler;
 use crate::options::Options;
 use crate::running::Server;
 use sampan_app::host::{Context, Module, Place};
-use sampan_app::{Config, Level, NativeRoute, OptionNames, check_native_routes};
+use sampan_app::{AppConfig, Level, NativeRoute, OptionNames, check_native_routes};
 use std::panic::Location;
 use std::path::Path;
 
@@ -200,8 +200,8 @@ impl App {
         self.options.check()?;
         check_native_routes(&self.routes).map_err(Error::of_route)?;
         let config = match self.has_project {
-            true => Config::resolve(&self.options.flags),
-            false => Config::without_project(&self.options.flags),
+            true => AppConfig::resolve(&self.options.flags),
+            false => AppConfig::without_project(&self.options.flags),
         };
         let config = config.map_err(|text| Error::told(ErrorKind::Config, &text))?;
         Server::start(config, self.has_project, self.options, self.routes)

@@ -3,7 +3,8 @@
 use crate::error::{Error, ErrorKind};
 use sampan_app::host::{Context, Module};
 use sampan_app::{
-    Config, ContextSetup, Embedding, Flags, Level, MODULES, NativeRoute, OptionNames, modules_with,
+    AppConfig, ContextSetup, Embedding, Flags, Level, MODULES, NativeRoute, OptionNames,
+    modules_with,
 };
 use std::fmt;
 use std::path::Path;
@@ -88,15 +89,15 @@ impl Options {
     }
 
     /// Puts into a configuration what no file says.
-    pub(crate) fn adapt(&self, config: &mut Config, routes: &[NativeRoute]) {
-        config.modules = modules_with(&self.modules);
-        config.embedding = Arc::new(Embedding {
+    pub(crate) fn adapt(&self, config: &mut AppConfig, routes: &[NativeRoute]) {
+        config.program.modules = modules_with(&self.modules);
+        config.program.embedding = Arc::new(Embedding {
             routes: routes.to_vec(),
             contexts: self.contexts.clone(),
         });
         if let Some(take) = self.log.clone() {
-            let logger = config.logger.clone();
-            config.logger = logger.given_to(move |level, line| take(level, line));
+            let logger = config.program.logger.clone();
+            config.program.logger = logger.given_to(move |level, line| take(level, line));
         }
     }
 }

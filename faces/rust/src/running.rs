@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::error::{Error, ErrorKind};
 use crate::options::Options;
-use sampan_app::{Config, NativeRoute, Reloader, Running, ServerEvent};
+use sampan_app::{AppConfig, NativeRoute, Reloader, Running, ServerEvent};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
@@ -23,7 +23,7 @@ pub struct Server {
 
 impl Server {
     pub(crate) fn start(
-        mut config: Config,
+        mut config: AppConfig,
         has_project: bool,
         options: Options,
         routes: Vec<NativeRoute>,
@@ -103,7 +103,7 @@ impl Server {
         if !self.has_project {
             return Ok(());
         }
-        let config = Config::resolve(&self.options.flags);
+        let config = AppConfig::resolve(&self.options.flags);
         let mut config = config.map_err(|text| Error::told(ErrorKind::Config, &text))?;
         self.options.adapt(&mut config, &self.routes);
         let reloaded = self.reloader.reload(config);

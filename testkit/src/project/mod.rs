@@ -25,7 +25,7 @@ pub use watch::ProjectWatch;
 
 use file_run::{FileRun, Message};
 use sampan_app::host::{Module, clock};
-use sampan_app::{Config, Flags, LocalRun, Logger};
+use sampan_app::{AppConfig, Flags, LocalRun, Logger};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
@@ -109,7 +109,7 @@ pub fn run(
     tell: &mut dyn FnMut(&TestOutcome),
 ) -> Result<TestSummary, String> {
     let begun = Instant::now();
-    let mut config = Config::resolve(&Flags {
+    let mut config = AppConfig::resolve(&Flags {
         path: options.path.clone(),
         config: options.config.clone(),
         env_file: sampan_app::EnvFile::OfProject,
@@ -117,10 +117,10 @@ pub fn run(
     })?;
     let files = match &options.only {
         Some(file) => vec![file.clone()],
-        None => discover::files(&config.project)?,
+        None => discover::files(&config.base.project)?,
     };
-    config.logger = Logger::captured(config.log_settings().level_min);
-    if config.secret_keys.is_none() {
+    config.program.logger = Logger::captured(config.log_settings().level_min);
+    if config.capabilities.secret_keys.is_none() {
         config.set_secret_key(TEST_KEY)?;
     }
     clock::make_settable();

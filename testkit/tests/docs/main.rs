@@ -21,6 +21,7 @@
 mod examples;
 mod limits;
 mod links;
+mod settings;
 mod tools;
 mod types;
 
@@ -87,5 +88,6 @@ fn main() -> ExitCode {
     trials.push(types::trial(&chapters));
     trials.extend(links::trials(chapters));
     trials.push(limits::trial());
+    trials.push(settings::trial());
     libtest_mimic::run(&arguments, trials).exit_code()
 }

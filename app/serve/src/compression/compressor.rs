@@ -4,6 +4,7 @@ use super::cache::BodyCache;
 use super::kinds::{self, Fields};
 use super::pieces::{CompressedPieces, bytes_of};
 use sampan_host::request::{AcceptedCodings, Coding};
+use sampan_host::settings::{ANY, Preset, Section, SettingKey};
 use sampan_http::{Body, Request, Response};
 use sampan_project::encoders::Encoders;
 use std::cell::RefCell;
@@ -15,6 +16,17 @@ const BODY_BYTES_MIN: usize = 256;
 const WHOLE_BYTES_MAX: usize = 256 * 1024;
 /// The preference among codings that a client accepts alike: for answers of the moment, speed counts.
 const CODINGS: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
+
+/// `[compression]`.
+#[rustfmt::skip]
+pub static SECTION: Section = Section {
+    name: "compression",
+    doc: "Answers of text, compressed for clients that accept it.",
+    keys: &[
+        SettingKey::flag("enabled", Preset::Flag(true), "answers of text are compressed"),
+        SettingKey::size("cache_bytes_max", ANY, 4 * 1024 * 1024, "memory of each worker for compressed answers"),
+    ],
+};
 
 /// Compresses the answers of one worker.
 pub struct Compression {

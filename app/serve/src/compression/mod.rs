@@ -9,5 +9,5 @@ mod compressor;
 mod kinds;
 mod pieces;
 
-pub use compressor::Compression;
 pub(crate) use compressor::accepted;
+pub use compressor::{Compression, SECTION};

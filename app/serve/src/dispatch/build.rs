@@ -9,9 +9,10 @@ use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Guards, Wrapping};
+use sampan_host::settings::units;
 use sampan_host::{BodyOptions, Context, Error, ErrorKind, HandlerId, Isolate, Place, RouteDef};
 use sampan_http::BodyRule;
-use sampan_project::{Language, units};
+use sampan_project::Language;
 use std::rc::Rc;
 
 /// The numbers of native handlers begin here, where no script has any: what their middleware does with the database is

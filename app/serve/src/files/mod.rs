@@ -14,14 +14,16 @@ mod made;
 mod multipart;
 pub(crate) mod paths;
 mod ranges;
+mod settings;
 mod static_files;
 mod stored;
 
 pub(crate) use answer::ServedFile;
 pub use api::MODULE;
 pub use cache::OPEN_FILES_MAX;
+pub use settings::{SECTION, StaticSettings};
+pub use static_files::StaticFiles;
 pub(crate) use static_files::{Served, unreadable};
-pub use static_files::{StaticFiles, StaticSettings, is_folder};
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,9 @@ use crate::files::answer::{self, Freshness, ServedFile};
 use crate::files::cache::{CacheLimits, FileCache, Found};
 use crate::files::folder::Folder;
 use crate::files::paths;
+use crate::files::settings::{FOLDER, StaticSettings};
 use crate::files::stored::StoredFile;
-use crate::routing::pattern::{Pattern, normal_form};
+use crate::routing::pattern::normal_form;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{Answer, Request};
 use sampan_project::Archive;
@@ -27,42 +28,6 @@ const STORAGE: &str = "storage";
 
 /// Between a folder that a script names and the path of a file below it, where both are one text. No path has it.
 const BELOW: &str = "//";
-
-/// `[static]`, checked.
-#[derive(Clone, Debug)]
-pub struct StaticSettings {
-    /// The folder whose files are served, relative to the project's.
-    pub folder: String,
-    /// The `Cache-Control` of files whose names do not change with their content.
-    pub cache_control: String,
-    /// The paths of files whose names do; those whose names show a hash, unless told.
-    pub immutable: Option<Vec<Pattern>>,
-    /// The time that a file is believed to be what it was.
-    pub check_millis: u64,
-    /// Larger files are not kept in memory but sent from where the system keeps them.
-    pub file_bytes_max: u64,
-    /// The number of bytes that a worker keeps in memory.
-    pub cache_bytes_max: usize,
-    /// True if files without encoded forms beside them are compressed.
-    pub compress: bool,
-    /// The file that answers browsers where nothing else is at a path.
-    pub fallback: Option<String>,
-}
-
-impl Default for StaticSettings {
-    fn default() -> Self {
-        Self {
-            folder: "public".to_owned(),
-            cache_control: "no-cache".to_owned(),
-            immutable: None,
-            check_millis: 1000,
-            file_bytes_max: 64 * 1024,
-            cache_bytes_max: 16 * 1024 * 1024,
-            compress: true,
-            fallback: None,
-        }
-    }
-}
 
 /// The files of one worker.
 pub struct StaticFiles {
@@ -256,7 +221,7 @@ impl StaticFiles {
     /// The folder whose files are served, if it was named and is not there.
     pub fn missing_folder(&self) -> Option<&str> {
         let is_missing = self.public.is_none() && self.project.is_some();
-        let is_named = self.settings.folder != StaticSettings::default().folder;
+        let is_named = self.settings.folder != FOLDER;
         (is_missing && is_named).then_some(&*self.settings.folder)
     }
 
@@ -395,11 +360,6 @@ impl StaticFiles {
 /// a client may have sent it.
 pub(super) fn name_in(folder: &str, path: &str) -> Option<String> {
     paths::is_below(path).then(|| format!("{folder}{BELOW}{path}"))
-}
-
-/// Reports whether a path names a folder below the project's that may be served.
-pub fn is_folder(path: &str) -> bool {
-    paths::is_below(path)
 }
 
 /// The error for a file that is there and cannot be read.

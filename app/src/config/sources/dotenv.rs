@@ -1,6 +1,6 @@
 //! `.env`: variables of the environment for development, one `NAME=value` a line. The environment itself wins.
 
-use sampan_env::Variables;
+use super::environment::Variables;
 use std::path::{Path, PathBuf};
 
 /// The name of the file in the project's folder.
@@ -60,7 +60,7 @@ fn parse(bytes: &[u8], name: &str) -> Result<Variables, String> {
     for pair in dotenvy::from_read_iter(text.as_bytes()) {
         let (name, value) = pair.map_err(|error| fault(text, name, &error))?;
         // As with other tools the first one counts.
-        variables.0.entry(name).or_insert(value);
+        variables.entry(name).or_insert(value);
     }
     Ok(variables)
 }
@@ -93,7 +93,7 @@ mod tests {
          more\nC='$A \\n'\nD=\"a\\nb \\\"q\\\"\"\n\
             E=\nF=\"two\nlines\"\nG=${A}x\nH=a#b\nA=again\nI=\"it's\"\n";
         let read = parse(text.as_bytes(), FILE).expect("valid");
-        let value = |name: &str| read.0.get(name).map(String::as_str);
+        let value = |name: &str| read.get(name).map(String::as_str);
         for (name, expected) in [
             ("A", "plain"),
             ("B", "two words"),

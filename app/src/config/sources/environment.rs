@@ -1,8 +1,10 @@
 //! The variables of the environment, and texts of the configuration file that have some in them.
 
-use sampan_env::Variables;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use toml::Value;
+
+/// Variables beside those of the process.
+pub(crate) type Variables = HashMap<String, String>;
 
 /// The variables of the environment.
 #[derive(Debug, Default)]
@@ -19,7 +21,7 @@ impl Environment {
 
     /// Adds further variables; existing ones win.
     pub(crate) fn with(mut self, others: &Variables) -> Self {
-        for (name, value) in &others.0 {
+        for (name, value) in others {
             self.0.entry(name.clone()).or_insert_with(|| value.clone());
         }
         self
@@ -42,25 +44,38 @@ pub(super) enum Filled {
     Same(Value),
     /// The text with the values of variables.
     Text(String),
+    /// The value depends on an environment that is not known yet.
+    Unknown,
 }
 
-/// A value with the environment's variables in the places of `${NAME}`.
-pub(super) fn filled(value: Value, environment: &Environment) -> Result<Filled, String> {
-    let has_place = |text: &str| text.contains("${");
+/// Fills in the environment's variables for each `${NAME}`.
+pub(super) fn filled(value: Value, environment: Option<&Environment>) -> Result<Filled, String> {
+    let has_place = |value: &Value| value.as_str().is_some_and(|text| text.contains("${"));
+    let is_filled = match &value {
+        Value::Array(items) => items.iter().any(has_place),
+        value => has_place(value),
+    };
+    if !is_filled {
+        return Ok(Filled::Same(value));
+    }
+    let Some(environment) = environment else {
+        return Ok(match value {
+            Value::Array(mut items) => {
+                items.retain(|item| !has_place(item));
+                Filled::Same(Value::Array(items))
+            }
+            _ => Filled::Unknown,
+        });
+    };
+    let text = |item: Value| match item {
+        Value::String(text) => filled_text(&text, environment).map(Value::from),
+        other => Ok(other),
+    };
     match value {
-        Value::String(text) if has_place(&text) => {
-            filled_text(&text, environment).map(Filled::Text)
-        }
+        Value::String(text) => filled_text(&text, environment).map(Filled::Text),
         Value::Array(items) => {
-            let items = items.into_iter().map(|item| match item {
-                Value::String(text) if has_place(&text) => {
-                    filled_text(&text, environment).map(Value::from)
-                }
-                other => Ok(other),
-            });
-            Ok(Filled::Same(Value::Array(
-                items.collect::<Result<_, String>>()?,
-            )))
+            let items = items.into_iter().map(text).collect::<Result<_, _>>()?;
+            Ok(Filled::Same(Value::Array(items)))
         }
         other => Ok(Filled::Same(other)),
     }

@@ -1,59 +1,79 @@
 //! Values as they are written: where in the file, and what a text stands for.
 
-use crate::config::raw::RawConfig;
-use std::collections::BTreeMap;
+use sampan_host::settings::{SettingKind, SettingValue};
+use toml::de::DeTable;
 use toml::{Table, Value};
 
-/// The line of each key, as `section.key`.
-pub(super) fn lines_of(text: &str) -> BTreeMap<String, usize> {
-    let Ok(document) = toml::de::DeTable::parse(text) else {
-        return BTreeMap::new();
-    };
-    let line_at = |at: usize| text[..at].matches('\n').count() + 1;
-    let sections = document.get_ref().iter();
-    let keys = sections.flat_map(|(section, values)| {
-        let values = values.get_ref().as_table().into_iter().flatten();
-        values.map(move |(key, _)| {
-            let full = format!("{}.{}", section.get_ref(), key.get_ref());
-            (full, line_at(key.span().start))
-        })
-    });
-    keys.collect()
+/// A value of a configuration file, or a section in it.
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) value: Value,
+    /// The number of its line, from 1.
+    pub(super) line: usize,
 }
 
-/// The value that a text stands for: what a key takes decides whether it is a number, a truth, a list or text.
-pub(super) fn value_of(
-    section: &str,
-    key: &str,
-    text: &str,
-    origin: &str,
-) -> Result<Value, String> {
+/// Parses a configuration file called `name`: its sections, and for each its keys, in the order of their lines.
+///
+/// # Errors
+/// The line, and what is wrong with it.
+pub(super) fn parsed(text: &str, name: &str) -> Result<Vec<(Entry, Vec<Entry>)>, String> {
+    let line_at = |at: usize| text[..at].matches('\n').count() + 1;
+    let fault = |error: toml::de::Error| {
+        let line = line_at(error.span().map_or(0, |span| span.start));
+        format!("{name}:{line}: {}", error.message().replace('\n', " "))
+    };
+    let mut values: Table = toml::from_str(text).map_err(fault)?;
+    let places = DeTable::parse(text).map_err(fault)?;
+    let entries = |places: &DeTable<'_>, values: &mut Table| {
+        let keys = places.iter().filter_map(|(key, _)| {
+            let (key, at) = (key.get_ref(), key.span().start);
+            let (key, value) = values.remove_entry(&**key)?;
+            let line = line_at(at);
+            Some((at, Entry { key, value, line }))
+        });
+        let mut keys: Vec<_> = keys.collect();
+        keys.sort_by_key(|(at, _)| *at);
+        keys.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>()
+    };
+    let places = places.get_ref();
+    let sections = entries(places, &mut values).into_iter().map(|mut section| {
+        let keys = places.get(section.key.as_str());
+        let keys = keys.and_then(|keys| keys.get_ref().as_table());
+        let keys = keys.zip(section.value.as_table_mut());
+        let keys = keys.map_or_else(Vec::new, |(places, values)| entries(places, values));
+        (section, keys)
+    });
+    Ok(sections.collect())
+}
+
+/// Returns a value as keys may take it; nothing for those that none takes, such as fractions.
+pub(super) fn plain(value: &Value) -> Option<SettingValue> {
+    Some(match value {
+        Value::Boolean(flag) => SettingValue::Flag(*flag),
+        Value::Integer(number) => SettingValue::Number(u64::try_from(*number).ok()?),
+        Value::String(text) => SettingValue::Text(text.clone()),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| item.as_str().map(str::to_owned));
+            SettingValue::List(items.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the value that a text stands for: what a key takes decides whether it is a number, a flag, a list or text.
+pub(super) fn value_of(kind: &SettingKind, text: &str) -> Value {
     let quoted = Value::from(text);
-    let items: Vec<Value> = text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .map(Value::from)
-        .collect();
+    let list = Value::from(sampan_host::settings::items(text));
     let written: Option<Value> = toml::from_str::<Table>(&format!("v = {text}"))
         .ok()
         .filter(|table| table.len() == 1)
         .and_then(|mut table| table.remove("v"));
-    let list = Value::from(items);
     // What takes both is a list only where there are several items.
     let texts = match text.contains(',') {
-        true => [&list, &quoted],
-        false => [&quoted, &list],
+        true => [list, quoted.clone()],
+        false => [quoted.clone(), list],
     };
-    let takes = |value: &&Value| checked(section, key, &value.to_string(), origin).is_ok();
-    match written.as_ref().into_iter().chain(texts).find(takes) {
-        Some(value) => Ok(value.clone()),
-        None => checked(section, key, &quoted.to_string(), origin).map(|()| quoted.clone()),
-    }
-}
-
-/// Fails if a key does not take this value, which is written as in TOML.
-pub(super) fn checked(section: &str, key: &str, written: &str, origin: &str) -> Result<(), String> {
-    let text = format!("[{section}]\n{key} = {written}\n");
-    RawConfig::parse_from(&text, origin).map(|_| ())
+    let takes = |value: &Value| plain(value).and_then(|value| kind.accept(value)).is_some();
+    let mut forms = written.into_iter().chain(texts);
+    forms.find(takes).unwrap_or(quoted)
 }

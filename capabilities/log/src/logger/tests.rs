@@ -4,11 +4,11 @@ use super::*;
 use serde_json::Value as Json;
 
 fn json_logger(line_bytes_max: usize) -> Logger {
-    Logger::captured(Level::Debug).with(Settings {
+    Logger::captured(Level::Debug).with(LogSettings {
         level_min: Level::Debug,
         format: Format::Json,
         line_bytes_max,
-        ..Settings::default()
+        ..LogSettings::default()
     })
 }
 

@@ -19,16 +19,19 @@ pub struct ScriptLimits {
 
 impl Default for ScriptLimits {
     fn default() -> Self {
-        Self {
-            script_millis_max: 2_000,
-            cleanup_millis_max: 1_000,
-            memory_bytes_max: 128 * 1024 * 1024,
-            json_depth_max: 128,
-        }
+        Self::DEFAULT
     }
 }
 
 impl ScriptLimits {
+    /// The limits that `sampan run` starts with.
+    pub const DEFAULT: Self = Self {
+        script_millis_max: 2_000,
+        cleanup_millis_max: 1_000,
+        memory_bytes_max: 128 * 1024 * 1024,
+        json_depth_max: 128,
+    };
+
     /// A run was stopped, mostly because it took too long.
     #[cold]
     pub fn stopped(&self, cause: StopCause) -> Error {

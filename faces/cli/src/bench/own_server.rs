@@ -2,7 +2,7 @@
 
 use super::OwnServerArgs;
 use sampan_app::db::backup;
-use sampan_app::{Config, Flags, Profiler, Running, Server};
+use sampan_app::{AppConfig, Flags, Profiler, Running, Server};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -35,14 +35,14 @@ impl OwnServer {
         workers: Option<usize>,
         is_profiled: bool,
     ) -> Result<Self, String> {
-        let mut config = Config::resolve(&Flags {
+        let mut config = AppConfig::resolve(&Flags {
             path: project.to_owned(),
             listen: Some("127.0.0.1:0".to_owned()),
             workers,
             env_file: sampan_app::EnvFile::OfProject,
             ..Flags::default()
         })?;
-        config.is_profiled = is_profiled;
+        config.program.is_profiled = is_profiled;
         let copy = DatabaseCopy::of(&mut config)?;
         let running = Server::start(config)?;
         Ok(Self {
@@ -113,17 +113,17 @@ pub(crate) fn remove_copy() {
 }
 
 impl DatabaseCopy {
-    fn of(config: &mut Config) -> Result<Self, String> {
-        remove_those_of_the_dead(&config.db.path);
-        let mut name = config.db.path.as_os_str().to_owned();
+    fn of(config: &mut AppConfig) -> Result<Self, String> {
+        remove_those_of_the_dead(&config.capabilities.db.path);
+        let mut name = config.capabilities.db.path.as_os_str().to_owned();
         name.push(format!("{LOAD}{}", std::process::id()));
         let copy = Self(name.into());
         let _ = COPY.set(copy.0.clone());
-        if config.db.path.is_file() {
-            let copied = backup::backup(&config.db, &copy.0, true, &mut |_| {});
+        if config.capabilities.db.path.is_file() {
+            let copied = backup::backup(&config.capabilities.db, &copy.0, true, &mut |_| {});
             copied.map_err(|error| error.to_string())?;
         }
-        config.db.path.clone_from(&copy.0);
+        config.capabilities.db.path.clone_from(&copy.0);
         Ok(copy)
     }
 }

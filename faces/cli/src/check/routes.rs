@@ -2,7 +2,7 @@
 
 use crate::{say, signals};
 use sampan_app::host::Place;
-use sampan_app::{Config, Flags, RouteKind, RouteRow};
+use sampan_app::{AppConfig, Flags, RouteKind, RouteRow};
 use std::path::PathBuf;
 
 /// The arguments of `sampan routes`.
@@ -22,7 +22,7 @@ pub(crate) struct RoutesArgs {
 /// Prints middleware first, as requests meet it, then the routes in the order of their declaration, and what answers
 /// the rest.
 pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
-    let config = Config::resolve(&Flags {
+    let config = AppConfig::resolve(&Flags {
         path: args.path,
         config: args.config,
         env_file: sampan_app::EnvFile::OfProject,

@@ -1,7 +1,7 @@
 //! Large answers, which are sent from where they lie.
 
 use crate::support::Scratch;
-use sampan_app::{Config, Level, Logger, Server};
+use sampan_app::{AppConfig, Level, Logger, Server};
 use sampan_testkit::Client;
 
 /// Each answer is another string of 12 MB, more than the system takes from a client that does not read.
@@ -18,9 +18,9 @@ fn clients_that_do_not_read_leave_the_isolate_its_memory() {
     let scratch = Scratch::new(&[("app.js", APP)]);
     let toml =
         "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n[limits]\nmemory_bytes_max = \"64MB\"\n";
-    let mut config = Config::from_text(scratch.path(), toml).expect("valid");
+    let mut config = AppConfig::from_text(scratch.path(), toml).expect("valid");
     let logger = Logger::captured(Level::Info);
-    config.logger = logger.clone();
+    config.program.logger = logger.clone();
     let running = Server::start(config).expect("it starts");
     let connect = || Client::connect(running.address()).expect("someone listens");
     let mut clients: Vec<Client> = (0..8).map(|_| connect()).collect();

@@ -1,7 +1,7 @@
 //! The `sampan` command as its users meet it: exit statuses, messages, signals, the examples.
 
 use crate::support::{Process, Scratch};
-use sampan_app::{Config, Level, Logger, Server};
+use sampan_app::{AppConfig, Level, Logger, Server};
 use sampan_testkit::Client;
 use std::io;
 use std::net::TcpListener;
@@ -343,8 +343,8 @@ fn the_example_of_templates_answers_as_it_is_measured() {
 fn connections_are_shared_among_the_workers() {
     let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
     let scratch = Scratch::new(&[("app.lua", HELLO)]);
-    let mut config = Config::from_text(scratch.path(), toml).expect("valid");
-    config.logger = Logger::captured(Level::Info);
+    let mut config = AppConfig::from_text(scratch.path(), toml).expect("valid");
+    config.program.logger = Logger::captured(Level::Info);
     let running = Server::start(config).expect("it starts");
     let mut clients: Vec<Client> = (0..8)
         .map(|_| Client::connect(running.address()).expect("someone listens"))

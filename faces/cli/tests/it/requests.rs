@@ -2,7 +2,7 @@
 
 use crate::support::Scratch;
 use sampan_app::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
-use sampan_app::{Config, Level, Logger, Server};
+use sampan_app::{AppConfig, Level, Logger, Server};
 use sampan_testkit::Client;
 use std::cell::Cell;
 
@@ -115,10 +115,10 @@ fn what_a_capability_adds_to_a_request_is_in_its_answer() {
     for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
         let scratch = Scratch::new(&[(file, source)]);
         let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n";
-        let mut config = Config::from_text(scratch.path(), toml).expect("valid");
+        let mut config = AppConfig::from_text(scratch.path(), toml).expect("valid");
         let logger = Logger::captured(Level::Info);
-        config.logger = logger.clone();
-        config.modules = MODULES;
+        config.program.logger = logger.clone();
+        config.program.modules = MODULES;
         let running = Server::start(config).expect("it starts");
         let mut client = Client::connect(running.address()).expect("someone listens");
         let mut ask = |path: &str| client.ask("GET", path, &[], "").expect("an answer");

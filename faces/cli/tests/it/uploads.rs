@@ -1,7 +1,7 @@
 //! Files of forms that are larger than what stays in memory.
 
 use crate::support::Scratch;
-use sampan_app::{Config, Level, Logger, Running, Server};
+use sampan_app::{AppConfig, Level, Logger, Running, Server};
 use sampan_testkit::Client;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,8 +37,8 @@ fn start(scratch: &Scratch) -> Running {
 /// A server with further settings.
 pub(crate) fn start_with(scratch: &Scratch, settings: &str) -> Running {
     let text = format!("{TOML}{settings}");
-    let mut config = Config::from_text(scratch.path(), &text).expect("valid");
-    config.logger = Logger::captured(Level::Info);
+    let mut config = AppConfig::from_text(scratch.path(), &text).expect("valid");
+    config.program.logger = Logger::captured(Level::Info);
     Server::start(config).expect("it starts")
 }
 

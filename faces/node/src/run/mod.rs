@@ -10,7 +10,7 @@ mod pump;
 use host::JsHost;
 use napi_sys as sys;
 use pump::Pump;
-use sampan_app::{Config, Flags, Host};
+use sampan_app::{AppConfig, Flags, Host};
 use sampan_napi::{Env, Js, Ref, Thrown, plain_function};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -52,8 +52,8 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
         return Err("run: needs flags and tools".into());
     };
     let flags = read_flags(env, flags)?;
-    let mut config = Config::resolve(&flags)?;
-    let root = config.project.root().to_owned();
+    let mut config = AppConfig::resolve(&flags)?;
+    let root = config.base.project.root().to_owned();
     let root = root.canonicalize().unwrap_or(root);
     let tool = |name| env.get(tools, name).and_then(|tool| env.keep(tool));
     let (Ok(thread), Ok(ended)) = (tool("thread"), tool("ended")) else {
@@ -65,11 +65,11 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
     if HOST.set(Arc::clone(&host)).is_err() {
         return Err("run: this process serves a project already".into());
     }
-    config.host = Some(Arc::clone(&host) as Arc<dyn Host>);
+    config.program.host = Some(Arc::clone(&host) as Arc<dyn Host>);
     let outcome: Arc<Mutex<Option<Result<u8, String>>>> = Arc::default();
     let told = Arc::clone(&outcome);
     let serves = move || {
-        let ended = sampan_app::run(config, move || Config::resolve(&flags));
+        let ended = sampan_app::run(config, move || AppConfig::resolve(&flags));
         *told.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(ended.map(|end| end.exit_status()));
         bell.ring();

@@ -1,11 +1,9 @@
-//! Sizes and times as people write them: `"10MB"`, `"512 KiB"`, `"1.5s"` is not one of them, `"1500ms"` is.
-
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use std::fmt;
+//! Sizes and times as people write them: `"10MB"`, `"512 KiB"`, `"1500ms"`; `"1.5s"` is not one of them.
 
 /// The description of a size, for errors.
 pub const A_SIZE: &str = "a size such as 10485760 or \"10MB\"";
-const A_TIME: &str = "a time such as 1500 (milliseconds) or \"10s\"";
+/// The description of a time, for errors.
+pub(super) const A_TIME: &str = "a time such as 1500 (milliseconds) or \"10s\"";
 
 /// Decimal units as disks and networks count, binary units as memory does.
 const SIZES: [(&str, u64); 9] = [
@@ -28,12 +26,13 @@ const TIMES: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-/// The bytes that a text means: digits, or digits and a unit, with or without a space between them.
+/// Parses a number of bytes: digits, or digits and a unit, with or without a space between them.
 pub fn bytes(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| with_unit(text, &SIZES))
 }
 
-fn millis(text: &str) -> Option<u64> {
+/// Parses a number of milliseconds: digits and a unit, with or without a space between them.
+pub fn millis(text: &str) -> Option<u64> {
     with_unit(text, &TIMES)
 }
 
@@ -45,67 +44,6 @@ fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
     number.parse::<u64>().ok()?.checked_mul(*factor)
-}
-
-/// A size in a configuration file.
-#[derive(Clone, Copy, Debug)]
-pub struct Bytes(u64);
-
-/// A time in a configuration file.
-#[derive(Clone, Copy, Debug)]
-pub struct Millis(u64);
-
-impl From<Bytes> for u64 {
-    fn from(Bytes(bytes): Bytes) -> u64 {
-        bytes
-    }
-}
-
-impl From<Bytes> for usize {
-    fn from(Bytes(bytes): Bytes) -> usize {
-        usize::try_from(bytes).unwrap_or(usize::MAX)
-    }
-}
-
-impl From<Millis> for u64 {
-    fn from(Millis(millis): Millis) -> u64 {
-        millis
-    }
-}
-
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_any(Quantity(A_SIZE, bytes)).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Millis {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_any(Quantity(A_TIME, millis)).map(Self)
-    }
-}
-
-/// Takes a whole number, or a text that the function understands.
-struct Quantity(&'static str, fn(&str) -> Option<u64>);
-
-impl Visitor<'_> for Quantity {
-    type Value = u64;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<u64, E> {
-        Ok(value)
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<u64, E> {
-        u64::try_from(value).map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<u64, E> {
-        (self.1)(text).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
-    }
 }
 
 #[cfg(test)]

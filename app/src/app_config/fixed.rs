@@ -1,10 +1,10 @@
 //! The part of the configuration that a running server cannot change: it goes on as it was until a restart.
 
-use super::Config;
+use super::AppConfig;
 use sampan_project::Language;
 use std::sync::Arc;
 
-impl Config {
+impl AppConfig {
     /// Takes over from the configuration of the running server what only a restart can change. Names the settings that
     /// differ.
     ///
@@ -12,8 +12,8 @@ impl Config {
     /// This is another project: it has another folder, or is in another language. Or its scripts run in a program that
     /// cannot load them again.
     pub(crate) fn keep_fixed(&mut self, running: &Self) -> Result<Vec<&'static str>, String> {
-        let (now, before) = (&self.project, &running.project);
-        if running.host.is_some() && before.language() == Some(Language::Js) {
+        let (now, before) = (&self.base.project, &running.base.project);
+        if running.program.host.is_some() && before.language() == Some(Language::Js) {
             return Err(
                 "the program that runs the scripts keeps the modules that it has loaded: restart it"
                     .into(),
@@ -38,36 +38,42 @@ impl Config {
                 differ.push(name);
             }
         };
-        keep("[server] listen", self.listen == running.listen);
+        keep("[server] listen", self.base.listen == running.base.listen);
         keep(
             "[server] socket_mode",
-            self.socket_mode == running.socket_mode,
+            self.base.socket_mode == running.base.socket_mode,
         );
-        keep("[server] user", self.user == running.user);
-        keep("[server] workers", self.workers == running.workers);
+        keep("[server] user", self.base.user == running.base.user);
+        keep(
+            "[server] workers",
+            self.base.workers == running.base.workers,
+        );
         keep(
             "[limits]",
-            self.http == running.http && self.script == running.script,
+            self.serving.http == running.serving.http
+                && self.serving.script == running.serving.script,
         );
         keep(
             "[scripts] mode or check_millis",
-            self.scripts.check_time == running.scripts.check_time,
+            self.base.scripts.check_time == running.base.scripts.check_time,
         );
-        keep("[db]", self.db == running.db);
+        keep("[db]", self.capabilities.db == running.capabilities.db);
         keep("[log]", self.log_settings() == running.log_settings());
-        self.listen.clone_from(&running.listen);
-        self.socket_mode = running.socket_mode;
-        self.user.clone_from(&running.user);
-        self.workers = running.workers;
-        self.http.clone_from(&running.http);
-        self.script.clone_from(&running.script);
-        self.scripts.check_time = running.scripts.check_time;
-        self.script_files.clone_from(&running.script_files);
-        self.db.clone_from(&running.db);
-        self.logger.clone_from(&running.logger);
-        self.modules = running.modules;
-        self.host.clone_from(&running.host);
-        self.embedding = Arc::clone(&running.embedding);
+        self.base.listen.clone_from(&running.base.listen);
+        self.base.socket_mode = running.base.socket_mode;
+        self.base.user.clone_from(&running.base.user);
+        self.base.workers = running.base.workers;
+        self.serving.http.clone_from(&running.serving.http);
+        self.serving.script.clone_from(&running.serving.script);
+        self.base.scripts.check_time = running.base.scripts.check_time;
+        self.program
+            .script_files
+            .clone_from(&running.program.script_files);
+        self.capabilities.db.clone_from(&running.capabilities.db);
+        self.program.logger.clone_from(&running.program.logger);
+        self.program.modules = running.program.modules;
+        self.program.host.clone_from(&running.program.host);
+        self.program.embedding = Arc::clone(&running.program.embedding);
         Ok(differ)
     }
 }

@@ -1,0 +1,206 @@
+//! Sources that win over others, and the texts of their faults.
+
+use super::*;
+use sampan_host::settings::{ANY, Preset, SettingKey};
+
+static SECRETS: Section = Section {
+    name: "secrets",
+    doc: "",
+    keys: &[SettingKey::texts("keys", Preset::Empty, "").secret()],
+};
+static LIMITS: Section = Section {
+    name: "limits",
+    doc: "",
+    keys: &[
+        SettingKey::size("body_bytes_max", ANY, 1, ""),
+        SettingKey::time("idle_millis_max", ANY, 1, ""),
+        SettingKey::count("headers_max", ANY, 1, ""),
+    ],
+};
+static CSRF: Section = Section {
+    name: "csrf",
+    doc: "",
+    keys: &[
+        SettingKey::flag("enabled", Preset::Flag(true), ""),
+        SettingKey::texts("except", Preset::Empty, ""),
+    ],
+};
+static NAMES: Section = Section {
+    name: "names",
+    doc: "",
+    keys: &[
+        SettingKey::text("path", Preset::Unset, ""),
+        SettingKey::text("default", Preset::Unset, ""),
+    ],
+};
+const SECTIONS: Sections<'static> = &[&server::SECTION, &LIMITS, &SECRETS, &CSRF, &NAMES];
+
+fn sources(text: &str, variables: &[(&str, &str)], set: &[&str]) -> Result<AllSettings, String> {
+    let flags = Flags {
+        set: set.iter().map(|text| (*text).to_owned()).collect(),
+        ..Flags::default()
+    };
+    read_text(
+        text,
+        FILE,
+        &flags,
+        &Environment::from_pairs(variables),
+        SECTIONS,
+    )
+}
+
+#[test]
+fn each_source_wins_over_those_before_it() {
+    let text =
+        "[server]\nlisten = \"127.0.0.1:81\"\n\nworkers = 3\n[limits]\nbody_bytes_max = \"1MB\"\n";
+    let variables = [
+        ("SAMPAN_SERVER_WORKERS", "4"),
+        ("SAMPAN_LIMITS_IDLE_MILLIS_MAX", "10s"),
+        ("SAMPAN_SERVER_TRUSTED_PROXIES", "10.0.0.0/8, ::1"),
+        ("SAMPAN_CSRF_ENABLED", "false"),
+        ("SAMPAN_ROCKS", "elsewhere"),
+    ];
+    let all = sources(
+        text,
+        &variables,
+        &["server.workers=5", "limits.idle_millis_max=700"],
+    )
+    .expect("valid");
+    let (server, limits) = (all.of(&server::SECTION), all.of(&LIMITS));
+    assert_eq!(server.number::<u64>("workers"), 5);
+    assert_eq!(server.list("listen"), ["127.0.0.1:81"]);
+    assert_eq!(server.list("trusted_proxies"), ["10.0.0.0/8", "::1"]);
+    assert_eq!(limits.number::<u64>("idle_millis_max"), 700);
+    assert!(!all.of(&CSRF).flag("enabled"));
+    for (settings, key, place) in [
+        (&server, "listen", Some("sampan.toml:2")),
+        (&server, "workers", Some("--set")),
+        (
+            &server,
+            "trusted_proxies",
+            Some("SAMPAN_SERVER_TRUSTED_PROXIES"),
+        ),
+        (&limits, "body_bytes_max", Some("sampan.toml:6")),
+        (&limits, "headers_max", None),
+    ] {
+        let written = settings.written(key).map(|written| written.origin.as_str());
+        assert_eq!(written, place, "{key}");
+    }
+}
+
+#[test]
+fn a_port_alone_is_that_of_the_file_or_of_all_networks() {
+    let listen = |text: &str, port: &str| {
+        let all = sources(text, &[("PORT", port)], &[])?;
+        Ok::<_, String>(all.of(&server::SECTION).list("listen").join(","))
+    };
+    assert_eq!(listen("", "5000").as_deref(), Ok("0.0.0.0:5000"));
+    assert_eq!(
+        listen("[server]\nlisten = \"[::1]:80\"", "5000").as_deref(),
+        Ok("[::1]:5000")
+    );
+    for text in ["unix:/run/a.sock", "[::1]:80,[::1]:81"] {
+        let text = format!("[server]\nlisten = \"{text}\"");
+        assert_eq!(listen(&text, "5000").as_deref(), Ok("0.0.0.0:5000"));
+    }
+    let fault = listen("", "http").expect_err("no number");
+    assert!(fault.starts_with("PORT: \"http\" is no port"), "{fault}");
+}
+
+#[test]
+fn the_file_takes_variables_of_every_type() {
+    let text = "[server]\nlisten = \"${HOST}:80\"\nworkers = \"${COUNT}\"\n[names]\npath \
+     = \"${DIR:-here}/x.db\"\ndefault = \"$${x}\"\n[csrf]\nexcept = [\"/${A}/*\"]\n";
+    let variables = [("HOST", "::1"), ("COUNT", "2"), ("A", "hooks")];
+    let all = sources(text, &variables, &[]).expect("valid");
+    let (server, names) = (all.of(&server::SECTION), all.of(&NAMES));
+    assert_eq!(server.list("listen"), ["::1:80"]);
+    assert_eq!(server.number::<u64>("workers"), 2);
+    assert_eq!(all.of(&CSRF).list("except"), ["/hooks/*"]);
+    assert_eq!(
+        (names.text("path"), names.text("default")),
+        ("here/x.db", "${x}")
+    );
+    let fault = sources(text, &variables[..2], &[]).expect_err("one is missing");
+    assert_eq!(
+        fault,
+        "sampan.toml:8: [csrf] except: the environment has no variable A"
+    );
+}
+
+#[test]
+fn a_value_may_lie_in_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("keys");
+    std::fs::write(&path, "one,two\n").expect("written");
+    let name = "SAMPAN_SECRETS_KEYS_FILE";
+    let found = sources("", &[(name, path.to_str().expect("text"))], &[]).expect("valid");
+    let secrets = found.of(&SECRETS);
+    assert_eq!(secrets.list("keys"), ["one", "two"]);
+    assert_eq!(
+        secrets.written("keys").map(|keys| keys.origin.as_str()),
+        Some(name)
+    );
+    let fault = sources("", &[(name, "/nowhere/at/all")], &[]).expect_err("no file");
+    assert!(
+        fault.starts_with("SAMPAN_SECRETS_KEYS_FILE: cannot read /nowhere/at/all"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn faults_name_their_source() {
+    for (text, variables, set, told) in [
+        (
+            "",
+            &[("SAMPAN_SERVER_WORKERS", "two")][..],
+            &[][..],
+            "SAMPAN_SERVER_WORKERS: [server] workers = \"two\": a whole number from 0 is expected",
+        ),
+        (
+            "",
+            &[("SAMPAN_SERVER_WORKES", "2")],
+            &[],
+            "SAMPAN_SERVER_WORKES: [server] has no key \"workes\"; it has listen",
+        ),
+        (
+            "",
+            &[],
+            &["limits.body=3"],
+            "--set: [limits] has no key \"body\"",
+        ),
+        (
+            "",
+            &[],
+            &["limits=3"],
+            "--set limits=3: write it as --set section.key=value",
+        ),
+        (
+            "",
+            &[],
+            &["limit.body=3"],
+            "--set: there is no section or key \"limit\" here",
+        ),
+        (
+            "[server]\nworkers = \"two\"\n",
+            &[],
+            &[],
+            "sampan.toml:2: [server] workers = \"two\"",
+        ),
+        (
+            "[server]\n\nworkers = \"${A}\"\n",
+            &[("A", "x")],
+            &[],
+            "sampan.toml:3: [server] workers = \"x\"",
+        ),
+        (
+            "[server]\nlisten = \"${A\"\n",
+            &[],
+            &[],
+            "sampan.toml:2: [server] listen: \"${A\" has no '}'",
+        ),
+    ] {
+        let fault = sources(text, variables, set).expect_err(told);
+        assert!(fault.starts_with(told), "{fault}");
+    }
+}
