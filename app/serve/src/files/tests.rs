@@ -1,6 +1,7 @@
 //! Hostile paths, and links that are swapped meanwhile: nothing outside of the folder is ever read.
 
-use super::static_files::{Served, StaticFiles, StaticSettings};
+use super::settings::StaticSettings;
+use super::static_files::{Served, StaticFiles};
 use super::stored::{Content, StoredFile};
 use crate::routing::pattern::normal_form;
 use sampan_http::Request;
