@@ -4,7 +4,7 @@
 //! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application,
 //! [`suites::gust()`] and [`suites::golua()`] the libraries for JavaScript and Go. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
-//! (`measure`, with wrk through `load`), and write it all down (`report`).
+//! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
 mod load;
 mod measure;

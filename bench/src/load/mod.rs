@@ -1,6 +1,5 @@
-//! The load: wrk, told what to send and how to report by `bench/load.lua`, or bombardier.
+//! The load: `sampan bench`, on the processors of the load.
 
-mod bombardier;
 pub(crate) mod idle;
 pub(crate) mod transfers;
 
@@ -12,27 +11,24 @@ use std::time::Duration;
 pub(crate) use idle::{IdleClient, idle_client};
 use serde_json::Value;
 
-use crate::measure::case::{LoadCase, LoadProgram};
+use crate::measure::case::LoadCase;
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::routes::RouteExchange;
 
-/// The longest time that a request may take before wrk counts it as timed out, in seconds.
-const TIMEOUT_SECONDS: u32 = 2;
+/// The load program, for messages.
+const LOAD: &str = "sampan bench";
 
-/// The overtime after which wrk is ended.
+/// The executable that makes the load, from the root of the checkout.
+pub(crate) const PROGRAM: &str = "target/bench/sampan";
+
+/// The longest time that an answer may take before its request counts as timed out.
+const TIMEOUT: &str = "2s";
+
+/// The overtime after which the load is ended.
 const OVERTIME_SECONDS: u64 = 15;
 
-/// A longer body is given to wrk in a file: the system limits the length of an argument.
-const BODY_ARGUMENT_BYTES_MAX: usize = 64 * 1024;
-
-/// The placeholder for the method where requests are in a file.
-const SEVERAL: &str = "SEVERAL";
-
-/// The word before the report's JSON in wrk's output.
-const MARK: &str = "SAMPAN ";
-
-/// One run of wrk or bombardier.
+/// One run of the load.
 pub(crate) struct Load<'a> {
     pub(crate) root: &'a Path,
     pub(crate) placement: &'a Placement,
@@ -60,14 +56,9 @@ impl Load<'_> {
     ///
     /// When it cannot be run, or reports nothing.
     pub(crate) fn run(&self) -> Result<LoadResult, String> {
-        let name = self.case.program.name();
-        let command = match self.case.program {
-            LoadProgram::Wrk => self.command(),
-            LoadProgram::Bombardier => Ok(bombardier::command(self)),
-        };
-        let mut command = command.map_err(|error| error.to_string())?;
+        let mut command = self.command().map_err(|error| error.to_string())?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Child::start(&mut command).map_err(|error| format!("{name}: {error}"))?;
+        let mut child = Child::start(&mut command).map_err(|error| format!("{LOAD}: {error}"))?;
         let (sender, receiver) = std::sync::mpsc::channel();
         let pipes = (child.pipes().stdout.take(), child.pipes().stderr.take());
         std::thread::spawn(move || {
@@ -76,20 +67,16 @@ impl Load<'_> {
             let errors = pipes
                 .1
                 .map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());
-            // Nobody listens any more where wrk was too slow.
+            // The receiver is gone where the load was too slow.
             let _ = sender.send((output, errors.unwrap_or_default()));
         });
         let patience = Duration::from_secs(u64::from(self.seconds) + OVERTIME_SECONDS);
         let (output, errors) = receiver
             .recv_timeout(patience)
-            .map_err(|_| format!("{name} did not end"))?;
-        let report = match self.case.program {
-            LoadProgram::Wrk => LoadResult::parse(&output),
-            LoadProgram::Bombardier => bombardier::parse(&output),
-        };
-        report.ok_or_else(|| {
+            .map_err(|_| format!("{LOAD} did not end"))?;
+        LoadResult::parse(&output).ok_or_else(|| {
             format!(
-                "{name} reported nothing: {} {}",
+                "{LOAD} reported nothing: {} {}",
                 output.trim(),
                 errors.trim()
             )
@@ -99,46 +86,34 @@ impl Load<'_> {
     fn command(&self) -> std::io::Result<Command> {
         let exchange = self.case.route.measured();
         let several = self.case.route.several();
-        let mut command = self.placement.load("wrk");
-        let threads = self
-            .placement
-            .load_threads()
-            .min(self.case.connections as usize);
-        command.arg(format!("-t{threads}"));
-        command.args([
-            "-c",
-            &self.case.connections.to_string(),
-            "-d",
-            &format!("{}s", self.seconds),
-            "--latency",
-        ]);
-        command.args(["--timeout", &format!("{TIMEOUT_SECONDS}s")]);
-        command.arg("-s").arg(self.root.join("bench/load.lua"));
-        command.arg(format!("http://{}{}", self.address, exchange.path));
+        let (connections, threads) = (self.case.connections, self.placement.load_threads());
+        let mut command = self.placement.load(self.root.join(PROGRAM));
+        command.args(["bench", "--json", "--timeout", TIMEOUT]);
+        command.args(["--connections", &connections.to_string()]);
+        command.args(["--threads", &threads.min(connections as usize).to_string()]);
+        command.args(["--duration", &format!("{}s", self.seconds)]);
+        for field in self.case.headers.lines() {
+            command.args(["--header", field]);
+        }
         if !several.is_empty() {
             let file = self.root.join("bench/.peers/several");
             std::fs::write(&file, lines(&several))?;
-            command.args(["--", SEVERAL, &file.display().to_string()]);
-            command.args(self.case.headers.lines());
-            return Ok(command);
-        }
-        command.args(["--", exchange.method]);
-        if exchange.body.len() > BODY_ARGUMENT_BYTES_MAX {
-            let file = self.root.join("bench/.peers/body");
-            std::fs::write(&file, exchange.body.as_bytes())?;
-            command.arg(format!("@{}", file.display()));
+            command.arg("--requests").arg(file);
         } else {
-            command.arg(&*exchange.body);
+            command.args(["--method", exchange.method]);
+            if !exchange.body.is_empty() {
+                let file = self.root.join("bench/.peers/body");
+                std::fs::write(&file, exchange.body.as_bytes())?;
+                command.args(["--header", "Content-Type: application/json"]);
+                command.args(["--body", &format!("@{}", file.display())]);
+            }
         }
-        if !exchange.body.is_empty() {
-            command.arg("Content-Type: application/json");
-        }
-        command.args(self.case.headers.lines());
+        command.arg(format!("http://{}{}", self.address, exchange.path));
         Ok(command)
     }
 }
 
-/// Returns the input of `bench/load.lua`: method, path and body of a request in each line.
+/// Returns a file of requests: method, path and body in each line.
 fn lines(several: &[RouteExchange]) -> String {
     let line = |one: &RouteExchange| format!("{} {} {}\n", one.method, one.path, one.body);
     several.iter().map(line).collect()
@@ -152,24 +127,23 @@ impl LoadResult {
     }
 
     fn parse(output: &str) -> Option<Self> {
-        let line = output.lines().find_map(|line| line.strip_prefix(MARK))?;
-        let report: Value = serde_json::from_str(line).ok()?;
-        let number = |name: &str| report[name].as_u64();
-        let requests = number("requests")?;
-        let errors = ["connect", "read", "write", "timeout", "status"].into_iter();
+        let report: Value = serde_json::from_str(output).ok()?;
+        let micros = |name: &str| Some(report["latency_ms"][name].as_f64()? * 1e3);
+        let refused = report["statuses"].as_object()?.iter();
+        let refused = refused.filter(|(status, _)| status.as_str() >= "400");
+        let refused: u64 = refused.filter_map(|(_, count)| count.as_u64()).sum();
+        let mut errors = vec![("status".to_owned(), refused)];
+        for (kind, count) in report["errors"].as_object()? {
+            errors.push((kind.clone(), count.as_u64()?));
+        }
+        errors.retain(|(_, count)| *count > 0);
         Some(Self {
-            requests,
-            per_second: requests as f64 * 1e6 / number("duration_us")?.max(1) as f64,
-            p50_micros: number("p50_us")? as f64,
-            p90_micros: number("p90_us")? as f64,
-            p99_micros: number("p99_us")? as f64,
-            errors: errors
-                .filter_map(|name| {
-                    number(name)
-                        .filter(|count| *count > 0)
-                        .map(|count| (name.to_owned(), count))
-                })
-                .collect(),
+            requests: report["answers"].as_u64()?,
+            per_second: report["answers_per_second"].as_f64()?,
+            p50_micros: micros("p50")?,
+            p90_micros: micros("p90")?,
+            p99_micros: micros("p99")?,
+            errors,
         })
     }
 }
@@ -179,9 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_is_found_among_wrks_own_words() {
-        let output = "Running 1s test\n  1 threads\nSAMPAN {\"requests\":500,\"duration_us\":2000000,\"p50_us\":10,\
-             \"p90_us\":20,\"p99_us\":30,\"connect\":0,\"read\":2,\"write\":0,\"timeout\":0,\"status\":1}\n";
+    fn reads_the_report_of_the_load() {
+        let output = r#"{"answers":500,"answers_per_second":250.0,"latency_ms":{"p50":0.01,"p90":0.02,"p99":0.03,"max":1},
+            "statuses":{"200":498,"304":1,"503":1},"errors":{"connect":0,"closed":2,"timeout":0},"unsent":0}"#;
         let seen = LoadResult::parse(output).expect("a report");
         assert_eq!(
             (seen.requests, seen.per_second, seen.p99_micros),
@@ -189,7 +163,7 @@ mod tests {
         );
         assert_eq!(
             seen.errors,
-            [("read".to_owned(), 2), ("status".to_owned(), 1)]
+            [("status".to_owned(), 1), ("closed".to_owned(), 2)]
         );
         assert_eq!(seen.fulfilled(), 499);
         assert_eq!(LoadResult::parse("unable to connect"), None);

@@ -5,27 +5,10 @@ use crate::routes::{Headers, Route};
 
 /// The connections of an ordinary run.
 pub(crate) const CONNECTIONS: u32 = 64;
+/// The connections with which the authors of Gust have published figures.
+pub(crate) const MANY_CONNECTIONS: u32 = 500;
 
-/// The load program. Reports are in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LoadProgram {
-    /// wrk.
-    Wrk,
-    /// bombardier, with which others have published figures.
-    Bombardier,
-}
-
-impl LoadProgram {
-    /// Returns the name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Wrk => "wrk",
-            Self::Bombardier => "bombardier",
-        }
-    }
-}
-
-/// One load on a server: the requests, the state of the server, and the program. Reports are in this order.
+/// One load on a server: the requests, and the state of the server. Reports are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LoadCase {
     /// The number of threads that the server has.
@@ -35,7 +18,6 @@ pub(crate) struct LoadCase {
     pub(crate) durability: Option<Durability>,
     pub(crate) connections: u32,
     pub(crate) headers: Headers,
-    pub(crate) program: LoadProgram,
 }
 
 impl LoadCase {
@@ -47,7 +29,6 @@ impl LoadCase {
             durability: None,
             connections: CONNECTIONS,
             headers,
-            program: LoadProgram::Wrk,
         }
     }
 
@@ -62,11 +43,10 @@ impl LoadCase {
             };
             title += &format!(", {}, {} {workers}", durability.word(), self.threads);
         }
-        if self.connections == 1 {
-            title += ", one connection";
-        }
-        if self.program == LoadProgram::Bombardier {
-            title += &format!(", bombardier, {} connections", self.connections);
+        match self.connections {
+            1 => title += ", one connection",
+            MANY_CONNECTIONS => title += &format!(", {MANY_CONNECTIONS} connections"),
+            _ => {}
         }
         title += match self.headers {
             Headers::Plain => "",

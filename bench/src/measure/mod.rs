@@ -9,7 +9,7 @@ pub(crate) mod setup;
 use std::path::Path;
 
 use crate::load::{Load, LoadResult};
-use crate::measure::case::{LoadCase, LoadProgram};
+use crate::measure::case::{CONNECTIONS, LoadCase, MANY_CONNECTIONS};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
@@ -29,7 +29,7 @@ pub(crate) struct Sample {
     /// In which round it was taken, from 1.
     pub(crate) round: u32,
     pub(crate) seen: LoadResult,
-    /// User and system time of the server for each request that wrk completed.
+    /// User and system time of the server for each request that was answered.
     pub(crate) cpu_micros: f64,
     pub(crate) resident_bytes: u64,
     /// The figures of the server's database.
@@ -115,7 +115,7 @@ pub(crate) struct MeasurementPlan<'a> {
     /// Starts a server anew for each round, if set: where a process happens to lie in memory moves a route by up to a
     /// tenth.
     pub(crate) renew: Option<&'a dyn Fn(&'static Peer) -> Result<PeerServer, String>>,
-    /// The measurements of a route, beside the plain requests of wrk.
+    /// The measurements of a route, beside the plain requests.
     pub(crate) extra: ExtraCases,
     /// The peers whose figures are shown although their answers are wrong.
     pub(crate) shown: &'a [&'a str],
@@ -127,12 +127,9 @@ pub(crate) enum ExtraCases {
     None,
     /// Requests with a browser's headers, where that is telling.
     Browser,
-    /// Requests of bombardier on 500 connections, where it can make them.
-    Bombardier,
+    /// The same requests on [`MANY_CONNECTIONS`].
+    Many,
 }
-
-/// The connections of bombardier, as in the figures that others have published.
-const BOMBARDIER_CONNECTIONS: u32 = 500;
 
 /// Something that could not be measured, and why.
 #[derive(Debug)]
@@ -156,7 +153,7 @@ impl MeasurementPlan<'_> {
         let series = self.checked(runners, skipped);
         for one in &series {
             if one.case.headers == Headers::Plain
-                && one.case.program == LoadProgram::Wrk
+                && one.case.connections == CONNECTIONS
                 && let Some(runner) = runners.iter().find(|runner| runner.peer.id == one.peer.id)
                 && let Err(fault) = self.load(&runner.server, one.case, 1)
             {
@@ -229,9 +226,8 @@ impl MeasurementPlan<'_> {
                 headers: Headers::Browser,
                 ..plain
             }),
-            ExtraCases::Bombardier if route.several().is_empty() => Some(LoadCase {
-                program: LoadProgram::Bombardier,
-                connections: BOMBARDIER_CONNECTIONS,
+            ExtraCases::Many if route.several().is_empty() => Some(LoadCase {
+                connections: MANY_CONNECTIONS,
                 ..plain
             }),
             _ => None,

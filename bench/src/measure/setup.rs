@@ -65,12 +65,19 @@ impl SuiteOptions {
     ///
     /// # Errors
     ///
-    /// When wrk or taskset is missing, or a folder cannot be made.
+    /// When taskset is missing, our executable does not build, or a folder cannot be made.
     pub(crate) fn prepare(&self, peers: &'static [Peer], only: &[String]) -> Result<Setup, Error> {
-        require_tools()?;
+        if install::find("taskset").is_none() {
+            return Err(
+                "taskset is missing: install it, on Debian with `apt-get install util-linux`"
+                    .into(),
+            );
+        }
         let busy = machine::warn_if_busy();
         let root = crate::root();
         let installer = self.installer();
+        // It also makes the load.
+        installer.sampan_program()?;
         let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
         fs::create_dir_all(&logs)?;
         let mut skipped = Vec::new();
@@ -124,19 +131,6 @@ impl Setup {
         PeerServer::start(peer, installed, placement, threads, storage, &self.logs)
             .map_err(|fault| format!("does not start: {fault}"))
     }
-}
-
-/// The programs that every benchmark needs.
-fn require_tools() -> Result<(), Error> {
-    for (program, package) in [("wrk", "wrk"), ("taskset", "util-linux")] {
-        if install::find(program).is_none() {
-            return Err(format!(
-                "{program} is missing: install it, on Debian with `apt-get install {package}`"
-            )
-            .into());
-        }
-    }
-    Ok(())
 }
 
 /// Installs the peers that were asked for, all by default. Beside an older Sampan only ours are measured, each with its

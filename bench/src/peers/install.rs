@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::load::PROGRAM;
 use crate::peers::{Installed, Peer, PeerKind};
 
 /// The folder of Debian's nginx modules.
@@ -98,7 +99,7 @@ impl Installer {
     /// When it does not build; cargo's own words go to the terminal.
     pub(crate) fn sampan_program(&self) -> Result<PathBuf, String> {
         self.xtask(&["dist", "--bench"])?;
-        Ok(self.root.join("target/bench/sampan"))
+        Ok(self.root.join(PROGRAM))
     }
 
     fn nginx(&self, peer: &Peer, lua: bool) -> Result<Installed, String> {

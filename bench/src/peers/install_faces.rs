@@ -1,14 +1,11 @@
-//! Getting our libraries ready, and what they are measured with: LuaJIT for Go, bombardier.
+//! Getting our libraries ready, and LuaJIT for Go.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::peers::install::{Installer, copy, find, run, said};
+use crate::peers::install::{Installer, copy, find, run};
 use crate::peers::{Installed, Peer, PeerKind};
-
-/// The path of bombardier, below `bench/.peers`.
-pub(crate) const BOMBARDIER: &str = "bombardier/bombardier";
 
 /// The packages of Debian with LuaJIT for programs in C. They are unpacked, not installed: that would remove nginx's
 /// module.
@@ -165,40 +162,6 @@ impl Installer {
         };
         done.insert(command, outcome.clone());
         outcome
-    }
-
-    /// bombardier, built from its sources in an exact version.
-    ///
-    /// # Errors
-    ///
-    /// When Go is missing, or it cannot be built.
-    pub(crate) fn bombardier(&self) -> Result<String, String> {
-        let program = self.folder().join(BOMBARDIER);
-        if !program.exists() {
-            if !self.installs {
-                return Err("bombardier is not built".to_owned());
-            }
-            let go = find("go").ok_or("Go is not installed")?;
-            println!("building bombardier");
-            let mut build = Command::new(go);
-            build
-                .args(["build", "-o"])
-                .arg(&program)
-                .arg("github.com/codesenberg/bombardier")
-                .env("GOTOOLCHAIN", "local")
-                .current_dir(self.root.join("bench/bombardier"));
-            run(&mut build)?;
-        }
-        let sources = fs::read_to_string(self.root.join("bench/bombardier/go.mod"));
-        let sources = sources.unwrap_or_default();
-        let version = sources.lines().find_map(|line| {
-            line.trim()
-                .strip_prefix("github.com/codesenberg/bombardier ")
-        });
-        let version = version.and_then(|version| version.split(' ').next());
-        // It prints none of its own when it is built from the module.
-        said(&program, &["--help"])?;
-        Ok(format!("bombardier {}", version.unwrap_or_default()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// Open files that wrk and the servers may need: 8,000 connections, and some.
+/// Open files that the load and the servers may need: 8,000 connections, and some.
 const FILES_MAX: u32 = 16_384;
 
 /// The processors of both sides, as lists for `taskset -c`.

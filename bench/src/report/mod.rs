@@ -174,8 +174,8 @@ impl BenchReport {
         let Suite { name, about, .. } = self.suite;
         let mut text = format!("# Results of `cargo xtask bench {name}`\n\n");
         text += &format!(
-            "CPU µs/request is the user and system time of the server's processes divided by the requests that wrk \
-                 completed: lower is better, and the load generator's limits do not bend it. Each cell is the median \
+            "CPU µs/request is the user and system time of the server's processes divided by the requests that were \
+                 answered: lower is better, and the load generator's limits do not bend it. Each cell is the median \
                   of \
                  the rounds with the least and the greatest. Absolute values move with the machine and the hour; \
                   compare \
@@ -328,7 +328,6 @@ fn series_json(series: &Series) -> Value {
         "threads": series.case.threads,
         "connections": series.case.connections,
         "durability": series.case.durability.map(Durability::word),
-        "program": series.case.program.name(),
         "not_ranked": series.fault,
         "browser_headers": series.case.headers == Headers::Browser,
         "cpu_micros_per_request_median": series.spread(|sample| sample.cpu_micros).map(|spread| spread.median),

@@ -66,7 +66,7 @@ pub(crate) struct DbOptions {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     let mut setup = options.suite.prepare(DB_PEERS, &options.only)?;
     let bench = Bench {
@@ -126,7 +126,7 @@ fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
     conditions.push(("workers", placed.collect::<Vec<_>>().join("; ")));
     let (seconds, rounds) = (options.seconds, options.rounds);
     let load = format!(
-        "wrk, {CONNECTIONS} connections unless it says one, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s \
+        "sampan bench, {CONNECTIONS} connections unless it says one, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s \
          of warming up"
     );
     conditions.push(("load", load));

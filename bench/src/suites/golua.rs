@@ -30,7 +30,7 @@ pub(crate) struct GoLuaOptions {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn golua(options: &GoLuaOptions) -> Result<bool, Error> {
     options.shared.suite.refuse_before()?;
     SideBySide {

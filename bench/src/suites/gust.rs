@@ -6,10 +6,10 @@ use clap::builder::PossibleValuesParser;
 use super::db;
 use super::side_by_side::RoundOptions;
 use crate::Error;
-use crate::measure::case::{CONNECTIONS, LoadCase};
+use crate::measure::case::{CONNECTIONS, LoadCase, MANY_CONNECTIONS};
 use crate::measure::machine;
 use crate::measure::setup::{self, Setup};
-use crate::measure::{ExtraCases, MeasurementPlan, Series, Skipped};
+use crate::measure::{ExtraCases, MeasurementPlan, Series};
 use crate::peers::placement::Placement;
 use crate::peers::storage::Durability;
 use crate::peers::{GUST_DB_PEERS, GUST_PEERS};
@@ -33,9 +33,9 @@ pub(crate) struct GustOptions {
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(ALL_ROUTES))]
     routes: Vec<Route>,
-    /// Leave out the load of bombardier
+    /// Leave out the load of 500 connections
     #[arg(long)]
-    no_bombardier: bool,
+    no_many: bool,
     #[command(flatten)]
     shared: RoundOptions,
 }
@@ -59,27 +59,18 @@ fn peer_names() -> PossibleValuesParser {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
     options.shared.suite.refuse_before()?;
     let mut setup = options.shared.suite.prepare(GUST_PEERS, &options.only)?;
     let placement = Placement::here(THREADS as usize);
-    let mut load = format!(
-        "wrk, {CONNECTIONS} connections, {} s × {} rounds",
+    let load = format!(
+        "sampan bench, {CONNECTIONS} connections unless it says {MANY_CONNECTIONS}, {} s × {} rounds",
         options.shared.seconds, options.shared.rounds
     );
-    let extra = match (options.no_bombardier, options.shared.suite.installer()) {
-        (true, _) => ExtraCases::None,
-        (false, installer) => match installer.bombardier() {
-            Ok(version) => {
-                load += &format!("; {version} where it says so");
-                ExtraCases::Bombardier
-            }
-            Err(why) => {
-                Skipped::note(&mut setup.skipped, "bombardier".to_owned(), why);
-                ExtraCases::None
-            }
-        },
+    let extra = match options.no_many {
+        true => ExtraCases::None,
+        false => ExtraCases::Many,
     };
     let mut series = serve(options, &mut setup, &placement, extra);
     let mut versions = setup::versions(&setup.installed);

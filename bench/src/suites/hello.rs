@@ -35,7 +35,7 @@ pub(crate) struct HelloOptions {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     let plan = SideBySide {
         suite: &report::HELLO,

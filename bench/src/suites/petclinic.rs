@@ -70,7 +70,7 @@ struct Running {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
     let mut setup = options.suite.prepare(PETCLINIC_PEERS, &options.only)?;
     if let Some(folder) = &options.spring {
@@ -121,7 +121,7 @@ pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
     let mut conditions = machine::conditions(setup.busy);
     conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
     let (seconds, count) = (options.seconds, options.rounds);
-    let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {count} rounds");
+    let load = format!("sampan bench, {CONNECTIONS} connections, {seconds} s × {count} rounds");
     conditions.push(("load", load));
     let report = BenchReport {
         suite: &report::PETCLINIC,

@@ -45,7 +45,7 @@ impl SideBySide<'_> {
     ///
     /// # Errors
     ///
-    /// When wrk or taskset is missing, or the results cannot be written.
+    /// When taskset is missing, our executable does not build, or the results cannot be written.
     pub(super) fn run(self) -> Result<bool, Error> {
         self.run_with(|_| Vec::new())
     }
@@ -68,7 +68,8 @@ impl SideBySide<'_> {
         let figures = figures(&mut setup);
         let (seconds, rounds) = (self.options.seconds, self.options.rounds);
         let threads = format!("{}; {}", self.threads, placement.describe());
-        let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
+        let load =
+            format!("sampan bench, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
         let mut conditions = machine::conditions(setup.busy);
         conditions.extend([("threads", threads), ("load", load)]);
         let report = BenchReport {

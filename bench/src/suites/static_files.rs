@@ -32,7 +32,7 @@ pub(crate) struct StaticOptions {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn static_files(options: &StaticOptions) -> Result<bool, Error> {
     write_files(&files(&crate::root()))?;
     SideBySide {

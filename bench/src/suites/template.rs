@@ -31,7 +31,7 @@ pub(crate) struct TemplateOptions {
 ///
 /// # Errors
 ///
-/// When wrk or taskset is missing, or the results cannot be written.
+/// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn template(options: &TemplateOptions) -> Result<bool, Error> {
     SideBySide {
         suite: &report::TEMPLATE,

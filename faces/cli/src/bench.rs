@@ -69,12 +69,18 @@ pub(crate) struct RequestArgs {
     /// The body; @FILE reads it from a file.
     #[arg(long, value_name = "TEXT|@FILE")]
     body: Option<String>,
+    /// Requests that are sent in turn instead, one in each line: METHOD PATH [BODY].
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
+    requests: Option<PathBuf>,
 }
 
 impl RequestArgs {
     /// Reports whether one request more changes nothing.
     fn is_plain_get(&self) -> bool {
-        self.method.is_none() && self.body.is_none() && self.headers.is_empty()
+        self.method.is_none()
+            && self.body.is_none()
+            && self.requests.is_none()
+            && self.headers.is_empty()
     }
 
     fn target(&self, url: &str) -> Result<Target, String> {
@@ -83,6 +89,7 @@ impl RequestArgs {
             method: self.method.as_deref(),
             headers: &self.headers,
             body: self.body.as_deref(),
+            requests: self.requests.as_deref(),
         })
     }
 }

@@ -45,6 +45,8 @@ pub(super) enum Received {
 pub(super) struct Connection {
     stream: Option<TcpStream>,
     reader: AnswerReader,
+    /// The number of its request in the target's.
+    pub(super) request: usize,
     /// Bytes of the request that are sent.
     written: usize,
     pub(super) phase: Phase,
@@ -59,6 +61,7 @@ impl Connection {
         Self {
             stream: None,
             reader: AnswerReader::default(),
+            request: 0,
             written: 0,
             phase: Phase::Down(0),
             due: 0,

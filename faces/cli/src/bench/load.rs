@@ -223,6 +223,8 @@ struct Driver<'a> {
     /// When requests are due, if there is a rate.
     schedule: Option<Schedule>,
     sent: u64,
+    /// The request that is sent next, of those that are sent in turn.
+    next: usize,
     told: u64,
 }
 
@@ -249,6 +251,7 @@ impl<'a> Driver<'a> {
             start,
             schedule,
             sent: 0,
+            next: 0,
             told: 0,
         })
     }
@@ -334,15 +337,24 @@ impl<'a> Driver<'a> {
     }
 
     fn send(&mut self, at: usize, due: u64, now: u64) {
-        let request = &self.plan.target.request;
-        if let Err(failure) = self.connections[at].send(request, &self.poll, at, (due, now)) {
+        let requests = &self.plan.target.requests;
+        let chosen = self.next;
+        self.next = if chosen + 1 < requests.len() {
+            chosen + 1
+        } else {
+            0
+        };
+        let connection = &mut self.connections[at];
+        connection.request = chosen;
+        let request = &requests[chosen].bytes;
+        if let Err(failure) = connection.send(request, &self.poll, at, (due, now)) {
             self.fail(at, &failure);
         }
     }
 
     fn ready(&mut self, at: usize, flags: EventFlags, buffer: &mut [u8]) -> Result<(), Failure> {
-        let target = &self.plan.target;
         let connection = &mut self.connections[at];
+        let request = &self.plan.target.requests[connection.request];
         match connection.phase {
             // Of an event before it was closed.
             Phase::Down(_) => return Ok(()),
@@ -354,13 +366,13 @@ impl<'a> Driver<'a> {
             Phase::Idle | Phase::Busy => {}
         }
         if flags.contains(EventFlags::OUT) {
-            connection.send_rest(&target.request, &self.poll, at)?;
+            connection.send_rest(&request.bytes, &self.poll, at)?;
         }
         if !flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
             return Ok(());
         }
         let received = &mut self.tally.received_bytes;
-        match connection.receive(buffer, target.is_head, received)? {
+        match connection.receive(buffer, request.is_head, received)? {
             Received::Part => {}
             Received::IdleEnd => self.reconnect(at),
             Received::Answer(answered) => {

@@ -1,6 +1,8 @@
-//! The target of the load: where the server is, and the bytes of a request, made once.
+//! The target of the load: where the server is, and the bytes of its requests, made once.
 
+use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 use url::Url;
 
 /// The command line's words for a request.
@@ -9,16 +11,25 @@ pub(super) struct TargetArgs<'a> {
     pub(super) method: Option<&'a str>,
     pub(super) headers: &'a [String],
     pub(super) body: Option<&'a str>,
+    pub(super) requests: Option<&'a Path>,
+}
+
+/// A request as it is sent.
+#[derive(Debug)]
+pub(super) struct RequestBytes {
+    /// Head and body.
+    pub(super) bytes: Vec<u8>,
+    /// Answers have no body, whatever their head says (RFC 9110 section 9.3.2).
+    pub(super) is_head: bool,
 }
 
 /// The target of the load.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,
-    /// The request, head and body.
-    pub(super) request: Vec<u8>,
-    /// Answers have no body, whatever their head says (RFC 9110 section 9.3.2).
-    pub(super) is_head: bool,
+    /// The requests, sent in turn. At least one.
+    pub(super) requests: Vec<RequestBytes>,
+    /// The method in reports.
     pub(super) method: String,
     pub(super) url: String,
 }
@@ -39,27 +50,46 @@ impl Target {
         let found = (bare, port).to_socket_addrs();
         let address = found.ok().and_then(|mut all| all.next());
         let address = address.ok_or_else(|| format!("{host}: nobody knows this host"))?;
-        let body = body(args.body)?;
-        let method = match (args.method, &body) {
-            (Some(method), _) => method.to_owned(),
-            (None, Some(_)) => "POST".to_owned(),
-            (None, None) => "GET".to_owned(),
+        let (method, requests) = match args.requests {
+            Some(file) => {
+                let requests = several(file, &url, args.headers)?;
+                (format!("{} requests in turn to", requests.len()), requests)
+            }
+            None => {
+                let body = body(args.body)?;
+                let default = if body.is_some() { "POST" } else { "GET" };
+                let method = args.method.unwrap_or(default);
+                let request = request(method, &url, args.headers, body.as_deref())?;
+                (method.to_owned(), vec![request])
+            }
         };
-        if method.is_empty()
-            || !method
-                .bytes()
-                .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
-        {
-            return Err(format!("{method:?} is no method"));
-        }
-        let request = request(&method, &url, args.headers, body.as_deref())?;
         Ok(Self {
             address,
-            request,
-            is_head: method == "HEAD",
+            requests,
             method,
             url: url.to_string(),
         })
+    }
+}
+
+/// Reads requests from the lines of a file. Their paths are relative to the target.
+fn several(file: &Path, url: &Url, headers: &[String]) -> Result<Vec<RequestBytes>, String> {
+    let shown = file.display();
+    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty());
+    let requests = lines.map(|(number, line)| {
+        let mut words = line.splitn(3, ' ');
+        let (method, path) = (words.next().unwrap_or_default(), words.next());
+        let path = path.ok_or_else(|| format!("{shown}:{number}: write METHOD PATH [BODY]"))?;
+        let body = words.next().filter(|body| !body.is_empty());
+        let url = url.join(path).map_err(|error| error.to_string());
+        url.and_then(|url| request(method, &url, headers, body.map(str::as_bytes)))
+            .map_err(|fault| format!("{shown}:{number}: {fault}"))
+    });
+    let requests: Vec<RequestBytes> = requests.collect::<Result<_, _>>()?;
+    match requests.is_empty() {
+        true => Err(format!("{shown} has no request")),
+        false => Ok(requests),
     }
 }
 
@@ -68,7 +98,7 @@ fn body(text: Option<&str>) -> Result<Option<Vec<u8>>, String> {
         None => Ok(None),
         Some(text) => match text.strip_prefix('@') {
             Some(file) => {
-                let read = std::fs::read(file);
+                let read = fs::read(file);
                 read.map(Some)
                     .map_err(|error| format!("cannot read {file}: {error}"))
             }
@@ -82,7 +112,11 @@ fn request(
     url: &Url,
     headers: &[String],
     body: Option<&[u8]>,
-) -> Result<Vec<u8>, String> {
+) -> Result<RequestBytes, String> {
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || byte == b'-';
+    if method.is_empty() || !method.bytes().all(is_part) {
+        return Err(format!("{method:?} is no method"));
+    }
     let query = url
         .query()
         .map_or(String::new(), |query| format!("?{query}"));
@@ -119,7 +153,10 @@ fn request(
     head += "\r\n";
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(body.unwrap_or_default());
-    Ok(bytes)
+    Ok(RequestBytes {
+        bytes,
+        is_head: method == "HEAD",
+    })
 }
 
 #[cfg(test)]
@@ -133,8 +170,58 @@ mod tests {
             method: None,
             headers: &headers,
             body,
+            requests: None,
         };
-        Target::new(&args).map(|made| String::from_utf8(made.request).expect("UTF-8"))
+        Target::new(&args).map(|mut made| {
+            let request = made.requests.remove(0);
+            String::from_utf8(request.bytes).expect("UTF-8")
+        })
+    }
+
+    #[test]
+    fn reads_requests_from_the_lines_of_a_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("requests");
+        let made = |text: &str| {
+            fs::write(&file, text).expect("written");
+            Target::new(&TargetArgs {
+                url: "http://127.0.0.1:81/x",
+                method: None,
+                headers: &["A: b".to_owned()],
+                body: None,
+                requests: Some(&file),
+            })
+        };
+        let target = made("HEAD /a?b=1\n\nPOST /c {\"d\": 1}\n").expect("two requests");
+        let requests = target.requests.iter();
+        let requests: Vec<_> = requests
+            .map(|one| {
+                (
+                    String::from_utf8_lossy(&one.bytes).into_owned(),
+                    one.is_head,
+                )
+            })
+            .collect();
+        assert_eq!(
+            requests[0],
+            (
+                "HEAD /a?b=1 HTTP/1.1\r\nHost: 127.0.0.1:81\r\nA: b\r\n\r\n".to_owned(),
+                true
+            )
+        );
+        assert!(requests[1].0.starts_with("POST /c HTTP/1.1\r\n") && !requests[1].1);
+        assert!(
+            requests[1].0.ends_with("\r\n\r\n{\"d\": 1}"),
+            "{requests:?}"
+        );
+        for (text, part) in [
+            ("", "has no request"),
+            ("GET", "requests:1: write METHOD PATH [BODY]"),
+            ("GET /\nG?T /", "requests:2: \"G?T\" is no method"),
+        ] {
+            let fault = made(text).expect_err(text);
+            assert!(fault.contains(part), "{fault}");
+        }
     }
 
     #[test]
