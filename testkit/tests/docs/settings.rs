@@ -6,7 +6,7 @@ use sampan_app::SECTIONS;
 use sampan_app::host::settings::{Preset, SettingKey, units};
 
 /// The heading in `docs/limits.md` whose table has the keys of `[limits]`.
-const LIMITS: &str = "## What you can set\n";
+const LIMITS: &str = "## Configurable limits\n";
 
 pub(crate) fn trial() -> Trial {
     Trial::test("settings", || {
