@@ -57,8 +57,8 @@ impl Statement {
         // SAFETY: the connection is open, and the caller promises to drop the statement before it is closed.
         let (handle, behind) = unsafe { compile(sqlite, text) }.map_err(Trouble::Preparing)?;
         let handle = handle.ok_or_else(|| refused("there is no statement in it"))?;
-        // SAFETY: the connection is open, and what is compiled here is dropped here. What stands behind may be a comment; a
-        // second statement may have an error of its own.
+        // SAFETY: the connection is open, and what is compiled here is dropped here. What stands behind may be a
+        // comment; a second statement may have an error of its own.
         if !matches!(unsafe { compile(sqlite, behind) }, Ok((None, _))) {
             return Err(refused("one statement at a time: use db.batch"));
         }

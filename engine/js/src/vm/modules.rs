@@ -268,7 +268,8 @@ unsafe extern "C" fn export_sampan(
     let filled = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
         for name in export_names(cx)? {
             let value = cx.get(cx.core().tables()?.exports.raw(), &name)?;
-            // SAFETY: the module is the one that is being made, the name is terminated, and the value's reference is taken.
+            // SAFETY: the module is the one that is being made, the name is terminated, and the value's reference is
+            // taken.
             if unsafe { qjs::JS_SetModuleExport(ctx, module, name.as_ptr(), value.into_raw()) } < 0
             {
                 return Err(Failure::Thrown);

@@ -62,8 +62,8 @@ pub(crate) unsafe extern "C-unwind" fn interpreted(state: State) -> c_int {
 }
 
 unsafe extern "C-unwind" fn call_interpreted(state: State) -> c_int {
-    // SAFETY: Lua calls this with the function as its first upvalue and room for `LUA_MINSTACK` more values. What the call
-    // raises passes a frame without destructors.
+    // SAFETY: Lua calls this with the function as its first upvalue and room for `LUA_MINSTACK` more values. What the
+    // call raises passes a frame without destructors.
     unsafe {
         lua_pushvalue(state, lua_upvalueindex(1));
         lua_insert(state, 1);

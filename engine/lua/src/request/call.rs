@@ -193,8 +193,8 @@ unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
 
 /// Runs a function that was passed in another way.
 pub(crate) unsafe fn run_given(state: State, begin: &mut FunctionBegin<'_>) {
-    // SAFETY: under protection. The arguments belong to the caller of the protected call; `Thread` and references have no
-    // destructor.
+    // SAFETY: under protection. The arguments belong to the caller of the protected call; `Thread` and references have
+    // no destructor.
     unsafe {
         let core = begin.entry.core;
         let thread = core.take_thread();

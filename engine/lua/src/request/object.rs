@@ -208,8 +208,8 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
 
 /// Pushes a field that every request has.
 unsafe fn push_own_field(state: State, field: usize) {
-    // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has a
-    // destructor while Lua may raise.
+    // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame
+    // has a destructor while Lua may raise.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();
@@ -411,8 +411,8 @@ pub(crate) unsafe extern "C-unwind" fn is_multipart(state: State) -> c_int {
 /// `req:form()`: gives nothing and the fields. A form with files suspends the coroutine, and what comes back is whether
 /// that succeeded, then the fields or the error.
 unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
-    // SAFETY: plain Rust first, which raises nothing; then the future is moved into the isolate, so that nothing on this
-    // frame has a destructor, and the coroutine yields.
+    // SAFETY: plain Rust first, which raises nothing; then the future is moved into the isolate, so that nothing on
+    // this frame has a destructor, and the coroutine yields.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();

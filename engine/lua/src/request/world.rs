@@ -77,8 +77,8 @@ pub(crate) fn start(
 
 /// Under protection: runs the project's file, makes the coroutine and runs the handler in it for the first time.
 unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
-    // SAFETY: `start` passed a `BeginInWorld`, alive until the protected call has returned. What has a destructor is there,
-    // and nothing on this frame.
+    // SAFETY: `start` passed a `BeginInWorld`, alive until the protected call has returned. What has a destructor is
+    // there, and nothing on this frame.
     unsafe {
         let this = data::<BeginInWorld<'_, '_>>(state);
         let (core, worlds) = (this.begin.entry.core, this.worlds);
@@ -200,8 +200,8 @@ pub(crate) fn start_function(
 
 /// Under protection: the same.
 unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
-    // SAFETY: what was passed is a `FunctionApart`, alive until the protected call has returned. What has a destructor is
-    // there, and nothing on this frame.
+    // SAFETY: what was passed is a `FunctionApart`, alive until the protected call has returned. What has a destructor
+    // is there, and nothing on this frame.
     unsafe {
         let this = data::<FunctionApart<'_, '_>>(state);
         let (core, worlds) = (this.begin.entry.core, this.worlds);

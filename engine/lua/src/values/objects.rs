@@ -41,8 +41,8 @@ pub(crate) unsafe fn push_classes(state: State, core: &Core) {
 
 /// Makes and pushes the metatable of a class; the prelude fills it.
 unsafe fn push_meta(state: State, core: &Core, class: &'static Class) {
-    // SAFETY: under protection; nothing on this frame has a destructor. The pointer to the core is followed only by `forget`,
-    // which runs while the core's state is open, so while the core is alive.
+    // SAFETY: under protection; nothing on this frame has a destructor. The pointer to the core is followed only by
+    // `forget`, which runs while the core's state is open, so while the core is alive.
     unsafe {
         lua_createtable(state, 0, 7);
         if class.lifetime == Lifetime::Collector {

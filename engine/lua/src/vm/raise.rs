@@ -180,7 +180,8 @@ pub(crate) unsafe fn set_details(state: State, details: &Details) {
         text(c"constraint", constraint);
     }
     if !details.columns.is_empty() {
-        // SAFETY: under protection; the texts belong to the caller's caller, and nothing on this frame has a destructor.
+        // SAFETY: under protection; the texts belong to the caller's caller, and nothing on this frame has a
+        // destructor.
         unsafe {
             lua_createtable(state, details.columns.len() as c_int, 0);
             for (at, column) in (1..).zip(&details.columns) {

@@ -153,8 +153,8 @@ unsafe extern "C" fn plainly_called(
 ) -> sys::napi_value {
     let mut args = [Js::NONE; ARGUMENTS_AT_ONCE];
     let (mut count, mut behind) = (args.len(), null_mut());
-    // SAFETY: `env` is this thread's environment. The places are writable, and there is room for so many arguments. What
-    // is behind is a `Plain`, which the function was made with.
+    // SAFETY: `env` is this thread's environment. The places are writable, and there is room for so many arguments.
+    // What is behind is a `Plain`, which the function was made with.
     let (env, plain) = unsafe {
         let _ = sys::napi_get_cb_info(
             env,

@@ -28,8 +28,8 @@ static HOST: OnceLock<Arc<JsHost>> = OnceLock::new();
 /// # Safety
 /// `env` is the environment of this thread, `object` a live handle.
 pub(crate) unsafe fn define(env: sys::napi_env, object: sys::napi_value) {
-    // SAFETY: the caller promises that `env` is this thread's environment and `object` a live handle. The hook touches a
-    // variable of this thread alone.
+    // SAFETY: the caller promises that `env` is this thread's environment and `object` a live handle. The hook touches
+    // a variable of this thread alone.
     let (env, object) = unsafe {
         let _ = sys::napi_add_env_cleanup_hook(env, Some(ended), null_mut());
         (Env::from_raw(env), Js::from_raw(object))
