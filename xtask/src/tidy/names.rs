@@ -8,7 +8,11 @@ use super::tree::Tree;
 use crate::Error;
 
 const CAPABILITIES: &str = "capabilities/";
-const ENGINES: &[&str] = &["engine/lua/src/", "engine/js/src/"];
+const ENGINES: &[&str] = &[
+    "engine/lua/src/",
+    "engine/js/src/",
+    "engine/js_contract/src/",
+];
 
 /// Words that name a language or its engine wherever they stand in a longer word.
 const LANGUAGES: &[&str] = &["luajit", "javascript", "quickjs", "typescript"];
@@ -26,9 +30,9 @@ const EXCUSES: &[Excuse] = &[
     ("engine/lua/src/libraries/refused.lua", "app.files", "advice: what a script calls instead"),
     ("engine/lua/src/vm/load/prelude.lua", "json", "the builder of answers"),
     ("engine/lua/src/vm/load/prelude.lua", "app.json", "the builder has the functions of the module too"),
-    ("engine/js/src/vm/load/prelude.js", "json", "the builder of answers"),
+    ("engine/js_contract/src/prelude/builders.js", "json", "the builder of answers"),
     ("engine/lua/src/vm/host_table.rs", "json", "the kind of an answer"),
-    ("engine/js/src/vm/load.rs", "json", "the kind of an answer"),
+    ("engine/js_contract/src/describe.rs", "json", "the kind of an answer"),
     ("engine/js/src/vm/modules.rs", "json", "the extension of a file that scripts import"),
     ("engine/lua/src/request/object.rs", "json", "a method of requests"),
     ("engine/js/src/request/prototypes.rs", "json", "a method of the Web's Request"),

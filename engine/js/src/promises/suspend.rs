@@ -225,7 +225,7 @@ impl Suspended for Waiting {
             signal.map_or(Ok(()), |signal| abort(cx, &signal))
         });
         if let Ok(Err(Failure::Error(error))) | Err(error) = ran.value {
-            (core.report)(error);
+            (core.contract.report)(error);
         }
     }
 }
@@ -272,7 +272,7 @@ fn continue_in_background(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId)
         let text = format!(
             "work after an answer was dropped: there is such work of {BACKGROUND_MAX} requests already"
         );
-        (core.report)(Error::script(text));
+        (core.contract.report)(Error::script(text));
         return;
     }
     core.background.set(core.background.get() + 1);
@@ -326,7 +326,7 @@ impl std::future::Future for BackgroundWork {
             },
         };
         if self.until.is_some_and(|until| Instant::now() >= until) {
-            (core.report)(Error::script(format!(
+            (core.contract.report)(Error::script(format!(
                 "work after an answer was dropped after {BACKGROUND_MILLIS_MAX} ms"
             )));
             return Poll::Ready(());
@@ -336,7 +336,7 @@ impl std::future::Future for BackgroundWork {
             if error.kind() == ErrorKind::Memory {
                 core.recover();
             }
-            (core.report)(error);
+            (core.contract.report)(error);
             // A runaway of the top level costs itself, not the timers beside it.
             return if self.until.is_some() {
                 Poll::Ready(())

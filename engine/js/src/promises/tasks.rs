@@ -168,7 +168,7 @@ impl Tasks {
 
     /// A native object that a row gives goes with these, if its class says so.
     pub(crate) fn own(&self, core: &Core, object: Object) {
-        let objects = core.context_of_capabilities.objects();
+        let objects = core.contract.context.objects();
         self.objects.borrow_mut().own(objects, object);
     }
 

@@ -1,10 +1,10 @@
 //! The additions of modules to requests: fields, each computed when a script asks for it first, and methods.
 
 use crate::request::object::{RequestData, data};
-use crate::vm::bind;
 use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_nothing, is_undefined};
 use sampan_host::names::camel_case;
 use sampan_host::{Function, RequestView, request};
+use sampan_js_contract as contract;
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ impl AddedFields {
 }
 
 fn fields(cx: Cx<'_>) -> impl Iterator<Item = &'static Function> {
-    let modules = cx.core().modules.iter();
+    let modules = cx.core().contract.modules.iter();
     modules.flat_map(|module| module.request_fields)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn keyed(cx: Cx<'_>, index: usize) -> Option<String> {
 
 /// The names of the methods.
 pub(crate) fn method_names(cx: Cx<'_>) -> Vec<CString> {
-    let modules = cx.core().modules.iter();
+    let modules = cx.core().contract.modules.iter();
     let methods = modules.flat_map(|module| module.request_methods);
     // No name of a row has a NUL.
     let names = methods.flat_map(|method| CString::new(camel_case(method.name)));
@@ -60,7 +60,7 @@ pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, 
         return Ok(cx.undefined());
     };
     let view = data.view.clone().ok_or_else(request::is_over)?;
-    let value = bind::request_field(cx, field, view)?;
+    let value = contract::request_field(cx, field, view)?;
     if is_nothing(value.raw()) {
         // There may be something later.
         return Ok(value);

@@ -57,7 +57,7 @@ pub(crate) fn bytes(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, F
 pub(crate) fn form(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     let known = [FormKind::Urlencoded, FormKind::Multipart];
-    let mut modules = cx.core().modules.iter();
+    let mut modules = cx.core().contract.modules.iter();
     let read_multipart = modules.find_map(|module| module.read_multipart);
     match request::form_kind(data.view()?, &known) {
         Ok(FormKind::Urlencoded) if !data.is_streamed.get() => {
@@ -70,7 +70,7 @@ pub(crate) fn form(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
                 return settled(cx, Err(already_read()));
             }
             let args = Args::default().of_request(live_request(cx, this)?);
-            let fields = read(&cx.core().context_of_capabilities, args);
+            let fields = read(&cx.core().contract.context, args);
             let here = Some(error::here(cx)?);
             cx.core().tasks().promise(cx, fields, None, here)
         }

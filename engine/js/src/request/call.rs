@@ -163,15 +163,12 @@ fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, F
         Some(id) => core.handler(cx, id)?,
         None => cx.undefined(),
     };
-    if call.middleware.is_empty() && call.error.is_none() {
+    // The prelude gives responses without a status that of the path.
+    let is_not_found =
+        call.fallback != 200 && call.handler.is_some() && call.handler == core.not_found.get();
+    if call.middleware.is_empty() && call.error.is_none() && !is_not_found {
         if !cx.is_function(handler.raw()) {
             return Ok(handler);
-        }
-        if call.fallback != 200 {
-            // What answers paths without a route is told of their status.
-            let status = cx.own(number(f64::from(call.fallback)));
-            let args = [request.raw(), status.raw()];
-            return Ok(cx.call(handler.raw(), UNDEFINED, &args)?);
         }
         return Ok(cx.call(handler.raw(), UNDEFINED, &[request.raw()])?);
     }
@@ -204,8 +201,6 @@ fn invoke_chain(
     }
     let thrown = match call.error {
         Some(error) => original(cx, core, error)?,
-        // The second argument of what answers paths without a route.
-        None if call.fallback != 200 => cx.own(number(f64::from(call.fallback))),
         None => cx.undefined(),
     };
     let status = cx.own(number(f64::from(core.default_status(call))));

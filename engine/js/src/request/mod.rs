@@ -5,7 +5,6 @@ pub(crate) mod added;
 pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod fields;
-pub(crate) mod guards;
 pub(crate) mod header_list;
 pub(crate) mod lent;
 pub(crate) mod made;

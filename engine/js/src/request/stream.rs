@@ -205,7 +205,7 @@ impl StreamedBody for JsStream {
         // First, so that what the source waits for when it is told is not meant.
         self.tasks.cancel_all();
         if let Err(error) = self.tell() {
-            (self.core.report)(error);
+            (self.core.contract.report)(error);
         }
     }
 
@@ -235,7 +235,7 @@ impl Drop for JsStream {
         if !self.is_cancelled
             && let Err(error) = self.tell()
         {
-            (self.core.report)(error);
+            (self.core.contract.report)(error);
         }
         self.tasks.abandon(&self.core);
     }

@@ -41,10 +41,11 @@ pub(crate) fn register_classes(
 pub(crate) fn install(
     cx: Cx<'_>,
     bound: &BoundClass,
-    methods: Vec<(CString, Val)>,
+    methods: Vec<(String, Val)>,
 ) -> Result<(), Thrown> {
     let proto = cx.object()?;
     for (name, method) in methods {
+        let name = CString::new(name).map_err(|_| Thrown)?;
         hidden(cx, proto.raw(), &name, method)?;
     }
     let name = CString::new(bound.class.name).map_err(|_| Thrown)?;
@@ -87,7 +88,7 @@ pub(crate) fn new(cx: Cx<'_>, object: Object) -> Result<Val, Thrown> {
     };
     // SAFETY: the class is registered and has its prototype.
     let made = cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), bound.id) })?;
-    let objects = cx.core().context_of_capabilities.objects().clone();
+    let objects = cx.core().contract.context.objects().clone();
     if object.class().lifetime == Lifetime::Collector {
         objects.hold(object);
     }

@@ -16,7 +16,6 @@ pub(crate) use places::Places;
 
 use crate::values::layout::{Layout, TextLayout};
 use crate::values::value::{PropertyNames, bytes_of, is_bytes};
-use crate::vm::bind::BoundRow;
 use crate::vm::bind::callback::{self, described};
 use crate::vm::error::whole_number;
 use crate::vm::isolate::Core;
@@ -29,6 +28,7 @@ use list::{HandleList, NOTHING};
 use rquickjs::qjs;
 use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
 use sampan_host::{Callback, Error, Handle, Reader};
+use sampan_js_contract::BoundRow;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 

@@ -50,10 +50,10 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
 }
 
 /// A property name that is released when it goes.
-struct Atom<'a>(qjs::JSAtom, Cx<'a>);
+pub(crate) struct Atom<'a>(pub(crate) qjs::JSAtom, Cx<'a>);
 
 impl<'a> Atom<'a> {
-    fn new(cx: Cx<'a>, name: &str) -> Result<Self, Thrown> {
+    pub(crate) fn new(cx: Cx<'a>, name: &str) -> Result<Self, Thrown> {
         let atom = cx.atom(name);
         if atom == qjs::JS_ATOM_NULL {
             Err(Thrown)

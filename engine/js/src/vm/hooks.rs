@@ -44,7 +44,7 @@ pub(crate) fn report(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, 
     let thrown = args.first().copied();
     let error = error::describe(cx, thrown.unwrap_or(UNDEFINED));
     if !cx.core().must_stop() {
-        (cx.core().report)(error);
+        (cx.core().contract.report)(error);
     }
     Ok(cx.undefined())
 }

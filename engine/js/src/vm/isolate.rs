@@ -17,7 +17,6 @@ use crate::values::layout::{Layout, TextLayout};
 use crate::values::reader::{Innermost, Intrinsics, Places, ReaderNames, SpareValues};
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
-use crate::vm::bind::Spellings;
 use crate::vm::hidden::HiddenKeys;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::vm::memory::{CountingAllocator, Memory};
@@ -26,9 +25,8 @@ use crate::vm::sys::{Cx, Thrown, Val};
 use atoms::Atoms;
 use rquickjs::qjs;
 use sampan_host::json::Tape;
-use sampan_host::{
-    Context, Error, ErrorKind, HandlerId, LocalFuture, Program, ScriptLimits, Setup, Watch,
-};
+use sampan_host::{Error, ErrorKind, HandlerId, LocalFuture, ScriptLimits, Setup, Watch};
+use sampan_js_contract::{BoundRow, Contract};
 use sampan_js_modules::Modules;
 use samples::Sampler;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -112,18 +110,12 @@ pub(crate) struct Core {
     pub(crate) not_found: Cell<Option<HandlerId>>,
     /// The handler that is the `fetch` of a default export.
     pub(crate) fetch: Cell<Option<HandlerId>>,
-    /// The innermost bracket whose function runs, by its row.
-    pub(crate) open_bracket: Cell<Option<crate::vm::bind::BoundRow>>,
     /// The timers of the module top level.
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
-    /// The names of records as JavaScript spells them.
-    pub(crate) spellings: Spellings,
-    /// The declarations of the project while it loads; `None` afterwards.
-    pub(crate) declared: RefCell<Option<Program>>,
-    pub(crate) modules: &'static [&'static sampan_host::Module],
+    /// The tables and declarations that all engines of JavaScript have.
+    pub(crate) contract: Contract,
     /// The rows of the bound modules, by the number that their native functions carry.
-    pub(crate) rows: RefCell<Vec<crate::vm::bind::BoundRow>>,
-    pub(crate) context_of_capabilities: Rc<Context>,
+    pub(crate) rows: RefCell<Vec<BoundRow>>,
     /// The modules of the project and its packages.
     pub(crate) scripts: Arc<Modules>,
     /// The scripts whose lines stand for lines of a source.
@@ -135,7 +127,6 @@ pub(crate) struct Core {
     /// The project's files that were compiled, in that order.
     pub(crate) compiled: RefCell<Vec<String>>,
     pub(crate) limits: ScriptLimits,
-    pub(crate) report: Rc<dyn Fn(Error)>,
     pub(crate) console: sampan_host::Console,
     pub(crate) sleep: sampan_host::Sleep,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
@@ -217,21 +208,16 @@ impl Core {
             handlers: RefCell::default(),
             callbacks: RefCell::default(),
             not_found: Cell::new(None),
-            open_bracket: Cell::new(None),
             fetch: Cell::new(None),
             top_level: RefCell::default(),
-            spellings: Spellings::default(),
-            declared: RefCell::new(Some(Program::default())),
-            modules: setup.modules,
+            contract: Contract::new(setup),
             rows: RefCell::default(),
-            context_of_capabilities: setup.context.clone(),
             scripts,
             stacks: Stacks::default(),
             sampler: OnceCell::new(),
             commonjs: OnceCell::new(),
             compiled: RefCell::default(),
             limits: setup.limits.clone(),
-            report: setup.report.clone(),
             console: setup.console.clone(),
             sleep: setup.sleep.clone(),
             spawn: setup.spawn.clone(),
@@ -313,11 +299,6 @@ impl Core {
     /// Reports whether a script runs now.
     pub(crate) fn is_entered(&self) -> bool {
         self.is_entered.get()
-    }
-
-    /// Reports whether the project is still loading: nothing can wait then.
-    pub(crate) fn is_loading(&self) -> bool {
-        self.declared.borrow().is_some()
     }
 
     /// The tasks of the request whose script runs.

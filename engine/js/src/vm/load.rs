@@ -1,10 +1,10 @@
 //! Loading a project: the isolate is set up, the entry file runs, and what it declared is the program.
 
 use crate::builtin_limits::guard;
-use crate::request::added;
 use crate::request::call;
 use crate::request::prototypes;
 use crate::values::layout::{Layout, TextLayout};
+use crate::values::objects;
 use crate::values::reader::Intrinsics;
 use crate::vm::bind;
 use crate::vm::declare;
@@ -12,13 +12,11 @@ use crate::vm::error;
 use crate::vm::hooks;
 use crate::vm::isolate::{Core, Tables, samples};
 use crate::vm::modules;
-use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_nothing, is_object, is_true, number};
+use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object};
 use crate::web;
 use rquickjs::qjs;
-use sampan_host::answer::AnswerKind;
-use sampan_host::{
-    BodyOptions, Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace, clock,
-};
+use sampan_host::{BodyOptions, Error, ErrorKind, HandlerId, Place, Program, Setup};
+use sampan_js_contract as contract;
 use sampan_js_modules::Script;
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -59,12 +57,9 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
         error.at(Some(Place { file, line: 1 }))
     })??;
     let fetch = finish_entry(&core, &entry, &setup.entry)?;
-    let mut program = core.declared.borrow_mut().take().unwrap_or_default();
-    let (fetch, fetch_body) = fetch.unzip();
-    program.fetch = fetch;
-    program.fetch_body = fetch_body.unwrap_or_default();
+    let program = core.contract.finish(fetch);
     core.not_found.set(program.not_found);
-    core.fetch.set(fetch);
+    core.fetch.set(program.fetch);
     hooks::keep_timers(&core, ran.tasks);
     Ok((core, program))
 }
@@ -131,7 +126,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         qjs::JS_FreeAtom(cx.raw(), atom);
     }
     let web = web?;
-    let prelude = prelude(cx, &web)?;
+    let (prelude, added_methods) = prelude(cx, &web)?;
     let kept = cx.get(prelude.raw(), c"kept")?;
     let core = cx.core();
     core.responses.learn(cx, &cx.at(kept.raw(), 0)?)?;
@@ -145,7 +140,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         intrinsics: Intrinsics::find(cx)?,
         exports: cx.get(prelude.raw(), c"exports")?,
         headers_prototype: cx.get(web.raw(), c"headersPrototype")?,
-        added_methods: cx.get(prelude.raw(), c"addedMethods")?,
+        added_methods,
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
         fetch_prototype: cx.undefined(),
         body_stream: cx.get(web.raw(), c"bodyStream")?,
@@ -156,14 +151,16 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
     })
 }
 
-fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
+/// Runs the prelude: its exports, and the methods that modules add to requests.
+fn prelude(cx: Cx<'_>, web: &Val) -> Result<(Val, Val), Failure> {
     let native = cx.object()?;
     for (name, function) in declare::FUNCTIONS {
         cx.define(native.raw(), name, cx.function(name, 0, 0, *function)?)?;
     }
-    if clock::is_settable() {
-        let (name, now) = declare::NOW;
-        cx.define(native.raw(), name, cx.function(name, 0, 0, now)?)?;
+    bind::define_natives(cx, &native)?;
+    contract::describe(cx, &native)?;
+    for bound in &cx.core().classes.objects {
+        objects::install(cx, bound, contract::methods(cx, bound.class)?)?;
     }
     for name in [c"responsePrototype", c"headersPrototype"] {
         cx.define(native.raw(), name, cx.get(web.raw(), name)?)?;
@@ -174,44 +171,11 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
         cx.define(symbols.raw(), name, symbol)?;
     }
     cx.define(native.raw(), c"symbols", symbols)?;
-    cx.define(native.raw(), c"modules", bind::bind(cx)?)?;
-    cx.define(native.raw(), c"answering", bind::answering(cx)?)?;
-    let added = added::names(cx)
-        .map(|name| cx.string(&name))
-        .collect::<Result<Vec<Val>, Thrown>>()?;
-    cx.define(native.raw(), c"addedFields", cx.array(added)?)?;
-    let methods = cx.object()?;
-    bind::bind_request_methods(cx, &methods)?;
-    cx.define(native.raw(), c"addedMethods", methods)?;
-    cx.define(
-        native.raw(),
-        c"version",
-        cx.string(env!("CARGO_PKG_VERSION"))?,
-    )?;
-    let types = cx.object()?;
-    for (name, kind) in [
-        (c"json", AnswerKind::Json),
-        (c"text", AnswerKind::Text),
-        (c"html", AnswerKind::Html),
-        (c"stream", AnswerKind::Bytes),
-    ] {
-        let content_type = cx.string(kind.content_type().unwrap_or_default())?;
-        cx.define(types.raw(), name, content_type)?;
-    }
-    cx.define(native.raw(), c"types", types)?;
-    let nothing = cx.own(number(f64::from(AnswerKind::Nothing.status(200))));
-    cx.define(native.raw(), c"statusOfNothing", nothing)?;
-    let worker = cx.object()?;
-    let place = cx.core().context_of_capabilities.get::<WorkerPlace>();
-    let place = place.map_or_else(WorkerPlace::default, |place| *place);
-    for (name, value) in [(c"index", place.index), (c"count", place.count)] {
-        cx.define(worker.raw(), name, cx.own(number(value as f64)))?;
-    }
-    cx.define(native.raw(), c"worker", worker)?;
     let node_env = cx.string(cx.core().scripts.node_env())?;
     cx.define(native.raw(), c"nodeEnv", node_env)?;
     let function = cx.run_own(PRELUDE, "sampan:prelude.js")?;
-    Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
+    let made = cx.call(function.raw(), UNDEFINED, &[native.raw()])?;
+    Ok((made, cx.get(native.raw(), c"addedMethods")?))
 }
 
 /// The entry module while it is evaluated.
@@ -271,21 +235,9 @@ fn default_fetch(
     if !cx.is_function(fetch.raw()) {
         return Ok(None);
     }
-    // A router such as itty-router's has a function under every name that it does not have itself.
-    let bytes_max = cx.get_own(exported.raw(), c"bodyBytesMax")?;
-    let compress = cx.get_own(exported.raw(), c"compress")?;
-    let body = BodyOptions {
-        stream: is_true(cx.get_own(exported.raw(), c"stream")?.raw()),
-        bytes_max: match is_nothing(bytes_max.raw()) {
-            true => None,
-            false => Some(cx.text(bytes_max.raw())?),
-        },
-        uncompressed: !is_nothing(compress.raw()) && !is_true(compress.raw()),
-        etag: is_true(cx.get_own(exported.raw(), c"etag")?.raw()),
-    };
     let serve = cx.core().tables()?.serve.raw();
-    let handler = cx.call(serve, UNDEFINED, &[exported.raw()])?;
-    let mut handlers = cx.core().handlers.borrow_mut();
-    handlers.push(handler);
-    Ok(Some(((handlers.len() - 1) as HandlerId, body)))
+    let served = cx.call(serve, UNDEFINED, &[exported.raw()])?;
+    let parts = (0..5).map(|index| cx.at(served.raw(), index));
+    let parts = parts.collect::<Result<Vec<_>, Thrown>>()?;
+    Ok(Some(contract::served(cx, &parts)?))
 }

@@ -10,6 +10,7 @@ mod own_script;
 
 pub(crate) use cx::Cx;
 pub(crate) use own_script::own_function;
+pub(crate) use sampan_js_contract::{Failure, Thrown};
 
 use rquickjs::qjs;
 use sampan_host::Error;
@@ -21,31 +22,6 @@ pub(crate) type RawValue = qjs::JSValue;
 
 pub(crate) const UNDEFINED: RawValue = qjs::JS_UNDEFINED;
 pub(crate) const NULL: RawValue = qjs::JS_NULL;
-
-/// A script's exception is pending in the context.
-#[derive(Debug)]
-pub(crate) struct Thrown;
-
-/// Why a native function failed.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// An exception is pending already.
-    Thrown,
-    /// This error is to be thrown.
-    Error(Error),
-}
-
-impl From<Thrown> for Failure {
-    fn from(_: Thrown) -> Self {
-        Self::Thrown
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
 
 /// The text of a string's bytes: a surrogate without a partner, which has three bytes there, becomes U+FFFD.
 #[inline]

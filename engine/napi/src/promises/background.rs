@@ -28,7 +28,7 @@ pub(crate) fn ended(core: &Rc<Core>, key: RequestKey) {
         let text = format!(
             "work after an answer was dropped: there is such work of {BACKGROUND_MAX} requests already"
         );
-        (core.report)(Error::script(text));
+        (core.contract.report)(Error::script(text));
         slot.tasks.cancel_all();
         return forget(core, key);
     }
@@ -41,7 +41,7 @@ pub(crate) fn ended(core: &Rc<Core>, key: RequestKey) {
             if !is_over(&slot, until).await {
                 let text =
                     format!("work after an answer was dropped after {BACKGROUND_MILLIS_MAX} ms");
-                (kept.0.report)(Error::script(text));
+                (kept.0.contract.report)(Error::script(text));
                 slot.tasks.cancel_all();
                 break;
             }

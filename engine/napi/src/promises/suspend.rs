@@ -82,7 +82,7 @@ impl Suspended for Waiting {
                 cx.core().call_own("abort", &[request, reason])
             });
             if let Err(failure) = aborted {
-                (cx.core().report)(error::described(cx, failure));
+                (cx.core().contract.report)(error::described(cx, failure));
             }
         });
     }

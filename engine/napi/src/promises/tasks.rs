@@ -4,11 +4,12 @@
 //! matter.
 
 use crate::sys::{Deferred, Failure, Js, Ref};
-use crate::vm::bind::{BoundRow, given};
+use crate::values::value;
 use crate::vm::core::{Core, Cx};
 use crate::vm::error;
 use sampan_host::engine::cancelled;
 use sampan_host::{Error, HandlerId, LocalFuture, Object, RequestObjects, Type, Value};
+use sampan_js_contract::renamed;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
@@ -39,7 +40,7 @@ impl Tasks {
     pub(crate) fn own(&self, core: &Core, object: Object) {
         self.objects
             .borrow_mut()
-            .own(core.context.objects(), object);
+            .own(core.contract.context.objects(), object);
     }
 
     /// Reports whether there is something that the request waits for.
@@ -88,15 +89,6 @@ impl Tasks {
         let objects = self.objects.take();
         drop(objects);
     }
-}
-
-/// The promise of what an operation of a row gives, for the request that runs.
-pub(crate) fn promised(
-    cx: Cx<'_>,
-    row: &BoundRow,
-    operation: LocalFuture<Result<Value, Error>>,
-) -> Result<Js, Failure> {
-    promise(cx, row.function.returns, operation)
 }
 
 /// Creates a promise for a result of a type.
@@ -150,7 +142,9 @@ pub(crate) fn promise(
 
 fn settle(cx: Cx<'_>, deferred: Deferred, result: Result<Value, Error>, returns: Type, here: Ref) {
     let settled = match result {
-        Ok(value) => given(cx, value, returns).map_err(Failure::from).map(Ok),
+        Ok(value) => value::to_js(cx, renamed(value, returns))
+            .map_err(Failure::from)
+            .map(Ok),
         Err(failure) => error::to_exception(cx, &failure, Some(here.get())).map(Err),
     };
     let settled = settled.unwrap_or_else(|_| {

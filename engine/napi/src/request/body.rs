@@ -87,7 +87,7 @@ pub(crate) fn form(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 
 /// `bodyParts(request)`: a promise of the fields of a form of several parts, read by the module that does.
 pub(crate) fn parts(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
-    let mut modules = cx.core().modules.iter();
+    let mut modules = cx.core().contract.modules.iter();
     let slot = slot(cx, args)?;
     if slot.is_taken.replace(true) {
         return Err(request::already_read().into());
@@ -96,7 +96,7 @@ pub(crate) fn parts(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
         return Ok(cx.undefined());
     };
     let args = Args::default().of_request(Rc::clone(&slot.view));
-    let fields = read(&cx.core().context, args);
+    let fields = read(&cx.core().contract.context, args);
     cx.core().turn(|| promise(cx, Type::Any, fields))
 }
 

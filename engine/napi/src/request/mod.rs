@@ -2,7 +2,6 @@
 
 pub(crate) mod body;
 pub(crate) mod call;
-pub(crate) mod guards;
 pub(crate) mod object;
 pub(crate) mod response;
 pub(crate) mod slots;

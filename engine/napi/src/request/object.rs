@@ -2,10 +2,10 @@
 
 use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};
-use crate::vm::bind;
 use crate::vm::core::Cx;
 use sampan_host::request::{self, FIELDS, Field, Pairs, Twice};
 use sampan_host::{Error, RequestView};
+use sampan_js_contract as contract;
 use std::rc::Rc;
 
 /// The request with the number that is the first argument.
@@ -85,13 +85,14 @@ pub(crate) fn added(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     let slot = slot(cx, args)?;
     let mut fields = cx
         .core()
+        .contract
         .modules
         .iter()
         .flat_map(|module| module.request_fields);
     match fields.nth(index(cx, args)) {
         Some(field) => {
             let view = Rc::clone(&slot.view);
-            cx.core().turn(|| bind::request_field(cx, field, view))
+            cx.core().turn(|| contract::request_field(cx, field, view))
         }
         None => Ok(cx.undefined()),
     }

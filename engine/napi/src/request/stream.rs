@@ -90,7 +90,7 @@ impl StreamedBody for ScriptStream {
             slot.tasks.cancel_all();
         }
         if let Err(error) = self.tell() {
-            (self.core.report)(error);
+            (self.core.contract.report)(error);
         }
     }
 
@@ -133,7 +133,7 @@ impl Drop for ScriptStream {
                 slot.tasks.cancel_all();
             }
             if let Err(error) = self.tell() {
-                (self.core.report)(error);
+                (self.core.contract.report)(error);
             }
         }
         self.end();

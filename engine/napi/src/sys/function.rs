@@ -1,11 +1,11 @@
 //! Functions of ours that JavaScript calls.
 
 use super::{Env, Failure, Js, Thrown};
-use crate::vm::bind::BoundRow;
 use crate::vm::core::{Core, Cx};
-use crate::vm::{bind, error};
+use crate::vm::error;
 use napi_sys as sys;
 use sampan_host::{Error, ErrorKind};
+use sampan_js_contract::{self as contract, BoundRow};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
@@ -23,6 +23,7 @@ struct Behind {
 
 enum What {
     Native(Native),
+    Contract(contract::Native),
     Row(BoundRow),
 }
 
@@ -50,6 +51,15 @@ fn make(env: Env, name: &str, core: &Rc<Core>, what: What) -> Result<Js, Thrown>
 /// A function of the prelude.
 pub(crate) fn make_function(core: &Rc<Core>, name: &str, native: Native) -> Result<Js, Thrown> {
     make(core.env, name, core, What::Native(native))
+}
+
+/// A function of the contract.
+pub(crate) fn make_contract(
+    core: &Rc<Core>,
+    name: &str,
+    native: contract::Native,
+) -> Result<Js, Thrown> {
+    make(core.env, name, core, What::Contract(native))
 }
 
 /// A row of a module as a function.
@@ -101,7 +111,8 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
     let cx = Cx::new(&core);
     let result = catch_unwind(AssertUnwindSafe(|| match &behind.what {
         What::Native(native) => native(cx, args),
-        What::Row(row) => core.turn(|| bind::call(cx, row, Js(this), args)),
+        What::Contract(native) => native.call(cx, args),
+        What::Row(row) => core.turn(|| contract::call(cx, row, Js(this), args)),
     }));
     let failure = match result {
         Ok(Ok(value)) => return value.0,

@@ -11,12 +11,13 @@
 
 mod function;
 
-pub(crate) use function::{Native, make_function, make_row};
+pub(crate) use function::{Native, make_contract, make_function, make_row};
 pub use function::{Plain, plain_function};
+pub use sampan_js_contract::Thrown;
+pub(crate) use sampan_js_contract::{Failure, Kind};
 
 use napi_sys as sys;
 use napi_sys::{Status, TypedarrayType, ValueType};
-use sampan_host::Error;
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::null_mut;
@@ -42,45 +43,6 @@ impl Js {
     pub fn raw(self) -> sys::napi_value {
         self.0
     }
-}
-
-/// A JavaScript exception is pending.
-#[derive(Debug)]
-pub struct Thrown;
-
-/// Why a native function gives no result.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// An exception is pending.
-    Thrown,
-    /// This is to be thrown.
-    Error(Error),
-}
-
-impl From<Thrown> for Failure {
-    fn from(_: Thrown) -> Self {
-        Self::Thrown
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-/// The kind of a JavaScript value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Undefined,
-    Null,
-    Bool,
-    Number,
-    Text,
-    Symbol,
-    Object,
-    Function,
-    BigInt,
 }
 
 /// The environment of one JavaScript runtime.
@@ -235,10 +197,6 @@ impl Env {
             ValueType::napi_bigint => Kind::BigInt,
             _ => Kind::Undefined,
         }
-    }
-
-    pub(crate) fn is_nothing(self, value: Js) -> bool {
-        matches!(self.kind(value), Kind::Undefined | Kind::Null)
     }
 
     /// Reports whether a value is `true`.

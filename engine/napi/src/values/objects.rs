@@ -2,15 +2,15 @@
 //! number for it, where no script can reach, and that number is a slot here.
 
 use crate::sys::{Failure, Js, Thrown};
-use crate::vm::bind;
 use crate::vm::core::Cx;
 use sampan_host::{Lifetime, Object};
+use sampan_js_contract::call_method;
 
 /// A native object for a script.
 pub(crate) fn new(cx: Cx<'_>, object: Object) -> Result<Js, Thrown> {
     let core = cx.core();
     if object.class().lifetime == Lifetime::Collector {
-        core.context.objects().hold(object);
+        core.contract.context.objects().hold(object);
     }
     let key = core.objects.borrow_mut().insert(object);
     let args = [cx.string(object.class().name)?, cx.number(key as f64)?];
@@ -32,8 +32,8 @@ pub(crate) fn forget(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     if let Some(object) = object
         && object.class().lifetime == Lifetime::Collector
     {
-        cx.core().context.objects().forget(object);
-        cx.core().context.objects().sweep();
+        cx.core().contract.context.objects().forget(object);
+        cx.core().contract.context.objects().sweep();
     }
     Ok(cx.undefined())
 }
@@ -47,6 +47,5 @@ pub(crate) fn keyed(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
         return Err(sampan_host::Error::script("this is not a native object").into());
     };
     let method = cx.text(*method)?;
-    cx.core()
-        .turn(|| bind::call_method(cx, object, &method, args))
+    cx.core().turn(|| call_method(cx, object, &method, args))
 }

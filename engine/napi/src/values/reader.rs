@@ -6,12 +6,12 @@
 use crate::sys::{Failure, Js, Kind as JsKind};
 use crate::values::objects;
 use crate::values::value::{bytes_of, class_of, classes, number};
-use crate::vm::bind::BoundRow;
 use crate::vm::callback;
 use crate::vm::core::Cx;
 use crate::vm::error::described;
 use sampan_host::reader::{Keys, Kind, Mark, Name};
 use sampan_host::{Callback, Error, Handle, Reader, Value};
+use sampan_js_contract::BoundRow;
 use std::cell::RefCell;
 
 /// Reads values for one call.

@@ -7,7 +7,6 @@ use crate::sys::{Js, Ref, Thrown};
 use crate::values::value::integer;
 use crate::vm::core::Cx;
 use sampan_host::Rows;
-use sampan_host::names::camel_case;
 use sampan_host::rows::RawCell;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +22,6 @@ const CELLS_MAX: usize = 512;
 struct KnownColumns {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
-    is_spelled: bool,
     /// Makes an array of rows of its arguments.
     make: Ref,
 }
@@ -44,28 +42,18 @@ impl Columns {
         ((address >> 4) ^ (address >> 11)) & (SETS_MAX - 1)
     }
 
-    fn get(
-        &self,
-        cx: Cx<'_>,
-        columns: &Arc<[String]>,
-        is_spelled: bool,
-    ) -> Result<Rc<KnownColumns>, Thrown> {
+    fn get(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<KnownColumns>, Thrown> {
         let slot = Self::slot(columns);
         if let Some(known) = &self.0.borrow()[slot]
             && Arc::ptr_eq(&known.columns, columns)
-            && known.is_spelled == is_spelled
         {
             return Ok(Rc::clone(known));
         }
-        let names = columns.iter().map(|name| match is_spelled {
-            true => cx.string(&camel_case(name)),
-            false => cx.string(name),
-        });
+        let names = columns.iter().map(|name| cx.string(name));
         let names = cx.array(&names.collect::<Result<Vec<_>, _>>()?)?;
         let make = cx.core().call_own("rowsOf", &[names]).map_err(|_| Thrown)?;
         let known = Rc::new(KnownColumns {
             columns: Arc::clone(columns),
-            is_spelled,
             make: cx.keep(make)?,
         });
         let old = self.0.borrow_mut()[slot].replace(Rc::clone(&known));
@@ -79,7 +67,7 @@ pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
     if rows.is_empty() {
         return cx.array(&[]);
     }
-    let known = cx.core().columns.get(cx, rows.columns(), false)?;
+    let known = cx.core().columns.get(cx, rows.columns())?;
     let make = known.make.get();
     let width = rows.columns().len();
     let at_once = (CELLS_MAX / width).max(1);
@@ -109,9 +97,9 @@ pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
     all.ok_or(Thrown)
 }
 
-/// The first row of a batch that has one. `is_spelled`: its columns are named as JavaScript spells them.
-pub(crate) fn first(cx: Cx<'_>, rows: &Rows, is_spelled: bool) -> Result<Js, Thrown> {
-    let known = cx.core().columns.get(cx, rows.columns(), is_spelled)?;
+/// The first row of a batch that has one.
+pub(crate) fn first(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
+    let known = cx.core().columns.get(cx, rows.columns())?;
     let cells = (0..rows.columns().len()).map(|column| cell(cx, rows.raw(0, column)));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
     cx.at(cx.call(known.make.get(), &cells)?, 0)

@@ -46,7 +46,7 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Js, Thrown> {
         }
         Value::Rows(all) => rows::list(cx, &all),
         Value::Row(all) if all.is_empty() => Ok(cx.null()),
-        Value::Row(all) => rows::first(cx, &all, false),
+        Value::Row(all) => rows::first(cx, &all),
         Value::Object(object) => objects::new(cx, object),
     }
 }
@@ -181,20 +181,4 @@ pub(crate) fn json_text(cx: Cx<'_>, value: Js) -> Result<String, Failure> {
 pub(crate) fn shown(cx: Cx<'_>, value: Js) -> Result<Value, Failure> {
     let plain = cx.core().call_own("shown", &[value])?;
     from_js(cx, plain)
-}
-
-/// Returns the name of a value of a wrong type, with its article.
-pub(crate) fn found(cx: Cx<'_>, value: Js) -> &'static str {
-    match cx.kind(value) {
-        Kind::Undefined => "undefined",
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Number => "a number",
-        Kind::BigInt => "a BigInt",
-        Kind::Text => "a string",
-        Kind::Symbol => "a symbol",
-        Kind::Function => "a function",
-        Kind::Object if cx.is_array(value) => "an array",
-        Kind::Object => "an object",
-    }
 }

@@ -1,13 +1,11 @@
 //! Functions of the script that capabilities keep: a slot in the isolate each.
 
 use crate::sys::{Failure, Js};
-use crate::values::value;
-use crate::vm::bind::BoundRow;
-use crate::vm::bracket::said;
 use crate::vm::core::{Core, Cx, kinds};
 use crate::vm::error::described;
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
+use sampan_js_contract::{BoundRow, call_at_once, call_kept};
 use std::any::Any;
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
@@ -45,48 +43,26 @@ impl Drop for KeptFunction {
 /// The function of the script that a callback stands for.
 pub(crate) fn function_of(cx: Cx<'_>, callback: &Callback) -> Result<Js, Error> {
     let function = callback.as_any().downcast_ref::<KeptFunction>();
-    function
-        .and_then(|function| function.handle(cx))
-        .ok_or_else(isolate_is_gone)
+    function.ok_or_else(isolate_is_gone)?.handle(cx)
 }
 
 impl KeptFunction {
-    fn handle(&self, cx: Cx<'_>) -> Option<Js> {
-        cx.core()
-            .callbacks
-            .borrow()
-            .get(self.key)
-            .map(|kept| kept.get())
+    fn handle(&self, cx: Cx<'_>) -> Result<Js, Error> {
+        let callbacks = cx.core().callbacks.borrow();
+        let kept = callbacks.get(self.key).map(|kept| kept.get());
+        kept.ok_or_else(isolate_is_gone)
     }
 
-    /// Calls the function; the caller has entered the isolate.
-    fn invoke(&self, cx: Cx<'_>, args: &[Value]) -> Result<Js, Failure> {
-        let function = self.handle(cx).ok_or_else(isolate_is_gone)?;
-        let mut passed = Vec::with_capacity(args.len());
-        for arg in args {
-            passed.push(value::to_js(cx, arg.clone())?);
-        }
-        Ok(cx.call(function, &passed)?)
-    }
-
-    /// Calls the function, where it must not wait.
+    /// Calls the function, where it must not wait; the caller has entered the isolate.
     fn call_at_once(&self, cx: Cx<'_>, args: &[Value]) -> Result<Value, Error> {
-        let call = || -> Result<Value, Failure> {
-            let returned = self.invoke(cx, args)?;
-            if let Some(what) = said(cx, "unfinished", returned)? {
-                let name = self.row.name();
-                let text = format!("{name}: cannot wait here: its function returned {what}");
-                return Err(Error::script(text).into());
-            }
-            value::from_js(cx, returned)
-        };
-        call().map_err(|failure| described(cx, failure))
+        let returned = call_at_once(cx, &self.handle(cx)?, &self.row, args);
+        returned.map_err(|failure| described(cx, failure))
     }
 
     /// Calls the function; the number of what is waited for, if it returned a promise.
     fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<u32>, Error> {
         let begin = || -> Result<Option<u32>, Failure> {
-            let returned = self.invoke(cx, args)?;
+            let returned = call_kept(cx, &self.handle(cx)?, args)?;
             cx.core().call_own("follow", &[returned])?;
             let meta = cx.core().meta()?;
             Ok((meta.kind() == kinds::WAITS).then(|| meta.key()))

@@ -5,9 +5,9 @@ use crate::sys::{Env, Js, Ref, Scope};
 use crate::values::rows::Columns;
 use crate::vm::platform::Platform;
 use sampan_host::{
-    Context, CurrentRun, Error, HandlerId, LocalFuture, Object, Program, RequestView, ScriptLimits,
-    Setup, Watch,
+    CurrentRun, Error, HandlerId, LocalFuture, Object, RequestView, ScriptLimits, Setup, Watch,
 };
+use sampan_js_contract::Contract;
 use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -34,6 +34,10 @@ impl<'a> Cx<'a> {
 
     pub(crate) fn core(self) -> &'a Rc<Core> {
         self.core
+    }
+
+    pub(crate) fn env(self) -> Env {
+        self.env
     }
 }
 
@@ -118,18 +122,15 @@ pub(crate) struct Core {
     pub(crate) platform: Rc<Platform>,
     pub(crate) tables: OnceCell<Tables>,
     pub(crate) meta: OnceCell<Meta>,
-    pub(crate) modules: &'static [&'static sampan_host::Module],
-    pub(crate) context: Rc<Context>,
+    /// The tables and declarations that all engines of JavaScript have.
+    pub(crate) contract: Contract,
     pub(crate) current_run: Option<Rc<CurrentRun>>,
     pub(crate) limits: ScriptLimits,
-    pub(crate) report: Rc<dyn Fn(Error)>,
     pub(crate) console: sampan_host::Console,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
     /// The number of requests that are answered and have work that goes on.
     pub(crate) background: Cell<usize>,
     watch: Arc<Watch>,
-    /// The declarations of the project while it loads; `None` afterwards.
-    pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) not_found: Cell<Option<HandlerId>>,
     pub(crate) fetch: Cell<Option<HandlerId>>,
     pub(crate) requests: Requests,
@@ -140,8 +141,6 @@ pub(crate) struct Core {
     pub(crate) columns: Columns,
     /// Those who wait for something in the prelude, by its number; nobody where that is there already.
     waits: RefCell<HashMap<u32, Option<Waker>>>,
-    /// The innermost bracket whose function runs.
-    pub(crate) open_bracket: Cell<Option<crate::vm::bind::BoundRow>>,
     /// The last error that a handler raised, for the error handler that may be called with it.
     pub(crate) failure: RefCell<Option<Error>>,
     /// The request whose script runs, where that is known.
@@ -159,16 +158,13 @@ impl Core {
             platform,
             tables: OnceCell::new(),
             meta: OnceCell::new(),
-            modules: setup.modules,
+            contract: Contract::new(&setup),
             current_run: setup.context.get::<CurrentRun>(),
-            context: setup.context,
             limits: setup.limits,
-            report: setup.report,
             console: setup.console,
             spawn: setup.spawn,
             background: Cell::new(0),
             watch: setup.watch,
-            declared: RefCell::new(Some(Program::default())),
             not_found: Cell::new(None),
             fetch: Cell::new(None),
             requests: Requests::default(),
@@ -176,7 +172,6 @@ impl Core {
             callbacks: RefCell::default(),
             columns: Columns::default(),
             waits: RefCell::default(),
-            open_bracket: Cell::new(None),
             failure: RefCell::default(),
             current: RefCell::default(),
             is_entered: Cell::new(false),
@@ -206,7 +201,7 @@ impl Core {
 
     /// Reports whether the project is still loading: nothing can wait then.
     pub(crate) fn is_loading(&self) -> bool {
-        self.declared.borrow().is_some()
+        self.contract.is_loading()
     }
 
     /// Runs `body`, which calls script, as a part of one request. A panic leaves the isolate too.
@@ -335,7 +330,7 @@ impl Drop for Outside<'_> {
         if let (Some(run), Some(before)) = (&core.current_run, self.before.take()) {
             run.set(before);
         }
-        core.context.objects().sweep();
+        core.contract.context.objects().sweep();
     }
 }
 
@@ -354,7 +349,7 @@ impl Drop for Left<'_> {
         self.core.is_entered.set(self.was_entered);
         if !self.was_entered {
             self.core.watch.leave();
-            self.core.context.objects().sweep();
+            self.core.contract.context.objects().sweep();
         }
     }
 }

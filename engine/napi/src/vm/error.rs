@@ -121,7 +121,7 @@ pub(crate) fn report(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     };
     let text = format!("{prefix}{}", error.message());
     let core = cx.core();
-    core.turn(|| (core.report)(error.with_message(text)));
+    core.turn(|| (core.contract.report)(error.with_message(text)));
     Ok(cx.undefined())
 }
 

@@ -1,14 +1,12 @@
 //! Loading a project: the prelude runs, then the platform loads the entry file, and what that declared is the program.
 
-use crate::sys::{Failure, Js, Kind, make_function};
+use crate::sys::{Failure, Js, Kind, Thrown, make_contract, make_function};
 use crate::vm::core::{Core, Cx, Meta, Tables};
-use crate::vm::{bind, declare, error, platform};
-use sampan_host::answer::AnswerKind;
+use crate::vm::{declare, error, platform};
 use sampan_host::names::camel_case;
 use sampan_host::request::FIELDS;
-use sampan_host::{
-    BodyOptions, Error, ErrorKind, HandlerId, Program, Setup, WorkerPlace, clock, json,
-};
+use sampan_host::{BodyOptions, Error, ErrorKind, HandlerId, Program, Setup};
+use sampan_js_contract as contract;
 use std::rc::Rc;
 
 /// The parts of the prelude, in the order in which they are put together into one function.
@@ -35,13 +33,9 @@ pub(crate) fn load(setup: Setup) -> Result<(Rc<Core>, Program), Error> {
         };
         run().map_err(|failure| as_load_error(&error::described(cx, failure)))
     });
-    let fetch = loaded?;
-    let mut program = core.declared.borrow_mut().take().unwrap_or_default();
-    let (fetch, fetch_body) = fetch.unzip();
-    program.fetch = fetch;
-    program.fetch_body = fetch_body.unwrap_or_default();
+    let program = core.contract.finish(loaded?);
     core.not_found.set(program.not_found);
-    core.fetch.set(fetch);
+    core.fetch.set(program.fetch);
     Ok((core, program))
 }
 
@@ -61,8 +55,10 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
     for (name, function) in declare::FUNCTIONS {
         cx.set(native, name, make_function(core, name, *function)?)?;
     }
-    if clock::is_settable() {
-        cx.set(native, "now", make_function(core, "now", now)?)?;
+    for (name, function) in contract::Native::ALL {
+        if function.is_there() {
+            cx.set(native, name, make_contract(core, name, *function)?)?;
+        }
     }
     let tools = core.platform.tools.get();
     for name in ["format", "storage", "uncaught"] {
@@ -72,10 +68,8 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
     cx.set(native, "meta", buffer)?;
     let meta = Meta::new(place.cast::<i32>(), cx.keep(buffer)?);
     let _ = core.meta.set(meta);
-    cx.set(native, "modules", bind::modules(cx)?)?;
-    cx.set(native, "classes", bind::classes(cx)?)?;
-    cx.set(native, "addedMethods", bind::request_methods(cx)?)?;
-    cx.set(native, "answering", bind::answering(cx)?)?;
+    contract::describe(cx, &native)?;
+    cx.set(native, "classes", classes(cx)?)?;
     describe_rules(cx, native)?;
     let script = format!(
         "(function (native) {{\n{}\n}})\n//# sourceURL=sampan:prelude.js",
@@ -99,63 +93,46 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes the rules and tables for the prelude.
+/// The classes of native objects, by their names: an object of their methods each, and whether they have keys of the
+/// script's own.
+fn classes(cx: Cx<'_>) -> Result<Js, Thrown> {
+    let all = cx.object()?;
+    let modules = cx.core().contract.modules.iter();
+    for class in modules.flat_map(|module| module.classes) {
+        let methods = cx.object()?;
+        for (name, method) in contract::methods(cx, class)? {
+            cx.set(methods, &name, method)?;
+        }
+        let both = cx.array(&[methods, cx.boolean(class.is_keyed)])?;
+        cx.set(all, class.name, both)?;
+    }
+    Ok(all)
+}
+
+/// Describes what the prelude of this engine asks for besides.
 fn describe_rules(cx: Cx<'_>, native: Js) -> Result<(), Failure> {
     let core = cx.core();
-    let types = cx.object()?;
-    for (name, kind) in [
-        ("json", AnswerKind::Json),
-        ("text", AnswerKind::Text),
-        ("html", AnswerKind::Html),
-        ("bytes", AnswerKind::Bytes),
-    ] {
-        cx.set(
-            types,
-            name,
-            cx.string(kind.content_type().unwrap_or_default())?,
-        )?;
-    }
-    cx.set(native, "types", types)?;
-    let nothing = AnswerKind::Nothing.status(200);
-    cx.set(native, "statusOfNothing", cx.number(f64::from(nothing))?)?;
-    cx.set(native, "version", cx.string(env!("CARGO_PKG_VERSION"))?)?;
     cx.set(
         native,
         "jsonDepthMax",
         cx.number(core.limits.json_depth_max as f64)?,
     )?;
-    for (name, [what, advice]) in [
-        ("requestInJson", json::REQUEST),
-        ("objectInJson", json::OBJECT),
-    ] {
-        cx.set(
-            native,
-            name,
-            cx.array(&[cx.string(what)?, cx.string(advice)?])?,
-        )?;
+    let refused = cx.object()?;
+    for (name, [what, advice]) in contract::refused::ALL {
+        let both = cx.array(&[cx.string(what)?, cx.string(advice)?])?;
+        cx.set(refused, name, both)?;
     }
+    cx.set(native, "refused", refused)?;
     let fields = FIELDS.map(|(name, _)| cx.string(name));
     let fields = fields.into_iter().collect::<Result<Vec<_>, _>>()?;
     cx.set(native, "fields", cx.array(&fields)?)?;
-    let mut added = Vec::new();
-    for field in core.modules.iter().flat_map(|module| module.request_fields) {
-        let name = cx.string(&camel_case(field.name))?;
-        added.push(cx.array(&[name, cx.boolean(field.gives_keyed())])?);
-    }
-    cx.set(native, "addedFields", cx.array(&added)?)?;
-    let place = core.context.get::<WorkerPlace>();
-    let place = place.map_or_else(WorkerPlace::default, |place| *place);
-    let worker = cx.object()?;
-    for (name, value) in [("index", place.index), ("count", place.count)] {
-        cx.set(worker, name, cx.number(value as f64)?)?;
-    }
-    cx.set(native, "worker", worker)?;
+    let added = core.contract.modules.iter();
+    let added = added.flat_map(|module| module.request_fields);
+    let keyed = added.filter(|field| field.gives_keyed());
+    let keyed = keyed.map(|field| cx.string(&camel_case(field.name)));
+    let keyed = cx.array(&keyed.collect::<Result<Vec<_>, _>>()?)?;
+    cx.set(native, "keyedFields", keyed)?;
     Ok(())
-}
-
-/// `now()`: the time of day in milliseconds since 1970.
-fn now(cx: Cx<'_>, _: &[Js]) -> Result<Js, Failure> {
-    Ok(cx.number(clock::since_1970().as_millis() as f64)?)
 }
 
 /// Has the platform load the entry file, which declares the program. Gives the `fetch` of its default export.
@@ -173,16 +150,7 @@ fn run_entry(cx: Cx<'_>, entry: &str) -> Result<Option<(HandlerId, BodyOptions)>
     if cx.kind(served) != Kind::Object {
         return Ok(None);
     }
-    let handler = cx.number_of(cx.at(served, 0)?).unwrap_or(0.0) as HandlerId;
-    let bytes_max = cx.at(served, 1)?;
-    let body = BodyOptions {
-        bytes_max: match cx.kind(bytes_max) {
-            Kind::Text => Some(cx.text(bytes_max)?),
-            _ => None,
-        },
-        stream: cx.is_true(cx.at(served, 2)?),
-        uncompressed: cx.is_true(cx.at(served, 3)?),
-        etag: cx.is_true(cx.at(served, 4)?),
-    };
-    Ok(Some((handler, body)))
+    let parts = (0..5).map(|index| cx.at(served, index));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    Ok(Some(contract::served(cx, &parts)?))
 }

@@ -1,7 +1,6 @@
 //! The isolate: how it is made from the runtime of this thread, what its functions are, and its errors.
 
 pub(crate) mod bind;
-pub(crate) mod bracket;
 pub(crate) mod callback;
 pub(crate) mod core;
 pub(crate) mod declare;

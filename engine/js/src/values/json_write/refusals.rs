@@ -9,11 +9,12 @@ use crate::vm::sys::{
 };
 use rquickjs::qjs;
 use sampan_host::{Error, json as host_json};
+use sampan_js_contract::refused::{self, Refused};
 
 /// Returns the name and advice for an object that `JSON.stringify` would write as `{}`, which nobody means: what it is,
 /// and what to do instead.
 #[cold]
-pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
+pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<Refused>, Thrown> {
     // SAFETY: looks at a live value.
     let (is_map, is_set, is_error) = unsafe {
         (
@@ -23,18 +24,15 @@ pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static st
         )
     };
     Ok(if is_promise(value) {
-        Some(["a promise", "is an await missing?"])
+        Some(refused::PROMISE)
     } else if is_map {
-        Some(["a Map", "write Object.fromEntries(map)"])
+        Some(refused::MAP)
     } else if is_set {
-        Some(["a Set", "write [...set]"])
+        Some(refused::SET)
     } else if is_error {
-        Some(["an Error", "throw the error, or write { error: e.message }"])
+        Some(refused::ERROR)
     } else if is_bytes(value) {
-        Some([
-            "a buffer of bytes",
-            "return it by itself, or encode it as text",
-        ])
+        Some(refused::BYTES)
     } else if class_id(value) == cx.core().classes.request {
         Some(host_json::REQUEST)
     } else if objects::at(cx, value).is_some() {
@@ -58,18 +56,15 @@ pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Throw
 }
 
 /// Returns the name and advice for the classes of the Web surface.
-pub(super) fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
+pub(super) fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<Refused>, Thrown> {
     let Some(kind) = web_kind(cx, value)? else {
         return Ok(None);
     };
     Ok(match cx.text(kind.raw())?.as_str() {
-        "Blob" | "File" => Some(["a Blob", "return it by itself, or write await blob.text()"]),
-        "ReadableStream" => Some(["a ReadableStream", "return it by itself"]),
-        "Response" => Some(["a Response", "return it by itself"]),
-        "FormData" | "Headers" | "URLSearchParams" => Some([
-            "an object that lists pairs",
-            "write Object.fromEntries(object)",
-        ]),
+        "Blob" | "File" => Some(refused::BLOB),
+        "ReadableStream" => Some(refused::STREAM),
+        "Response" => Some(refused::RESPONSE),
+        "FormData" | "Headers" | "URLSearchParams" => Some(refused::PAIRS),
         _ => None,
     })
 }

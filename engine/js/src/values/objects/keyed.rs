@@ -2,13 +2,13 @@
 //! class answer.
 
 use super::at;
-use crate::vm::bind;
 use crate::vm::sys::{
     Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, is_nothing, is_true, native, tag,
 };
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{Error, Object};
+use sampan_js_contract::call_method;
 use std::ffi::c_int;
 
 /// The methods that QuickJS calls for objects of such a class.
@@ -53,7 +53,7 @@ fn set(
         let text = format!("a {} has no symbols as keys", object.class().name);
         return Err(Error::script(text).into());
     };
-    bind::call_method(cx, object, this, "set", &[key.raw(), value])?;
+    call_method(cx, object, "set", &[key.raw(), value])?;
     Ok(true)
 }
 
@@ -75,7 +75,7 @@ unsafe extern "C" fn get_own_property(
         if methods.any(|method| camel_case(method.name) == name) {
             return Ok(false);
         }
-        let value = bind::call_method(cx, object, this, "get", &[key.raw()])?;
+        let value = call_method(cx, object, "get", &[key.raw()])?;
         if is_nothing(value.raw()) {
             return Ok(false);
         }
@@ -102,7 +102,7 @@ unsafe extern "C" fn get_own_property_names(
     this: RawValue,
 ) -> c_int {
     let listed = status(ctx, |cx| {
-        let keys = bind::call_method(cx, object_at(cx, this)?, this, "keys", &[])?;
+        let keys = call_method(cx, object_at(cx, this)?, "keys", &[])?;
         let mut names = Vec::new();
         for index in 0..u32::try_from(cx.length(keys.raw())?).unwrap_or(0) {
             names.push(cx.text(cx.at(keys.raw(), index)?.raw())?);

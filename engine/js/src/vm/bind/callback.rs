@@ -3,14 +3,13 @@
 use crate::promises::suspend::{WatchedPromise, ended};
 use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
-use crate::values::value;
-use crate::vm::bind::BoundRow;
-use crate::vm::bind::bracket::unfinished;
 use crate::vm::error;
 use crate::vm::isolate::Core;
-use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_promise};
+use crate::vm::sys::{Cx, Failure, RawValue, Val, is_promise};
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
+use sampan_js_contract::BoundRow;
+use sampan_js_contract::{call_at_once, call_kept};
 use std::any::Any;
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
@@ -48,38 +47,19 @@ impl Drop for JsFunction {
 /// The function of the script that a callback stands for.
 pub(crate) fn function_of(cx: Cx<'_>, callback: &Callback) -> Result<Val, Error> {
     let function = callback.as_any().downcast_ref::<JsFunction>();
-    let kept =
-        function.and_then(|function| cx.core().callbacks.borrow().get(function.key).cloned());
-    kept.ok_or_else(isolate_is_gone)
+    function.ok_or_else(isolate_is_gone)?.function(cx.core())
 }
 
 impl JsFunction {
-    /// Calls the function; the caller has entered the isolate.
-    fn invoke(&self, cx: Cx<'_>, args: &[Value]) -> Result<Val, Failure> {
-        let function = cx.core().callbacks.borrow().get(self.key).cloned();
-        let function = function.ok_or_else(isolate_is_gone)?;
-        let mut passed = Vec::with_capacity(args.len());
-        for arg in args {
-            passed.push(value::to_js(cx, arg.clone())?);
-        }
-        let raw: Vec<RawValue> = passed.iter().map(Val::raw).collect();
-        Ok(cx.call(function.raw(), UNDEFINED, &raw)?)
+    fn function(&self, core: &Core) -> Result<Val, Error> {
+        let function = core.callbacks.borrow().get(self.key).cloned();
+        function.ok_or_else(isolate_is_gone)
     }
 
-    /// Calls the function, where it must not wait.
+    /// Calls the function, where it must not wait; the caller has entered the isolate.
     fn call_at_once(&self, cx: Cx<'_>, args: &[Value]) -> Result<Value, Error> {
-        let call = || -> Result<Value, Failure> {
-            let returned = self.invoke(cx, args)?;
-            if let Some(what) = unfinished(cx, &returned)? {
-                let text = format!(
-                    "{}: cannot wait here: its function returned {what}",
-                    self.row.name()
-                );
-                return Err(Error::script(text).into());
-            }
-            value::from_js(cx, returned.raw())
-        };
-        call().map_err(|failure| described(cx, failure))
+        let returned = call_at_once(cx, &self.function(cx.core())?, &self.row, args);
+        returned.map_err(|failure| described(cx, failure))
     }
 }
 
@@ -138,8 +118,8 @@ impl ScriptFunction for JsFunction {
 impl JsFunction {
     /// Calls the function; the promise that it returned, if it did.
     fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<Val>, Error> {
-        let returned = self.invoke(cx, args);
-        let returned = returned.map_err(|failure| described(cx, failure))?;
+        let returned = call_kept(cx, &self.function(cx.core())?, args);
+        let returned = returned.map_err(|thrown| described(cx, thrown.into()))?;
         if !is_promise(returned.raw()) {
             return Ok(None);
         }

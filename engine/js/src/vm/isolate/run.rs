@@ -70,7 +70,7 @@ impl Core {
         }
         let stopped = entered.leave();
         let tasks = self.current.borrow_mut().take();
-        self.context_of_capabilities.objects().sweep();
+        self.contract.context.objects().sweep();
         if stopped || self.memory.is_exhausted() {
             return RunResult {
                 value: Err(self.stopped(cx)),
@@ -151,7 +151,7 @@ impl Core {
             }
             let failure = error::take(cx);
             if !self.must_stop() {
-                (self.report)(failure);
+                (self.contract.report)(failure);
             }
         }
     }
@@ -226,7 +226,7 @@ impl Core {
                 return;
             }
             let text = format!("unhandled rejection: {}", error.message());
-            (self.report)(error.with_message(text));
+            (self.contract.report)(error.with_message(text));
         }
     }
 }

@@ -5,7 +5,6 @@
 //! would to a script's `Error.prepareStackTrace`.
 
 use super::Core;
-use crate::vm::bind::BoundRow;
 use crate::vm::error::OWN_FILES;
 use crate::vm::error::here;
 use crate::vm::modules::stacks;
@@ -15,6 +14,7 @@ use crate::vm::sys::{
 use rquickjs::qjs;
 use sampan_host::Place;
 use sampan_host::samples::{CALLS_MAX, Frame};
+use sampan_js_contract::BoundRow;
 use std::cell::{Cell, OnceCell, RefCell};
 
 /// The sampler of an isolate.

@@ -164,23 +164,6 @@ impl<'a> Cx<'a> {
         self.check(unsafe { qjs::JS_GetPropertyStr(self.raw, object, name.as_ptr()) })
     }
 
-    /// The property called `name` that the object itself has; undefined where it would be inherited, or made up by a
-    /// proxy behind it.
-    pub(crate) fn get_own(self, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
-        // SAFETY: the object is alive, the name is terminated; without a descriptor the function only looks.
-        let has = unsafe {
-            let atom = qjs::JS_NewAtom(self.raw, name.as_ptr());
-            let has = qjs::JS_GetOwnProperty(self.raw, std::ptr::null_mut(), object, atom);
-            qjs::JS_FreeAtom(self.raw, atom);
-            has
-        };
-        match has {
-            0 => Ok(self.undefined()),
-            1 => self.get(object, name),
-            _ => Err(Thrown),
-        }
-    }
-
     /// The property of an atom.
     #[inline]
     pub(crate) fn get_atom(self, object: RawValue, atom: qjs::JSAtom) -> Result<Val, Thrown> {

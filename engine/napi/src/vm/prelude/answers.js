@@ -128,11 +128,7 @@ function deliver(value, status) {
         meta[0] = BYTES;
         return value;
       }
-      if (value instanceof ReadableStream || value instanceof Blob) {
-        const made = new Response(value, { status });
-        if (!made.headers.has("content-type")) made.headers.set("content-type", types.bytes);
-        return deliverOurs(made, status);
-      }
+      if (value instanceof ReadableStream || value instanceof Blob) return deliverOurs(ofWeb(value, status), status);
     }
   }
   meta[0] = JSON_TEXT;
@@ -142,55 +138,18 @@ function deliver(value, status) {
   return text;
 }
 
-// What a handler returned, as a response that middleware gets to see.
-function toResponse(value, status) {
-  if (isResponse(value)) return isOurs(value) ? finished(value, status) : value;
-  if (value === undefined || value === null) return response(status === 200 ? native.statusOfNothing : status, [], null);
-  if (typeof value === "string") return response(status, ["content-type", types.text], value);
-  if (value instanceof ReadableStream || value instanceof Blob || isBuffer(value)) {
-    const made = new Response(value, { status });
-    if (!made.headers.has("content-type")) made.headers.set("content-type", types.bytes);
-    return made;
-  }
+// The response that middleware gets to see of a value that is neither text nor nothing nor a response.
+function otherResponse(value, status) {
+  if (value instanceof ReadableStream || value instanceof Blob || isBuffer(value)) return ofWeb(value, status);
   const text = textOf(value);
   if (text === undefined) native.noAnswer(withoutJson(value));
   return response(status, ["content-type", types.json], text);
 }
-
-// Runs the middleware from `at` on around what answers at the end of the chain.
-function runChain(chain, at, request, end) {
-  if (at === chain.length) return end(request);
-  let inner;
-  const next = (given = request) => (inner = runChain(chain, at + 1, given, end));
-  const result = called(handlers[chain[at]], request, next);
-  if (result === inner && inner !== undefined) return inner;
-  if (isPromise(result)) return then(result, (value) => passed(value, inner), (thrown) => returnThrown(thrown, 200));
-  return passed(result, inner);
-}
-// A response that is thrown is an answer like one that is returned.
-function called(handler, request, argument) {
-  try {
-    return handler(request, argument);
-  } catch (thrown) {
-    if (isResponse(thrown)) return thrown;
-    throw thrown;
-  }
-}
-function returnThrown(thrown, status) {
-  if (isResponse(thrown)) return toResponse(thrown, status);
-  throw thrown;
-}
-const passed = (value, inner) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
-
-function answer(request, handler, status, error) {
-  const result = typeof handler === "function" ? called(handler, request, error) : handler;
-  return isPromise(result)
-    ? then(result, (value) => toResponse(value, status), (thrown) => returnThrown(thrown, status))
-    : toResponse(result, status);
-}
-function answerEmpty(end) {
-  if (isArray(end)) return response(200, ["content-type", end[1]], new FileBody(end[0]));
-  return response(end, [], null);
+// A response whose body is a stream, a `Blob` or bytes.
+function ofWeb(body, status) {
+  const made = new Response(body, { status });
+  if (!made.headers.has("content-type")) made.headers.set("content-type", types.bytes);
+  return made;
 }
 
 // The number of the request in whose asynchronous context we are.
@@ -213,12 +172,12 @@ function run(number, key, status, chain, error, end) {
     return deliver(result, status);
   }
   const request = new RouteRequest(key);
-  const last = number === undefined
-    ? () => answerEmpty(end)
-    : (given) => answer(number === fetchNumber ? new WebRequest(requestKey(given)) : given, handler, status, error);
+  for (let at = 0; at < chain.length; at += 1) chain[at] = handlers[chain[at]];
   let result;
   try {
-    result = storage.run(key, runChain, chain, 0, request, last);
+    result = number === undefined
+      ? storage.run(key, runEmpty, request, chain, end)
+      : storage.run(key, runHandler, request, chain, handler, status, error);
   } catch (thrown) {
     return deliverThrown(thrown, 200);
   }

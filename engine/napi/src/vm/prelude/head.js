@@ -2,7 +2,7 @@
 // in the order that `load.rs` lists.
 "use strict";
 const { isArray } = Array;
-const { keys, hasOwn, freeze, create, defineProperty, getPrototypeOf, setPrototypeOf, assign } = Object;
+const { keys, hasOwn, create, defineProperty, getPrototypeOf, setPrototypeOf, assign } = Object;
 const { apply } = Reflect;
 const objectPrototype = Object.prototype;
 const promiseThen = Promise.prototype.then;

@@ -234,11 +234,11 @@ const { read: readAdded, forget: forgetAdded } = RouteRequest;
 delete RouteRequest.read;
 delete RouteRequest.forget;
 defineProperty(RouteRequest, "name", { value: "Request" });
-native.addedFields.forEach(([name, isKeyed], index) => {
+native.addedFields.forEach((name, index) => {
   defineProperty(RouteRequest.prototype, name, {
     get() { return readAdded(this, index); },
     set(value) {
-      if (isKeyed) throw new Error(`req.${name} cannot be replaced: change its fields, as in req.${name}.name = value`);
+      if (native.keyedFields.includes(name)) throw new Error(`req.${name} cannot be replaced: change its fields, as in req.${name}.name = value`);
       assigned(this, name, value);
     },
     configurable: true,

@@ -138,9 +138,9 @@ class Response {
     if (given.#statusText !== null || status === 200) return given;
     return new Response(MADE, [status, given.#headers === undefined ? [...given.#list] : [...given.#headers].flat(), given.#body, ""]);
   }
-  // The same with the options of a builder.
+  // Its content type and its body, for the options of a builder.
   static parts(given) {
-    return { type: given.#list?.[1] ?? given.headers.get("content-type"), body: given.#body };
+    return [given.#list?.[1] ?? given.headers.get("content-type"), given.#body];
   }
   // What native code writes: the kind is in `meta`, the value is the body, or a list of it and the headers.
   static deliver(given, status) {

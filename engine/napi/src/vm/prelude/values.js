@@ -52,7 +52,7 @@ for (const name of keys(native.classes)) {
   const [methods, isKeyed] = native.classes[name];
   const prototype = create(objectPrototype);
   for (const method of keys(methods)) {
-    defineProperty(prototype, method, { value: whole(methods[method], method), writable: true, configurable: true });
+    defineProperty(prototype, method, { value: methods[method], writable: true, configurable: true });
   }
   const constructor = { [name]: function () { throw new TypeError(`${name} cannot be made by a script`); } }[name];
   defineProperty(prototype, "constructor", { value: constructor, writable: true, configurable: true });
@@ -96,25 +96,6 @@ const keyedTraps = {
   },
 };
 
-// A function of a table: as it is, or around the two halves of a bracket that waits.
-function whole(bound, name) {
-  if (!isArray(bound)) return bound;
-  const [enter, leave] = bound;
-  async function run(fn, entered) {
-    const token = await entered;
-    let result;
-    try {
-      result = await fn(token);
-    } catch (error) {
-      await leave(token, false);
-      throw error;
-    }
-    await leave(token, true);
-    return result;
-  }
-  return { [name](...args) { return run(args[args.length - 1], apply(enter, this, args)); } }[name];
-}
-
 // What a function is called whose work is not done when it returns, and a result of one.
 const AsyncFunction = (async () => {}).constructor;
 const GeneratorFunction = (function* () {}).constructor;
@@ -138,28 +119,31 @@ function unfinished(value) {
 }
 
 // JSON by the rules of an answer: a BigInt has its digits, and what would be `{}` though it holds something is refused.
-const [IN_JSON_REQUEST, IN_JSON_OBJECT] = [native.requestInJson, native.objectInJson];
+const { refused } = native;
 function refusal(value) {
-  if (value instanceof Promise) return ["a promise", "is an await missing?"];
-  if (value instanceof Map) return ["a Map", "write Object.fromEntries(map)"];
-  if (value instanceof Set) return ["a Set", "write [...set]"];
-  if (value instanceof Error) return ["an Error", "throw the error, or write { error: e.message }"];
-  if (isBuffer(value)) return ["a buffer of bytes", "return it by itself, or encode it as text"];
-  if (value instanceof PlatformRequest) return IN_JSON_REQUEST;
-  if (natives.has(value)) return IN_JSON_OBJECT;
-  if (value instanceof Blob) return ["a Blob", "return it by itself, or write await blob.text()"];
-  if (value instanceof ReadableStream) return ["a ReadableStream", "return it by itself"];
-  if (isResponse(value)) return ["a Response", "return it by itself"];
-  if (value instanceof FormData || value instanceof Headers || value instanceof URLSearchParams) {
-    return ["an object that lists pairs", "write Object.fromEntries(object)"];
-  }
+  if (value instanceof Promise) return refused.promise;
+  if (value instanceof Map) return refused.map;
+  if (value instanceof Set) return refused.set;
+  if (value instanceof Error) return refused.error;
+  if (isBuffer(value)) return refused.bytes;
+  if (value instanceof PlatformRequest) return refused.request;
+  if (natives.has(value)) return refused.object;
+  if (value instanceof Blob) return refused.blob;
+  if (value instanceof ReadableStream) return refused.stream;
+  if (isResponse(value)) return refused.response;
+  if (value instanceof FormData || value instanceof Headers || value instanceof URLSearchParams) return refused.pairs;
   return undefined;
 }
-// Looks at everything that will be written. True where there is a BigInt, which `JSON.stringify` does not know.
+function refuse(value, key) {
+  const found = refusal(value);
+  if (found !== undefined) native.noJson(key, found[0], found[1]);
+}
+const tooDeep = (key) => native.noJson(key, `a value that contains itself or nests more than ${native.jsonDepthMax} deep`);
+// Looks at everything that will be written. True where there may be a BigInt, which `JSON.stringify` does not know.
 function inspect(value, key, depthLeft) {
   if (typeof value === "bigint") return true;
   if (typeof value !== "object" || value === null) return false;
-  if (depthLeft === 0) native.noJson(key, `a value that contains itself or nests more than ${native.jsonDepthMax} deep`);
+  if (depthLeft === 0) tooDeep(key);
   const prototype = getPrototypeOf(value);
   let has = false;
   if (prototype === Array.prototype) {
@@ -170,26 +154,43 @@ function inspect(value, key, depthLeft) {
     return has;
   }
   if (prototype !== objectPrototype) {
-    const refused = prototype === null && !natives.has(value) ? undefined : refusal(value);
-    if (refused !== undefined && typeof value.toJSON !== "function") native.noJson(key, refused[0], refused[1]);
-    if (typeof value.toJSON === "function") return false;
+    if (typeof value.toJSON === "function") return !(value instanceof Date);
+    if (prototype !== null || natives.has(value)) refuse(value, key);
   }
   for (const name in value) {
     const member = value[name];
-    if ((typeof member === "object" || typeof member === "bigint") && hasOwn(value, name)) has = inspect(member, name, depthLeft - 1) || has;
+    if (typeof member === "function") has ||= name === "toJSON";
+    else if ((typeof member === "object" || typeof member === "bigint") && hasOwn(value, name)) has = inspect(member, name, depthLeft - 1) || has;
   }
   return has;
 }
 const stringifyPlain = JSON.stringify;
-// What stands around a BigInt's digits until the text is made: nothing that a client could send, so it is drawn anew at each start.
-const DIGITS = `sampan:digits:${globalThis.crypto.randomUUID()}:`;
-const DIGITS_IN_TEXT = new RegExp(`"${DIGITS}(-?\\d+)"`, "g");
-// The JSON of a value; `undefined` for what has none.
-function textOf(value) {
-  if (!inspect(value, "", native.jsonDepthMax)) return stringifyPlain(value);
-  const replaced = stringifyPlain(value, (_, member) => (typeof member === "bigint" ? DIGITS + member : member));
-  return replaced.replace(DIGITS_IN_TEXT, "$1");
+// Writes the JSON of a value as `JSON.stringify` does, but that a BigInt has its digits.
+function write(value, key, depthLeft) {
+  const isPrimitive = value === null || (typeof value !== "object" && typeof value !== "function" && typeof value !== "bigint");
+  if (!isPrimitive) {
+    const { toJSON } = value;
+    if (typeof toJSON === "function") value = apply(toJSON, value, [key]);
+    else if (typeof value === "object") refuse(value, key);
+  }
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null || value instanceof Number || value instanceof String || value instanceof Boolean) {
+    return stringifyPlain(value);
+  }
+  if (depthLeft === 0) tooDeep(key);
+  const parts = [];
+  if (isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) parts.push(write(value[at], String(at), depthLeft - 1) ?? "null");
+    return `[${parts.join(",")}]`;
+  }
+  for (const name of keys(value)) {
+    const text = write(value[name], name, depthLeft - 1);
+    if (text !== undefined) parts.push(`${stringifyPlain(name)}:${text}`);
+  }
+  return `{${parts.join(",")}}`;
 }
+// The JSON of a value; `undefined` for what has none.
+const textOf = (value) => (inspect(value, "", native.jsonDepthMax) ? write(value, "", native.jsonDepthMax) : stringifyPlain(value));
 function withoutJson(value) {
   if (typeof value === "function") return "a function";
   if (typeof value === "object") return "an object whose toJSON gives nothing";

@@ -1,5 +1,7 @@
-// A bracket around a function that may wait: `enter`, the function, `leave`. Its native halves give promises, and check the arguments.
+// A bracket around a function that may wait: `enter`, the function, `leave`. Its native halves give promises, and check
+// the arguments.
 (function bracket(name, enter, leave) {
+  "use strict";
   const { apply } = Reflect;
   async function run(fn, entered) {
     const token = await entered;

@@ -1,0 +1,124 @@
+//! Brackets: a function of the script between `enter` and `leave`.
+//!
+//! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a
+//! function that is async or a generator is refused before anything has run, and one that returns a promise has failed.
+//! A bracket that waits is two operations around the function (`prelude/bracket.js`). In a request that is given up,
+//! `leave` is called if the function ends in time; else the value of `enter` is dropped.
+
+use crate::args::checked;
+use crate::{BoundRow, Contract, Failure, Vm, found};
+use sampan_host::module::{AsyncLeaveBody, LeaveBody, SyncBody, end_bracket};
+use sampan_host::{Error, Value, javascript};
+use std::rc::Rc;
+
+/// A bracket that is open.
+struct OpenBracket<'a> {
+    contract: &'a Contract,
+    leave: LeaveBody,
+    token: Value,
+}
+
+impl OpenBracket<'_> {
+    fn succeed(self) -> Result<(), Error> {
+        (self.leave)(&self.contract.context, self.token, true)
+    }
+
+    /// Leaves as failed. The script is told why it failed, and an error of `leave` is logged.
+    fn fail(self) {
+        if let Err(error) = (self.leave)(&self.contract.context, self.token, false) {
+            (self.contract.report)(error);
+        }
+    }
+}
+
+/// Calls the script's function, which is the last argument.
+pub(crate) fn bracket<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw,
+    args: &[V::Raw],
+    enter: SyncBody,
+    leave: LeaveBody,
+) -> Result<V::Val, Failure> {
+    let (function, rest) = check_function(vm, row, args)?;
+    if let Some(kind) = vm.waiting_function(function)? {
+        return Err(javascript::waiting_function(&row.name(), &kind).into());
+    }
+    let args = checked(vm, row, this, rest)?;
+    let contract = vm.contract();
+    let token = enter(&contract.context, args)?;
+    let open = OpenBracket {
+        contract,
+        leave,
+        token,
+    };
+    let shown = vm.give(open.token.clone());
+    let outer = contract.open_bracket.replace(Some(*row));
+    let returned = shown.and_then(|shown| vm.invoke(function, &[vm.raw(&shown)]));
+    let returned = returned.map_err(Failure::from);
+    // The result is looked at while the bracket is open: a getter is a part of the function.
+    let checked = returned.and_then(|value| Ok((vm.unfinished(&value)?, value)));
+    contract.open_bracket.set(outer);
+    match checked {
+        Ok((None, value)) => {
+            open.succeed()?;
+            Ok(value)
+        }
+        Ok((Some(what), _)) => {
+            open.fail();
+            Err(javascript::unfinished(&row.name(), &what).into())
+        }
+        Err(Failure::Thrown) => {
+            let exception = vm.take_exception();
+            open.fail();
+            if let Some(exception) = exception {
+                vm.rethrow(exception);
+            }
+            Err(Failure::Thrown)
+        }
+        Err(error) => {
+            open.fail();
+            Err(error)
+        }
+    }
+}
+
+/// Returns the function, and the arguments in front of it.
+pub(crate) fn check_function<'a, 'b, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    args: &'b [V::Raw],
+) -> Result<(V::Raw, &'b [V::Raw]), Error> {
+    match args.split_last() {
+        Some((function, rest)) if vm.is_callable(*function) => Ok((*function, rest)),
+        last => {
+            let found = last.map_or("undefined", |(last, _)| found(vm, *last));
+            Err(javascript::no_function(&row.name(), found))
+        }
+    }
+}
+
+/// Refuses a bracket that waits inside of one that does not: it would begin when that has ended.
+pub(crate) fn check_none_open<'a, V: Vm<'a>>(vm: V, row: &BoundRow) -> Result<(), Error> {
+    match vm.contract().open_bracket.get() {
+        None => Ok(()),
+        Some(open) => Err(javascript::cannot_wait_inside(&row.name(), &open.name())),
+    }
+}
+
+/// `leave(token, succeeded)`: a promise.
+pub(crate) fn leave_later<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    leave: AsyncLeaveBody,
+    args: &[V::Raw],
+) -> Result<V::Val, Failure> {
+    let &[token, succeeded] = args else {
+        return Err(Error::script("not a bracket that waits").into());
+    };
+    let (token, succeeded) = (vm.read(token)?, vm.is_yes(succeeded));
+    let contract = vm.contract();
+    let left = leave(&contract.context, token, succeeded);
+    let left = end_bracket(left, succeeded, Rc::clone(&contract.report));
+    vm.promise(row.function.returns, left)
+}

@@ -1,0 +1,215 @@
+//! The call of a row by its kind: synchronous rows return, asynchronous ones give a promise, brackets call the script's
+//! function between their two halves, tags are template tags.
+
+use crate::args::{checked, read, tagged};
+use crate::{BoundRow, Failure, Thrown, Vm, bracket};
+use sampan_host::module::ReadingBody;
+use sampan_host::names::camel_case;
+use sampan_host::{
+    Args, Error, ErrorKind, Function, FunctionKind, Object, RequestView, Type, Value,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Runs a row and returns its result.
+///
+/// # Errors
+/// An argument is not what the row wants, or the row has failed.
+#[inline(always)]
+pub fn call<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw,
+    args: &[V::Raw],
+) -> Result<V::Val, Failure> {
+    let context = &*vm.contract().context;
+    match row.function.kind {
+        FunctionKind::Sync(body) => {
+            let args = checked(vm, row, this, args)?;
+            returned(vm, row, body(context, args)?)
+        }
+        FunctionKind::Reading(body) => returned(vm, row, read_in_place(vm, row, this, args, body)?),
+        FunctionKind::Prompt { body, awaited, .. } => {
+            let args = checked(vm, row, this, args)?;
+            let result = body(context, args);
+            let result = result.map_err(|error| row.with_advice(error, awaited));
+            returned(vm, row, result?)
+        }
+        FunctionKind::Tag(body) => {
+            let args = tagged(vm, row, args)?;
+            returned(vm, row, body(context, args)?)
+        }
+        FunctionKind::Async(body) => {
+            let args = checked(vm, row, this, args)?;
+            check_loaded(vm, row)?;
+            vm.promise(row.function.returns, body(context, args))
+        }
+        FunctionKind::AsyncBracket { leave, .. } if row.is_leave => {
+            bracket::leave_later(vm, row, leave, args)
+        }
+        FunctionKind::AsyncBracket { enter, .. } => {
+            bracket::check_function(vm, row, args)?;
+            let args = checked(vm, row, this, args)?;
+            check_loaded(vm, row)?;
+            bracket::check_none_open(vm, row)?;
+            vm.promise(row.function.returns, enter(context, args))
+        }
+        FunctionKind::Bracket { enter, leave, .. } => {
+            bracket::bracket(vm, row, this, args, enter, leave)
+        }
+    }
+}
+
+/// Runs a row that reads the arguments where they lie. Not a part of `call`, where other rows would pay for its room.
+#[inline(never)]
+fn read_in_place<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw,
+    raw: &[V::Raw],
+    body: ReadingBody,
+) -> Result<Value, Failure> {
+    let args = checked(vm, row, this, raw)?;
+    let context = &*vm.contract().context;
+    Ok(vm.with_reader(raw, row, |reader| body(context, args, reader))?)
+}
+
+/// Returns the value of a field that a module adds to requests.
+///
+/// # Errors
+/// The row has failed.
+pub fn request_field<'a, V: Vm<'a>>(
+    vm: V,
+    function: &'static Function,
+    request: Rc<dyn RequestView>,
+) -> Result<V::Val, Failure> {
+    let row = BoundRow::of_request(function);
+    let FunctionKind::Sync(body) = function.kind else {
+        let text = format!("{} is no field of requests", row.name());
+        return Err(Error::new(ErrorKind::Internal, text).into());
+    };
+    let args = Args::default().of_request(request);
+    returned(vm, &row, body(&vm.contract().context, args)?)
+}
+
+/// Calls a method of a native object for a key of the script's, see [`Class::is_keyed`](sampan_host::Class).
+///
+/// # Errors
+/// An argument is not what the method wants, or the method has failed.
+pub fn call_method<'a, V: Vm<'a>>(
+    vm: V,
+    object: Object,
+    name: &str,
+    args: &[V::Raw],
+) -> Result<V::Val, Failure> {
+    let class = object.class();
+    let function = class.method(name);
+    let Some((function, FunctionKind::Sync(body))) = function.map(|row| (row, row.kind)) else {
+        let text = format!("a {} has no method {name}", class.name);
+        return Err(Error::new(ErrorKind::Internal, text).into());
+    };
+    let row = BoundRow::new(class.owner(), Some(class), function);
+    let args = read(vm, &row, args)?.on(Some(object));
+    returned(vm, &row, body(&vm.contract().context, args)?)
+}
+
+/// Nothing can wait while a module loads.
+fn check_loaded<'a, V: Vm<'a>>(vm: V, row: &BoundRow) -> Result<(), Error> {
+    if !vm.contract().is_loading() {
+        return Ok(());
+    }
+    let name = row.name();
+    Err(Error::script(format!(
+        "{name}: cannot wait here (at module top level)"
+    )))
+}
+
+/// Converts the result, for the script.
+#[inline]
+fn returned<'a, V: Vm<'a>>(vm: V, row: &BoundRow, value: Value) -> Result<V::Val, Failure> {
+    let returns = row.function.returns;
+    if returns == Type::Nothing {
+        return Ok(vm.nothing());
+    }
+    let contract = vm.contract();
+    if let Value::Object(object) = value {
+        if contract.is_loading() {
+            contract.context.objects().check_outside(object)?;
+        }
+        vm.own(object);
+    }
+    match value {
+        Value::List(parts) if returns == Type::Answer => Ok(answer(vm, parts)?),
+        value => {
+            let spell = |columns: &Arc<[String]>| contract.spellings.of(columns);
+            Ok(vm.give(renamed_by(value, returns, spell))?)
+        }
+    }
+}
+
+/// Converts an answer, or its parts.
+fn answer<'a, V: Vm<'a>>(vm: V, parts: Vec<Value>) -> Result<V::Val, Thrown> {
+    if let [Value::Bytes(body), Value::Text(content_type)] = &parts[..] {
+        return vm.rendered(body, content_type);
+    }
+    let parts = parts.into_iter().map(|part| vm.give(part));
+    vm.new_list(parts.collect::<Result<_, _>>()?)
+}
+
+/// Spells the fields of a result that is a record as JavaScript does: `lastId`.
+pub fn renamed(value: Value, returns: Type) -> Value {
+    renamed_by(value, returns, spelled)
+}
+
+#[inline]
+fn renamed_by(
+    value: Value,
+    returns: Type,
+    spell: impl FnOnce(&Arc<[String]>) -> Arc<[String]>,
+) -> Value {
+    match (returns, value) {
+        (Type::Map, Value::Map(members)) => Value::Map(
+            members
+                .into_iter()
+                .map(|(key, member)| {
+                    let is_spelled = !key.contains('_');
+                    (if is_spelled { key } else { camel_case(&key) }, member)
+                })
+                .collect(),
+        ),
+        (Type::Results(names), Value::List(results)) => {
+            let names = names.iter().map(|(name, _)| camel_case(name));
+            Value::Map(names.zip(results).collect())
+        }
+        (Type::Record(_), Value::Row(row)) => {
+            let columns = spell(row.columns());
+            Value::Row(row.renamed(columns))
+        }
+        (_, value) => value,
+    }
+}
+
+fn spelled(columns: &Arc<[String]>) -> Arc<[String]> {
+    columns.iter().map(|name| camel_case(name)).collect()
+}
+
+/// The fields of records that were spelled before, so that the same ones are always the same `Arc`.
+#[derive(Default)]
+pub(crate) struct Spellings(RefCell<Vec<[Arc<[String]>; 2]>>);
+
+impl Spellings {
+    fn of(&self, columns: &Arc<[String]>) -> Arc<[String]> {
+        /// As many as there are functions that return records, and more.
+        const SPELLINGS_MAX: usize = 32;
+        let mut known = self.0.borrow_mut();
+        if let Some([_, names]) = known.iter().find(|[own, _]| Arc::ptr_eq(own, columns)) {
+            return names.clone();
+        }
+        let names = spelled(columns);
+        if known.len() < SPELLINGS_MAX {
+            known.push([columns.clone(), names.clone()]);
+        }
+        names
+    }
+}

@@ -1,0 +1,179 @@
+// Routes, groups, and the module itself.
+
+// The place where a route or middleware was declared: native code reads it from the stack of this error.
+const here = () => new Error().stack;
+
+const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "stream"];
+function routeOptions(owner, opts) {
+  check(owner, "map", "options", opts);
+  for (const key of keys(opts)) if (!ROUTE_OPTIONS.includes(key)) unknownOption(owner, key, ...ROUTE_OPTIONS);
+  const { bodyBytesMax: limit, compress = true, etag = false, name, stream: isStream = false } = opts;
+  check(owner, "boolean", "option 'compress'", compress);
+  check(owner, "boolean", "option 'etag'", etag);
+  if (name !== undefined) check(owner, "string", "option 'name'", name);
+  check(owner, "boolean", "option 'stream'", isStream);
+  // Checked where the routes are arranged, for both languages.
+  return { limit: limit === undefined ? undefined : String(limit), isStream, isUncompressed: !compress, etag, name };
+}
+const NO_OPTIONS = { limit: undefined, isStream: false, isUncompressed: false, etag: false, name: undefined };
+
+// Reports whether a value is nothing but options: then its handler was forgotten.
+function isOptions(value) {
+  if (typeof value !== "object" || value === null) return false;
+  const names = keys(value);
+  return names.length > 0 && names.every((name) => ROUTE_OPTIONS.includes(name));
+}
+
+// `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
+const joined = (prefix, pattern) => (prefix === "" ? pattern : pattern === "/" ? prefix : prefix + pattern);
+
+const verbs = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE", options: "OPTIONS", all: null };
+
+function declareVerb(owner, prefix, verb) {
+  const name = `app.${verb}`;
+  owner[verb] = (...args) => {
+    const [pattern, options] = args;
+    check(name, "string", "pattern", pattern);
+    checkPattern(name, pattern);
+    const given = args.length > 2 ? routeOptions(name, options) : NO_OPTIONS;
+    const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
+    if (handler === undefined) check(name, "function", "handler", handler);
+    const { limit, isStream, isUncompressed, etag } = given;
+    const isFixed = typeof handler !== "function";
+    native.route(verbs[verb], joined(prefix, pattern), here(), keepHandler(handler), isFixed, given.name,
+      limit, isStream, isUncompressed, etag);
+    return owner;
+  };
+}
+
+// A native object that asks a function of the script, as middleware.
+function asking(object, asked) {
+  return (request, next) => {
+    let returned = apply(asked, undefined, native.ask(object, request));
+    // Query builders are no promises but have a `then`: what they give decides, not they themselves.
+    if (!isPromise(returned) && typeof returned?.then === "function") returned = resolved(returned);
+    if (!isPromise(returned)) {
+      native.decide(object, request, returned);
+      return next();
+    }
+    return then(returned, (value) => {
+      native.decide(object, request, value);
+      return next();
+    });
+  };
+}
+
+function router(owner, prefix) {
+  for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
+  owner.use = (...args) => {
+    const given = args.length > 1 ? args[1] : args[0];
+    const asked = native.nativeMiddleware(given);
+    if (asked === undefined) check("app.use", "function", "middleware", given);
+    let pattern = prefix === "" ? "*" : `${prefix}/*`;
+    if (args.length > 1 && args[0] !== "*") {
+      check("app.use", "string", "pattern", args[0]);
+      checkPattern("app.use", args[0]);
+      pattern = joined(prefix, args[0]);
+    }
+    // A guard is no handler: native code asks the object.
+    if (asked === null) native.use(pattern, here(), undefined, given);
+    else native.use(pattern, here(), keepHandler(typeof asked === "function" ? asking(given, asked) : given));
+    return owner;
+  };
+  owner.group = (path, fill) => {
+    check("app.group", "string", "pattern", path);
+    checkPattern("app.group", path);
+    check("app.group", "function", "second argument", fill);
+    const whole = joined(prefix, path);
+    fill(router({}, whole.endsWith("/") ? whole.slice(0, -1) : whole));
+    return owner;
+  };
+  return owner;
+}
+
+// The parts of a name such as `owner[pets][]`. Nothing for one that has none, or that is written in another way.
+const NESTED_MAX = 8;
+function nameParts(name) {
+  const open = name.indexOf("[");
+  if (open < 1 || !name.endsWith("]")) return undefined;
+  const parts = name.slice(open + 1, -1).split("][");
+  const isWhole = parts.every((part, at) => !/[[\]]/.test(part) && (part !== "" || at === parts.length - 1));
+  return isWhole && parts.length < NESTED_MAX ? [name.slice(0, open), ...parts] : undefined;
+}
+
+// The objects and arrays that `nested` has made, none of which a client's value can be.
+const NESTED_MADE = new WeakSet();
+
+// The fields that names with brackets mean: `owner[name]` is the field `name` of the object `owner`, `pets[]` an item
+// of the array `pets`.
+function nested(fields) {
+  check("app.nested", "map", "fields", fields);
+  const out = { __proto__: null };
+  const twice = (name) => assign(new Error(`${name} has another value beside it`), { status: 400 });
+  for (const name of keys(fields)) {
+    const parts = nameParts(name) ?? [name];
+    const last = parts.pop();
+    let into = out;
+    for (const [at, part] of parts.entries()) {
+      const known = into[part];
+      if (known !== undefined && !NESTED_MADE.has(known)) throw twice(name);
+      if (known === undefined) {
+        const isList = last === "" && at === parts.length - 1;
+        into[part] = isList ? [] : { __proto__: null };
+        NESTED_MADE.add(into[part]);
+      }
+      into = into[part];
+    }
+    const value = fields[name];
+    if (isArray(into) !== (last === "" && parts.length > 0)) throw twice(name);
+    if (isArray(into)) into.push(...(isArray(value) ? value : [value]));
+    else if (into[last] !== undefined) throw twice(name);
+    else into[last] = value;
+  }
+  return out;
+}
+
+const app = router({}, "");
+for (const name of ["notFound", "onError"]) {
+  app[name] = (handler) => {
+    check(`app.${name}`, "function", "handler", handler);
+    native[name](keepHandler(handler));
+    return app;
+  };
+}
+app.nested = nested;
+app.runtime = "js";
+app.version = native.version;
+app.worker = freeze(native.worker);
+assign(app, builders);
+for (const name of keys(modules)) {
+  // The functions of the module `app` are its own, and the module `json` and the builder `json` are one.
+  if (name === "app") assign(app, modules[name]);
+  else if (hasOwn(builders, name)) assign(builders[name], modules[name]);
+  else app[name] = modules[name];
+}
+
+// Where tests may set the time, dates follow it.
+function followTime(now) {
+  const RealDate = Date;
+  const { prototype } = RealDate;
+  function SettableDate(...parts) {
+    if (new.target === undefined) return new RealDate(now()).toString();
+    return Reflect.construct(RealDate, parts.length === 0 ? [now()] : parts, new.target);
+  }
+  const define = (owner, name, value) => defineProperty(owner, name, { value, writable: true, configurable: true });
+  defineProperty(SettableDate, "name", { value: "Date" });
+  defineProperty(SettableDate, "length", { value: 7 });
+  defineProperty(SettableDate, "prototype", { value: prototype, writable: false });
+  for (const name of ["parse", "UTC"]) define(SettableDate, name, RealDate[name]);
+  define(SettableDate, "now", () => now());
+  define(prototype, "constructor", SettableDate);
+  define(globalThis, "Date", SettableDate);
+}
+if (native.now !== undefined) followTime(native.now);
+
+const exports = { app, default: app };
+for (const name of keys(builders)) exports[name] = builders[name];
+for (const name of keys(modules)) exports[name] ??= modules[name];
+return { exports, runHandler, runEmpty, serve };
+})
