@@ -68,6 +68,28 @@ fn rows_are_plain_objects_with_their_columns_in_order() {
 }
 
 #[test]
+fn rows_that_give_answers_have_any_number_of_parameters_before_the_options() {
+    for (call, expected) in [
+        ("probe.page()", "200 "),
+        ("probe.page(201)", "201 "),
+        ("probe.page({ headers: { 'x-a': 'b' } })", "200 "),
+        ("probe.pageOf('a', 'b', 'c', 'd')", "200 abcd"),
+        (
+            "probe.pageOf('a', 'b', 'c', 'd', { status: 202 })",
+            "202 abcd",
+        ),
+        ("req.visitPage(201)", "201 "),
+        ("req.visitPageOf('a', 'b', 'c', 'd', 202)", "202 abcd"),
+    ] {
+        let answer = app(&format!("(req) => {call}")).only(get("/"));
+        let answer = answer.map(|answer| format!("{} {}", answer.code(), answer.text()));
+        assert_eq!(answer.as_deref().ok(), Some(expected), "{call}");
+    }
+    let refused = run("() => probe.pageOf('a', 'b', 'c', 4, 202)").expect_err("a number");
+    assert!(refused.contains("probe.pageOf: argument 4"), "{refused}");
+}
+
+#[test]
 fn a_row_that_changes_changes_alone() {
     check(
         "() => { const [a, b] = data.people(); a.more = 1; delete b.id; const [c] = data.people(); return [a, b, c]; }",

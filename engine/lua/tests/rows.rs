@@ -46,6 +46,26 @@ fn rows_print_their_columns_in_order() {
 }
 
 #[test]
+fn rows_that_give_answers_have_any_number_of_parameters_before_the_options() {
+    for (call, expected) in [
+        ("app.probe.page()", "200 "),
+        ("app.probe.page(201)", "201 "),
+        ("app.probe.page_of('a', 'b', 'c', 'd')", "200 abcd"),
+        (
+            "app.probe.page_of('a', 'b', 'c', 'd', { status = 202 })",
+            "202 abcd",
+        ),
+        ("req:visit_page(201)", "201 "),
+        ("req:visit_page_of('a', 'b', 'c', 'd', 202)", "202 abcd"),
+    ] {
+        check(
+            &format!("local res = {call} return res.status .. ' ' .. res.body"),
+            expected,
+        );
+    }
+}
+
+#[test]
 fn what_a_script_does_to_a_row_is_printed() {
     check(
         "local r = data.person() r.zed = true r.name = nil return r",

@@ -3,7 +3,7 @@
 use crate::{Notes, Sleeps};
 use sampan_host::{
     Args, Cell, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
-    Rows, Type, Value,
+    Rows, Type, Value, answer,
 };
 use std::pin::Pin;
 use std::rc::Rc;
@@ -220,6 +220,13 @@ pub static PROBE: Module = Module {
     functions: &[
         row("echo", &[ANY], Type::Any, FunctionKind::Sync(echo)),
         row("rows", &[], Type::Any, FunctionKind::Sync(rows)),
+        row("page", &[], Type::Answer, FunctionKind::Sync(page)),
+        row(
+            "page_of",
+            &[TEXT, TEXT, TEXT, TEXT],
+            Type::Answer,
+            FunctionKind::Sync(page),
+        ),
         row("run_it", &[], Type::Map, FunctionKind::Sync(result)),
         row("shape", &[ANY], Type::Text, FunctionKind::Sync(shape)),
         row("fails", &[], Type::Any, FunctionKind::Async(fails)),
@@ -320,6 +327,12 @@ fn odd_names(_: &Context, _: Args) -> Result<Value, Error> {
         &["a\n\"]\\", "end", "count(*)"],
         &cells,
     )))
+}
+
+/// An answer of all texts that it is given.
+pub(crate) fn page(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let texts = [0, 1, 2, 3].map(|index| args.text(index));
+    Ok(answer::rendered(texts.concat().into_bytes(), answer::TEXT))
 }
 
 fn tag(_: &Context, mut args: Args) -> Result<Value, Error> {

@@ -1,7 +1,7 @@
 //! A table of what belongs to a request: fields, methods of each kind, a store, and header fields of the answer.
 
 use crate::Notes;
-use crate::modules::{ANY, TEXT, row, slow_query, slow_query_later};
+use crate::modules::{ANY, TEXT, page, row, slow_query, slow_query_later};
 use sampan_host::{Args, Context, Error, FunctionKind, LocalFuture, Module, Type, Value};
 use std::cell::RefCell;
 
@@ -85,6 +85,13 @@ pub static VISITOR: Module = Module {
             &[TEXT, TEXT],
             Type::Nothing,
             FunctionKind::Sync(mark),
+        ),
+        row("visit_page", &[], Type::Answer, FunctionKind::Sync(page)),
+        row(
+            "visit_page_of",
+            &[TEXT, TEXT, TEXT, TEXT],
+            Type::Answer,
+            FunctionKind::Sync(page),
         ),
         row(
             "look_up",
