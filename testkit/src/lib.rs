@@ -30,5 +30,5 @@ mod scenario;
 
 pub use platforms::{Platform, built_addon};
 pub use runner::{Case, CaseEngine};
-pub use sampan_client::{Answer, Client, Stopwatch};
+pub use sampan_client::{Answer, Client, wait};
 pub use scenario::{Expectation, Request, Scenario};

@@ -1,13 +1,13 @@
 //! Cases inside of Node.js and of Bun: the project's `app.js`, served by the npm package in a process of its own.
 
 use crate::scenario::Scenario;
+use sampan_client::wait;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time that a project may take to load, in milliseconds.
@@ -136,7 +136,7 @@ impl Served {
             if Instant::now() >= deadline {
                 return Err(format!("it does not answer:\n{}", self.log()));
             }
-            thread::sleep(Duration::from_millis(5));
+            wait::dawdle(Duration::from_millis(5));
         }
     }
 
@@ -150,7 +150,7 @@ impl Served {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return status.success();
             }
-            thread::sleep(Duration::from_millis(5));
+            wait::dawdle(Duration::from_millis(5));
         }
         false
     }

@@ -49,12 +49,12 @@ pub struct Request {
     pub abort_after_millis: Option<u64>,
     /// Wait so many milliseconds before it.
     pub after_millis: u64,
-    /// The answer, all repetitions included, must have come after so many milliseconds.
-    pub within_millis: Option<u64>,
-    /// The answer must not come before so many milliseconds.
+    /// Send it again and again until the answer is the one that is expected: it shows the end of something else.
+    pub eventually: bool,
+    /// The answer, all repetitions included, must come before those of the requests in the background.
+    pub ahead: bool,
+    /// The answer must not come before so many milliseconds. There is no upper bound: the machine may be busy.
     pub not_before_millis: Option<u64>,
-    /// Try so many times to be in time before that counts as a fault; 1 unless given.
-    pub attempts: Option<usize>,
     /// The conditions for the answer.
     pub expect: Expectation,
 }

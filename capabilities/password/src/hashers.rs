@@ -131,6 +131,7 @@ impl Hashers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_client::wait;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, mpsc};
     use std::task::{Context, Waker};
@@ -154,7 +155,7 @@ mod tests {
                 tokio::spawn(hashers.run(move |_| {
                     let now = running.fetch_add(1, Ordering::SeqCst) + 1;
                     most.fetch_max(now, Ordering::SeqCst);
-                    thread::sleep(std::time::Duration::from_millis(2));
+                    wait::until("both threads", || most.load(Ordering::SeqCst) == 2);
                     running.fetch_sub(1, Ordering::SeqCst);
                     Ok(number)
                 }))

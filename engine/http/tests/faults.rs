@@ -281,7 +281,7 @@ fn refused(server: &Server, bytes: &[u8], at: usize, expected: u16) {
     let (first, second) = bytes.split_at(at);
     socket.write_all(first).unwrap();
     if !first.is_empty() {
-        std::thread::sleep(std::time::Duration::from_micros(200));
+        wait::dawdle(std::time::Duration::from_micros(200));
     }
     // The first half may be refused already; then this goes into a connection that is being closed.
     let _ = socket.write_all(second);

@@ -111,14 +111,11 @@ fn a_file_that_becomes_shorter_ends_the_connection_and_nothing_stands_in_for_it(
     socket.read_exact(&mut first).unwrap();
     let shorter = File::options().write(true).open(&file.0).unwrap();
     shorter.set_len(LEN as u64 / 2).unwrap();
-    let started = std::time::Instant::now();
     let mut rest = Vec::new();
     // The end of the connection, orderly or not.
-    let _ = socket.read_to_end(&mut rest);
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "the end is seen"
-    );
+    if let Err(error) = socket.read_to_end(&mut rest) {
+        assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "no end");
+    }
     let received = first.len() + rest.len();
     assert!(received < LEN, "{received} bytes");
     let heads = rest.windows(8).filter(|bytes| bytes == b"HTTP/1.1");
@@ -136,10 +133,10 @@ fn a_client_that_does_not_read_is_given_up_and_others_are_served_meanwhile() {
     let mut slow = server.connect();
     slow.write_all(b"GET /fixed HTTP/1.1\r\nHost: h\r\n\r\n")
         .unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    wait::until("asking", || server.handle.requests() == 1);
     let other = server.exchange(b"GET /part HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     assert!(other.starts_with("HTTP/1.1 200"));
-    std::thread::sleep(Duration::from_millis(700));
+    wait::until("giving up", || server.handle.connections() == 0);
     let mut received = Vec::new();
     let _ = slow.read_to_end(&mut received);
     assert!(received.len() < LEN, "{} bytes", received.len());
@@ -156,7 +153,7 @@ fn a_client_that_reads_slowly_gets_all_of_it() {
         .unwrap();
     let (mut received, mut part) = (Vec::new(), vec![0; 300_000]);
     loop {
-        std::thread::sleep(Duration::from_millis(2));
+        wait::dawdle(Duration::from_millis(2));
         let len = socket.read(&mut part).unwrap();
         if len == 0 {
             break;

@@ -5,6 +5,8 @@ mod common;
 use std::cell::{Cell, RefCell};
 use std::io::{Read, Write};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -35,7 +37,7 @@ impl AsRef<[u8]> for Lender {
 #[derive(Clone, Default)]
 struct Source {
     lent: Rc<RefCell<Rc<Cell<bool>>>>,
-    given: Rc<Cell<usize>>,
+    given: Arc<AtomicUsize>,
 }
 
 impl Source {
@@ -47,8 +49,7 @@ impl Source {
 impl BodyStream for Source {
     fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
         self.runs();
-        self.given.set(self.given.get() + 1);
-        if self.given.get() > CHUNKS {
+        if self.given.fetch_add(1, SeqCst) >= CHUNKS {
             return Poll::Ready(None);
         }
         let is_over = Rc::default();
@@ -73,7 +74,7 @@ fn read_slowly(socket: &mut std::net::TcpStream) -> (usize, usize) {
     let mut part = vec![0; 200_000];
     let (mut whole, mut broken) = (0, 0);
     loop {
-        std::thread::sleep(Duration::from_millis(3));
+        wait::dawdle(Duration::from_millis(3));
         let len = socket.read(&mut part).unwrap();
         if len == 0 {
             return (whole, broken);
@@ -85,8 +86,13 @@ fn read_slowly(socket: &mut std::net::TcpStream) -> (usize, usize) {
 
 #[test]
 fn what_a_slow_client_does_not_take_is_copied() {
-    let server = Server::start(Limits::default(), || {
-        let source = Source::default();
+    let given = Arc::new(AtomicUsize::new(0));
+    let counter = given.clone();
+    let server = Server::start(Limits::default(), move || {
+        let source = Source {
+            given: counter,
+            ..Source::default()
+        };
         Rc::new(Function(move |request: &Rc<sampan_http::Request>| {
             if request.path() == "/stream" {
                 return Answer::Now(stream(&source));
@@ -100,7 +106,8 @@ fn what_a_slow_client_does_not_take_is_copied() {
         .write_all(b"GET /stream HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         .unwrap();
     // It does not read, so a chunk waits. Then another client's handler runs.
-    std::thread::sleep(Duration::from_millis(100));
+    wait::until("the first chunk", || given.load(SeqCst) > 0);
+    wait::settled("the chunks", || given.load(SeqCst));
     let other = server.exchange(b"GET /runs HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     assert!(other.starts_with("HTTP/1.1 204"), "{other}");
     let (whole, broken) = read_slowly(&mut socket);
@@ -127,7 +134,7 @@ fn what_another_handler_could_change_is_copied() {
                     .take()
                     .into_iter()
                     .for_each(sampan_http::Seal::release);
-                if source.given.get() > CHUNKS {
+                if source.given.load(SeqCst) > CHUNKS {
                     return Poll::Ready(Answer::Now(Response::new(204)));
                 }
                 cx.waker().wake_by_ref();

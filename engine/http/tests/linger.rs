@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::*;
-use sampan_client::Stopwatch;
 use sampan_http::Limits;
 
 const HEAD: &[u8] = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 50000000\r\n\r\n";
@@ -22,15 +21,12 @@ fn read_whole(socket: &mut TcpStream) -> String {
 }
 
 /// Sends at full speed until the server has had enough.
-fn flood(socket: &mut TcpStream) -> Duration {
-    let start = Stopwatch::start();
+fn flood(socket: &mut TcpStream) -> u64 {
+    let mut sent = 0;
     while socket.write_all(&[b'x'; 65_536]).is_ok() {
-        assert!(
-            start.fair() < Duration::from_secs(10),
-            "drained for too long"
-        );
+        sent += 65_536;
     }
-    start.elapsed()
+    sent
 }
 
 #[test]
@@ -49,14 +45,14 @@ fn an_error_answer_can_be_read_after_all_has_been_sent() {
 #[test]
 fn a_pause_while_sending_takes_nothing_away() {
     let limits = Limits {
-        linger_idle_millis_max: 1_000,
+        linger_idle_millis_max: 2_000,
         ..Limits::default()
     };
     let server = Server::start(limits, echo(&Arc::default()));
     let mut socket = server.connect();
     socket.write_all(HEAD).unwrap();
-    for _ in 0..3 {
-        std::thread::sleep(Duration::from_millis(500));
+    for _ in 0..5 {
+        wait::dawdle(Duration::from_millis(500));
         socket.write_all(&[b'x'; 10_000]).unwrap();
     }
     assert_eq!(status(&read_whole(&mut socket)), 413);
@@ -65,7 +61,7 @@ fn a_pause_while_sending_takes_nothing_away() {
 #[test]
 fn a_client_that_never_stops_is_cut_and_stalls_nobody() {
     let limits = Limits {
-        linger_millis_max: 1_000,
+        linger_millis_max: 3_000,
         ..Limits::default()
     };
     let server = Server::start(limits, echo(&Arc::default()));
@@ -82,8 +78,9 @@ fn a_client_that_never_stops_is_cut_and_stalls_nobody() {
             read_response(&mut other);
             answered += 1;
         }
-        let cut = hostile.join().unwrap();
-        assert!(cut >= Duration::from_millis(900), "cut after {cut:?}");
+        // More than the system keeps on the way: it was received for a while.
+        let sent = hostile.join().unwrap();
+        assert!(sent > 8 << 20, "cut after {sent} bytes");
         assert!(answered >= 5, "only {answered} answers beside it");
     });
 }
@@ -99,7 +96,5 @@ fn a_client_that_neither_sends_nor_leaves_is_closed() {
     socket.write_all(b"bad\r\n\r\n").unwrap();
     assert_eq!(status(&read_whole(&mut socket)), 400);
     assert_eq!(server.handle.connections(), 1, "it lingers");
-    wait_until("closing", Duration::from_secs(2), || {
-        server.handle.connections() == 0
-    });
+    wait::until("closing", || server.handle.connections() == 0);
 }

@@ -6,9 +6,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use common::{Server, read_response, wait_until};
+use common::{Server, read_response, wait};
 use sampan_http::{Answer, ClosedUnread, Handler, Limits, Observer, Request, Response};
 
 const BODY_BYTES: usize = 10_000_000;
@@ -54,7 +53,7 @@ fn the_slowest_clients_are_closed_over_the_limit() {
     let mut lazy = Vec::new();
     for at in 0..12 {
         lazy.push(ask(&server, "/large"));
-        wait_until("an answer that waits", Duration::from_secs(20), || {
+        wait::until("an answer that waits", || {
             told.lock().unwrap().len() + server.handle.unsent().bytes() / BODY_BYTES == at + 1
         });
     }
@@ -81,7 +80,7 @@ fn the_slowest_clients_are_closed_over_the_limit() {
     let _ = lazy[0].read_to_end(&mut rest);
     assert!(rest.len() < BODY_BYTES);
     drop(lazy);
-    wait_until("all to be forgotten", Duration::from_secs(20), || {
+    wait::until("all to be forgotten", || {
         server.handle.unsent().bytes() == 0
     });
 }
@@ -95,9 +94,7 @@ fn one_client_address_has_a_limit_of_its_own() {
     };
     let (server, told) = start(limits);
     let lazy: Vec<_> = (0..4).map(|_| ask(&server, "/large")).collect();
-    wait_until("two to be closed", Duration::from_secs(20), || {
-        told.lock().unwrap().len() == 2
-    });
+    wait::until("two to be closed", || told.lock().unwrap().len() == 2);
     let closed = told.lock().unwrap().clone();
     assert!(
         closed

@@ -4,6 +4,7 @@ mod common;
 
 use common::{App, End, TestAnswer, get, load, load_files};
 use sampan_host::{ErrorKind, Isolate};
+use sampan_rig::wait;
 use std::task::{Context, Poll, Waker};
 
 fn app(handler: &str) -> App {
@@ -91,11 +92,10 @@ fn timers_of_the_top_level_go_on_beside_the_requests() {
          clearInterval(timer); }, 1);
         app.get('/', () => n);",
     );
-    for _ in 0..20 {
+    wait::until("three rings", || {
         app.poll_background();
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    assert_eq!(app.text(get("/")), "3");
+        app.text(get("/")) == "3"
+    });
     assert_eq!(app.sleeps.0.get(), 0);
 }
 
@@ -116,7 +116,8 @@ fn work_goes_on_after_the_answer() {
 #[test]
 fn dropping_a_request_drops_what_it_waits_for() {
     let app = app(
-        "async (req) => { if (req.query.n) return globalThis.n ?? 0; await time.sleep(0.001); globalThis.n = 1; }",
+        "async (req) => { if (req.query.n) return globalThis.n ?? 0; await time.sleep(0.001);
+         if (req.query.later) return 'later'; globalThis.n = 1; }",
     );
     let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else {
         panic!("it waits")
@@ -128,7 +129,8 @@ fn dropping_a_request_drops_what_it_waits_for() {
     assert_eq!(app.sleeps.0.get(), 1);
     drop(rest);
     assert_eq!(app.sleeps.0.get(), 0);
-    std::thread::sleep(std::time::Duration::from_millis(3));
+    // One that came later and waits as long has ended.
+    assert_eq!(app.text(get("/?later=1")), "later");
     app.poll_background();
     assert_eq!(app.text(get("/?n=1")), "0");
 }

@@ -4,7 +4,6 @@ use sampan_host::Sources;
 use sampan_js_modules::{Asked, Kind, Modules};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 /// Files that a test can change.
 #[derive(Default)]
@@ -222,50 +221,6 @@ fn maps_lead_to_the_source() {
         assert!(script.is_mapped());
         assert_eq!(script.source_place(1, 1), None, "{broken}");
     }
-}
-
-#[test]
-fn a_hundred_files_are_ready_within_a_tenth_of_a_second() {
-    const FILES: usize = 100;
-    const ATTEMPTS: usize = 5;
-    let body: String = (0..25)
-        .map(|n| {
-            format!(
-                "export interface Row{n} {{ id: number; name?: string }}\n\
-                 export async function find{n}(row: Row{n}, more: readonly string[] = []): Promise<Row{n}[]> {{\n\
-                 \x20 const rows = more.map((name): Row{n} => ({{ ...row, name }}));\n  return rows as Row{n}[];\n}}\n"
-            )
-        })
-        .collect();
-    let took = (0..ATTEMPTS).map(|_| {
-        let files: Vec<(String, String)> = (0..FILES)
-            .map(|n| {
-                (
-                    format!("m{n}.ts"),
-                    format!("import \"./m{}.js\";\n{body}", n + 1),
-                )
-            })
-            .chain([(format!("m{FILES}.ts"), String::new())])
-            .collect();
-        let files: Vec<(&str, &str)> = files
-            .iter()
-            .map(|(a, b)| (a.as_str(), b.as_str()))
-            .collect();
-        let (_, modules) = project(&files);
-        let begun = Instant::now();
-        let mut path = "m0.ts".to_owned();
-        for n in 1..=FILES {
-            modules.load(&path).expect("loaded");
-            path = modules
-                .resolve(&path, &format!("./m{n}.js"), Asked::Import)
-                .expect("resolved");
-        }
-        begun.elapsed()
-    });
-    // A busy machine may be late now and then.
-    let best = took.min().expect("an attempt");
-    println!("{FILES} files of 125 lines in {best:?}");
-    assert!(best < Duration::from_millis(100), "{best:?}");
 }
 
 #[test]

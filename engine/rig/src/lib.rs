@@ -17,6 +17,7 @@ pub use pages::PAGES;
 pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
 pub use reading::READING;
 pub use requests::VISITOR;
+pub use sampan_client::wait::{self, cpu_time};
 pub use timing::{BENCH, time_reading, time_routes};
 
 use parts::Files;
@@ -29,9 +30,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
-
-/// The longest time that a test waits for what must come: long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The number of sleeps that are alive: a dropped one must go.
 #[derive(Default)]
@@ -145,28 +143,19 @@ fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
                 watch.stop(epoch);
             }
             drop(watch);
-            std::thread::sleep(Duration::from_millis(2));
+            wait::dawdle(Duration::from_millis(2));
         }
     });
 }
 
-/// The processor time of this thread, exact to a few milliseconds: other work on the machine does not count.
-pub fn cpu_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux has it");
-    let nanos = text.split(' ').next().and_then(|first| first.parse().ok());
-    Duration::from_nanos(nanos.expect("a number"))
-}
-
 /// Polls until ready.
 pub fn block_on<T>(mut poll: impl FnMut(&mut task::Context<'_>) -> Poll<T>) -> T {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        if let Poll::Ready(ready) = poll(&mut task::Context::from_waker(Waker::noop())) {
-            return ready;
+    wait::found("the future", || {
+        match poll(&mut task::Context::from_waker(Waker::noop())) {
+            Poll::Ready(ready) => Some(ready),
+            Poll::Pending => None,
         }
-        assert!(Instant::now() < until, "the test waited too long");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    })
 }
 
 /// The end of a request.

@@ -6,6 +6,7 @@ mod faults;
 use faults::load::{Told, Writers, Writes};
 use faults::shim::{Disk, Fault};
 use faults::{APPS, Project, Server, ask};
+use sampan_testkit::wait;
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -15,9 +16,6 @@ const TOGETHER: u64 = 16;
 
 /// The time that the clients write against the fault.
 const FAULT_MILLIS: u64 = 300;
-
-/// The longest time that it may take until writing goes on.
-const RESUME_SECONDS_MAX: u64 = 10;
 
 /// Writes that are sent together, each on a connection of its own: the status of each id. Every third one waits for
 /// something else after it has written.
@@ -48,25 +46,13 @@ fn expect_all_written(server: &Server, cycle: u64) {
 }
 
 fn wait_until_writing_resumes(server: &Server, cycle: u64) {
-    let deadline = Instant::now() + Duration::from_secs(RESUME_SECONDS_MAX);
-    for id in cycle * 1_000.. {
-        let answer = ask(
-            &mut server.client(),
-            "POST",
-            &format!("/write/{cycle}/{id}"),
-        );
-        let answer = answer.expect("an answer");
-        if answer.status == 200 {
-            return;
-        }
-        let said = answer.text();
-        assert!(
-            Instant::now() < deadline,
-            "writing does not resume: {said}\n{}",
-            server.log()
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let mut ids = cycle * 1_000..;
+    wait::until("a write", || {
+        let id = ids.next().unwrap_or_default();
+        let path = format!("/write/{cycle}/{id}");
+        let answer = ask(&mut server.client(), "POST", &path);
+        answer.expect("an answer").status == 200
+    });
 }
 
 /// The expected answers of the first group is told, what later ones are told, and the words in the log.
@@ -123,16 +109,10 @@ fn behaves(app: &str, name: &str, expected: &Expected) {
 
 /// Waits for a cause in the log, which is written by a thread of its own.
 fn expect_logged(server: &Server, words: &[&str]) {
-    let deadline = Instant::now() + Duration::from_secs(5);
     let is_there = |log: &str| words.iter().any(|words| log.contains(words));
-    while !is_there(&server.log().to_lowercase()) {
-        assert!(
-            Instant::now() < deadline,
-            "no cause in the log:\n{}",
-            server.log()
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait::until("a cause in the log", || {
+        is_there(&server.log().to_lowercase())
+    });
 }
 
 /// Many clients for a while, none of which is told 200, and a reader that goes on. It is told 500 only where it ran in

@@ -6,6 +6,7 @@ mod faults;
 
 use faults::load::{Writers, Writes};
 use faults::{APPS, Project, Random, ask, setting};
+use sampan_testkit::wait;
 use std::time::{Duration, Instant};
 
 const CYCLES: u64 = 150;
@@ -25,7 +26,7 @@ fn survives(durability: &str) {
         let when = format!("{durability}, cycle {cycle}");
         let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
         let (least, most) = LOAD_MILLIS;
-        std::thread::sleep(Duration::from_millis(random.between(least, most)));
+        wait::dawdle(Duration::from_millis(random.between(least, most)));
         server.kill();
         let told = writers.join();
         told.expect_no_refusals(&when);

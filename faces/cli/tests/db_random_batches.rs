@@ -7,6 +7,7 @@
 mod faults;
 
 use faults::{Project, Random, Server, setting};
+use sampan_testkit::wait;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -270,7 +271,7 @@ fn all_that_was_acknowledged_is_there_and_no_batch_is_half_there() {
         while clients.iter().any(|client| !client.is_finished()) {
             let kicked = faults::ask(&mut server.client(), "POST", "/kick");
             assert_eq!(kicked.expect("an answer").status, 200);
-            std::thread::sleep(Duration::from_millis(20));
+            wait::dawdle(Duration::from_millis(20));
         }
         let told = clients
             .into_iter()

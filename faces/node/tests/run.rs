@@ -1,19 +1,15 @@
 //! `npx sampan run` with several workers, in Node.js and in Bun: threads of one process, which start together and end
 //! together. What a worker answers is shown by the specs.
 
+use sampan_testkit::wait;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use sampan_testkit::{Client, Platform, built_addon, npm};
-
-/// The longest time that a process may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 const APP: &str = r#"
 import { app, db } from "sampan";
@@ -88,11 +84,7 @@ impl Served {
 
     /// Waits until it listens.
     fn listening(self) -> Self {
-        let begun = Instant::now();
-        while !self.log().contains("listening on") {
-            assert!(begun.elapsed() < PATIENCE, "{}", self.log());
-            sleep(Duration::from_millis(5));
-        }
+        wait::until("listening", || self.log().contains("listening on"));
         self
     }
 
@@ -116,14 +108,7 @@ impl Served {
 
     /// Waits until its process has ended.
     fn ended(&mut self) -> ExitStatus {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("its status") {
-                return status;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{}", self.log());
-            sleep(Duration::from_millis(5));
-        }
+        wait::found("its end", || self.child.try_wait().expect("its status"))
     }
 }
 
@@ -215,14 +200,8 @@ fn a_reload_is_refused_and_the_project_goes_on_where_it_is() {
     for runtime in runtimes() {
         let served = Served::start(&runtime, "reload", &["--workers", "2"], &[]).listening();
         served.signal("-HUP");
-        let begun = Instant::now();
-        while !served
-            .log()
-            .contains("keeps the modules that it has loaded")
-        {
-            assert!(begun.elapsed() < PATIENCE, "{}", served.log());
-            sleep(Duration::from_millis(5));
-        }
+        let refusal = "keeps the modules that it has loaded";
+        wait::until("a refusal", || served.log().contains(refusal));
         for _ in 0..4 {
             assert_eq!(served.get("/runtime"), "string");
         }

@@ -3,9 +3,7 @@
 //! The scenario runner, the tests of the command and the benchmarks share it. It takes exactly the bytes that the
 //! framing announces, so an answer that is longer or shorter than it says spoils the next one.
 
-mod stopwatch;
-
-pub use stopwatch::Stopwatch;
+pub mod wait;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -53,11 +53,17 @@ fn a_body_longer_than_announced_is_no_silence() {
 }
 
 #[test]
-fn a_stopwatch_counts_what_its_owner_waits() {
-    let watch = Stopwatch::start();
-    std::thread::sleep(Duration::from_millis(60));
-    assert!(watch.elapsed() >= Duration::from_millis(60));
-    assert!(watch.fair() <= watch.elapsed());
+fn waiting_returns_what_is_found_and_what_has_settled() {
+    let mut looks = 0;
+    let mut count = || {
+        looks += 1;
+        looks
+    };
+    assert_eq!(
+        wait::found("a third look", || (count() == 3).then_some("third")),
+        "third"
+    );
+    assert_eq!(wait::settled("the number", || count().min(20)), 20);
 }
 
 #[test]

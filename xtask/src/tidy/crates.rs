@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/js_contract", &["engine/host"]),
     ("engine/js_modules", &["engine/host"]),
     ("engine/napi", &["engine/host", "engine/js_contract"]),
-    ("engine/rig", &["engine/host"]),
+    ("engine/rig", &["engine/host", "testkit/client"]),
     ("capabilities/", &["engine/host"]),
     ("app/project", &["engine/host"]),
     ("app/serve", &["engine/http", "engine/host", "app/project"]),
@@ -65,9 +65,13 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// capabilities.
 const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("engine/http", &["testkit/client"]),
+    ("capabilities/", &["testkit/client"]),
+    ("app", &["testkit/client"]),
+    ("app/", &["testkit/client"]),
     ("engine/lua", &["engine/rig", "capabilities/"]),
     ("engine/js", &["engine/rig", "capabilities/"]),
     ("faces/node", &["testkit"]),
+    ("faces/rust", &["testkit/client"]),
 ];
 
 /// Libraries that these crates alone may depend on, so that everything else stays free of them.

@@ -9,6 +9,7 @@ mod names;
 mod sources;
 mod specs;
 mod tree;
+mod waits;
 mod words;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("every module opens with what it is for", sources::module_docs),
     ("doc comments begin with a verb or a noun phrase", words::openings),
     ("lines end at 120 columns", words::columns),
+    ("tests wait for events, not for a time", waits::events),
     ("no file is longer than 800 lines", sources::lengths),
     ("unsafe code stays where ARCHITECTURE.md allows it", sources::unsafe_code),
     ("no unfinished business in the source", sources::markers),

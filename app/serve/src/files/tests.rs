@@ -4,6 +4,7 @@ use super::settings::StaticSettings;
 use super::static_files::{Served, StaticFiles};
 use super::stored::{Content, StoredFile};
 use crate::routing::pattern::normal_form;
+use sampan_client::wait;
 use sampan_http::Request;
 use std::fs;
 use std::io::Read;
@@ -11,8 +12,8 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 
 const INSIDE: &str = "inside";
 const BESIDE: &str = "BESIDE";
@@ -146,10 +147,10 @@ fn links_that_are_swapped_meanwhile_lead_nowhere() {
     let folder = project();
     let public = folder.path().join("project/public");
     let is_over = Arc::new(AtomicBool::new(false));
+    let swaps = Arc::new(AtomicUsize::new(0));
     let swapping = std::thread::spawn({
-        let (public, is_over) = (public.clone(), Arc::clone(&is_over));
+        let (public, is_over, swaps) = (public.clone(), Arc::clone(&is_over), Arc::clone(&swaps));
         move || {
-            let mut swaps = 0;
             while !is_over.load(Ordering::Relaxed) {
                 for (target, name) in [
                     ("a/x", "link"),
@@ -160,15 +161,14 @@ fn links_that_are_swapped_meanwhile_lead_nowhere() {
                     let fresh = public.join("fresh");
                     symlink(target, &fresh).expect("linked");
                     fs::rename(&fresh, public.join(name)).expect("renamed");
-                    swaps += 1;
+                    swaps.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            swaps
         }
     });
     let files = open(&folder, 0);
-    let (begun, mut inside) = (Instant::now(), 0);
-    while begun.elapsed() < Duration::from_secs(2) || inside == 0 {
+    let mut inside = 0;
+    wait::until("many answers and many swaps", || {
         for path in ["/link", "/sub/x"] {
             if let Ok(Some(Served::File(file))) = files.find(path) {
                 assert_eq!(text(&file), INSIDE);
@@ -181,14 +181,10 @@ fn links_that_are_swapped_meanwhile_lead_nowhere() {
                 assert!([INSIDE, BESIDE].contains(&&*text(&served.file)));
             }
         }
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "nothing was ever found"
-        );
-    }
+        inside > 200 && swaps.load(Ordering::Relaxed) > 10_000
+    });
     is_over.store(true, Ordering::Relaxed);
-    let swaps = swapping.join().expect("no panic");
-    assert!(swaps > 100 && inside > 0, "{swaps} swaps, {inside} answers");
+    swapping.join().expect("no panic");
 }
 
 #[test]
@@ -198,12 +194,8 @@ fn pipes_and_devices_are_refused() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.is_ok_and(|status| status.success()));
     let files = open(&folder, 0);
-    let begun = Instant::now();
+    // Where its other end is waited for, this test does not end.
     assert!(matches!(files.find("/pipe"), Ok(None)));
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "nobody waits for its other end"
-    );
 }
 
 /// A file that is replaced by another keeps the answers that have begun; one that is written over changes its tag.

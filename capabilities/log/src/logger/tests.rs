@@ -1,6 +1,7 @@
 //! The form of lines, and the treatment of floods.
 
 use super::*;
+use sampan_client::wait;
 use serde_json::Value as Json;
 
 fn json_logger(line_bytes_max: usize) -> Logger {
@@ -153,10 +154,7 @@ fn what_repeats_itself_is_written_ten_times_a_second_and_counted() {
         &Entry::text("other"),
     );
     // The line with the count comes by itself, although nothing more happens.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !logger.lines().contains(" more like this") && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait::until("the count", || logger.lines().contains(" more like this"));
     let lines = logger.lines();
     // A slow machine may take more than a second for the loop, and then begins again.
     let written = lines.matches("ERROR no answer after").count();

@@ -1,5 +1,5 @@
 //! The common parts of the tests: a server with a handler made on its thread, and clients that speak bytes.
-#![allow(dead_code, unreachable_pub)] // each test binary uses its part
+#![allow(dead_code, unreachable_pub, unused_imports)] // each test binary uses its part
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+pub use sampan_client::wait;
 use sampan_http::{
     Accepting, Acceptor, Answer, Handler, Limits, Observer, Pump, Request, Response, WorkerHandle,
     Workers,
@@ -227,14 +228,24 @@ pub fn rss_kib(process: &str) -> usize {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Waits until `condition` holds, at most that long.
-pub fn wait_until(what: &str, at_most: Duration, condition: impl Fn() -> bool) {
-    let start = sampan_client::Stopwatch::start();
-    while !condition() {
-        assert!(
-            start.fair() < at_most,
-            "{what} did not happen within {at_most:?}"
-        );
-        std::thread::sleep(Duration::from_millis(5));
+/// Lets the worker have some turns, by requests of another client: what it could do before, it has done.
+pub fn some_turns(server: &Server) {
+    let mut socket = server.connect();
+    for _ in 0..5 {
+        socket.write_all(&get("/turn")).unwrap();
+        read_response(&mut socket);
     }
+}
+
+/// Waits for another turn of the worker.
+pub async fn later() {
+    let mut is_later = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut is_later, true) {
+            return std::task::Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
 }

@@ -4,13 +4,11 @@
 use crate::browser::{axe, faults_of, is_there, results, turn};
 use crate::support::{Process, Scratch};
 use crate::webdriver::Browser;
+use sampan_testkit::wait;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-/// The longest time that a page may take to notice a save, on a machine that compiles meanwhile.
-const TIME_MAX: Duration = Duration::from_secs(30);
+use std::time::Duration;
 
 const APP: &str = r#"local app = require "sampan"
 local db = app.db
@@ -66,11 +64,9 @@ fn save(scratch: &Scratch, file: &str, text: &str) {
 
 /// Waits until a script in the page gives true. While pages change there is none in which it could run.
 fn wait_for(browser: &mut Browser, script: &str) {
-    let deadline = Instant::now() + TIME_MAX;
-    while browser.try_run(script) != Some(Value::Bool(true)) {
-        assert!(Instant::now() < deadline, "never true: {script}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait::until(script, || {
+        browser.try_run(script) == Some(Value::Bool(true))
+    });
 }
 
 #[test]
@@ -145,7 +141,7 @@ fn a_page_follows_what_is_saved() {
     // It loads itself again once for each save, not for ever.
     browser.open("/");
     browser.run("window.isTheSame = true", &json!([]));
-    std::thread::sleep(Duration::from_millis(500));
+    wait::dawdle(Duration::from_millis(500));
     assert_eq!(
         browser.run("return window.isTheSame", &json!([])),
         json!(true)

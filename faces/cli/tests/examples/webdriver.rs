@@ -3,18 +3,17 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sampan_testkit::Client;
+use sampan_testkit::wait;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest time that the browser may take for one command, also on a machine that compiles meanwhile.
 const COMMAND_SECONDS_MAX: u64 = 120;
-/// The interval at which it is asked whether a page is there.
-const POLL_MILLIS: u64 = 20;
 /// The name under which WebDriver writes the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -185,12 +184,10 @@ impl Browser {
             "script": "return !window.isLeft && document.readyState == 'complete'",
             "args": [],
         });
-        let deadline = Instant::now() + Duration::from_secs(COMMAND_SECONDS_MAX);
         // While pages change there is none in which a script could run.
-        while self.attempt("POST", "/execute/sync", &is_there) != Ok(Value::Bool(true)) {
-            assert!(Instant::now() < deadline, "{path} opens no page");
-            std::thread::sleep(Duration::from_millis(POLL_MILLIS));
-        }
+        wait::until(format!("the page of {path}"), || {
+            self.attempt("POST", "/execute/sync", &is_there) == Ok(Value::Bool(true))
+        });
     }
 
     /// Replaces what stands in a field.

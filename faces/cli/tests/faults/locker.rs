@@ -1,7 +1,7 @@
 //! Another process that holds the write lock of the database (`shim/lock.c`).
 
 use super::{Project, shim};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -12,7 +12,8 @@ pub(crate) struct Locker {
 }
 
 impl Locker {
-    /// Starts it. It holds the lock when this returns, this first time for all of `millis_max`.
+    /// Starts it. It holds the lock when this returns, this first time for at least `millis_max` and until
+    /// [`Self::go_on`] is called.
     pub(crate) fn start(project: &Project, millis_max: u64) -> Self {
         let program = shim::build(Path::new("shim/lock.c"), &[], "bin");
         let mut child = Command::new(program)
@@ -28,6 +29,12 @@ impl Locker {
         locker.output.read_line(&mut said).expect("UTF-8");
         assert_eq!(said, "held\n");
         locker
+    }
+
+    /// Lets it give the lock back for the first time.
+    pub(crate) fn go_on(&mut self) {
+        let input = self.child.stdin.as_mut().expect("piped");
+        input.write_all(b"\n").expect("it listens");
     }
 
     /// Ends it: how often it held the lock, and the longest time, in milliseconds.

@@ -8,6 +8,7 @@ pub(crate) mod load;
 pub(crate) mod locker;
 pub(crate) mod shim;
 
+use sampan_testkit::wait;
 use sampan_testkit::{Answer, Client};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -15,7 +16,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// The longest time that a server may take to say where it listens: long, as a check of the whole database may come
@@ -229,32 +230,27 @@ impl Server {
     #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
     fn start(command: &mut Command, log: &Path) -> Self {
         let file = File::create(log).expect("a log");
-        let mut child = command
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(file)
-            .spawn()
-            .expect("the command starts");
-        let deadline = Instant::now() + Duration::from_secs(START_SECONDS_MAX);
-        loop {
+            .spawn();
+        let mut child = Some(child.expect("the command starts"));
+        wait::found("the start", || {
             let said = fs::read_to_string(log).unwrap_or_default();
             let whole = said.rsplit_once('\n').map_or("", |(lines, _)| lines);
             if let Some((_, rest)) = whole.split_once("listening on http://") {
                 let address = rest.split([' ', '\n']).next().unwrap_or_default();
-                return Self {
-                    child,
+                return Some(Self {
+                    child: child.take()?,
                     log: log.to_path_buf(),
                     address: address.parse().expect("an address"),
-                };
+                });
             }
-            let ended = child.try_wait().expect("a child").is_some();
+            let ended = child.as_mut()?.try_wait().expect("a child").is_some();
             assert!(!ended, "the server ended at its start:\n{said}");
-            if Instant::now() > deadline {
-                let _ = child.kill();
-                panic!("the server does not start:\n{said}");
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            None
+        })
     }
 
     /// Returns the log so far.

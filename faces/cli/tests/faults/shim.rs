@@ -120,6 +120,11 @@ impl Disk {
         self.set(1, 2);
     }
 
+    /// From now on no sync ends, until [`Self::slow_down`] is called.
+    pub(crate) fn hold_syncs(&self) {
+        self.set(1, 3);
+    }
+
     fn set(&self, place: u64, byte: u8) {
         let control = OpenOptions::new().write(true).open(&self.control);
         let control = control.expect("it is there");

@@ -3,10 +3,10 @@
 use crate::support::{Process, Scratch};
 use sampan_app::{AppConfig, Level, Logger, Server};
 use sampan_testkit::Client;
+use sampan_testkit::wait;
 use std::io;
 use std::net::TcpListener;
 use std::process::Command;
-use std::time::Duration;
 
 pub(crate) fn sampan(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
@@ -387,8 +387,7 @@ fn clients_that_go_away_leave_nothing_behind() {
                 let sent = process.client().send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
                 sent.expect("sent");
             }
-            std::thread::sleep(Duration::from_millis(300));
-            sizes.push(process.memory_kib());
+            sizes.push(wait::settled("memory", || process.memory_kib()));
             sizes[sizes.len() - 1] <= sizes[sizes.len() - 2] + GROWTH_KIB_MAX
         });
         assert!(is_flat, "{app}: KiB after each round: {sizes:?}");

@@ -2,8 +2,7 @@
 
 use crate::command::serve;
 use crate::support::{Process, Scratch};
-use sampan_testkit::{Client, Stopwatch};
-use std::time::Duration;
+use sampan_testkit::{Client, wait};
 
 const LUA: &str = r#"
 local app = require "sampan"
@@ -100,15 +99,7 @@ fn here(process: &Process) -> String {
 
 /// Asks until the server says so.
 fn until(process: &Process, expected: &str) {
-    let begun = Stopwatch::start();
-    while here(process) != expected {
-        assert!(
-            begun.fair() < Duration::from_secs(20),
-            "{} instead of {expected}",
-            here(process)
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait::until(expected, || here(process) == expected);
 }
 
 #[test]
@@ -120,15 +111,14 @@ fn handlers_and_streams_whose_clients_have_left_end_in_order() {
             ("/stream", 300, "false cancelled false cancelled"),
         ] {
             let clients: Vec<Client> = (0..count).map(|_| ask(&process, path)).collect();
-            if path == "/stream" {
-                std::thread::sleep(Duration::from_millis(100));
-            }
-            drop(clients);
             let before = if path == "/stream" {
+                let begun = format!(r#"{{"here":{count},"left":{{"false cancelled":300}}}}"#);
+                until(&process, &begun);
                 r#""false cancelled":300,"#
             } else {
                 ""
             };
+            drop(clients);
             until(
                 &process,
                 &format!(r#"{{"here":0,"left":{{{before}"{note}":{count}}}}}"#),
@@ -156,7 +146,8 @@ fn a_handler_that_takes_too_long_ends_in_order() {
 #[test]
 fn a_cleanup_is_bounded() {
     for (name, source) in [("app.lua", LUA), ("app.js", JS)] {
-        let (_scratch, process) = server(name, source);
+        let (_scratch, mut process) = server(name, source);
+        let log = process.read_errors();
         for path in [
             "/fails",
             "/uncaught",
@@ -166,14 +157,10 @@ fn a_cleanup_is_bounded() {
             "/writes",
         ] {
             let client = ask(&process, path);
-            std::thread::sleep(Duration::from_millis(50));
+            // The one worker takes requests in the order in which they come.
+            here(&process);
             drop(client);
         }
-        std::thread::sleep(Duration::from_millis(1_500));
-        assert_eq!(here(&process), r#"{"here":0,"left":{}}"#);
-        process.signal("TERM");
-        let (status, errors) = process.end();
-        assert_eq!(status, Some(0), "{errors}");
         for expected in [
             "GET /fails (given up): ",
             "in the cleanup",
@@ -183,27 +170,32 @@ fn a_cleanup_is_bounded() {
             "the script ran longer than script_millis_max",
             "GET /writes (given up): dropped",
         ] {
-            assert!(errors.contains(expected), "{name}, {expected}: {errors}");
+            log.until(expected);
         }
+        assert_eq!(here(&process), r#"{"here":0,"left":{}}"#);
+        process.signal("TERM");
+        assert_eq!(process.status(), Some(0), "{}", log.text());
+        let errors = log.join().expect("text");
         assert!(!errors.contains("/uncaught"), "{name}: {errors}");
     }
 }
 
 #[test]
 fn a_shutdown_waits_for_a_cleanup() {
-    let lua = "local app = require 'sampan'\napp.get('/', function() pcall(app.time.sleep, 60) app.time.sleep(0.1) \
+    let lua = "local app = require 'sampan'\napp.get('/', function() app.log.info('begun') pcall(app.time.sleep, 60) app.time.sleep(0.1) \
      app.log.info('cleaned up') end)\n";
-    let js = "import { app, log, time } from 'sampan';\napp.get('/', async () => { try { await time.sleep(60); } \
+    let js = "import { app, log, time } from 'sampan';\napp.get('/', async () => { log.info('begun'); try { await time.sleep(60); } \
      finally { await time.sleep(0.1); log.info('cleaned up'); } });\n";
     for (name, source) in [("app.lua", lua), ("app.js", js)] {
         let limits = "[limits]\nshutdown_millis_max = 200\n";
         let scratch = Scratch::new(&[(name, source), ("sampan.toml", limits)]);
-        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let mut process = Process::start(&mut serve(&scratch.file(name), 1));
+        let log = process.read_errors();
         let client = ask(&process, "/");
-        std::thread::sleep(Duration::from_millis(100));
+        log.until("begun");
         process.signal("TERM");
-        let (status, errors) = process.end();
-        assert_eq!(status, Some(0), "{errors}");
+        assert_eq!(process.status(), Some(0), "{}", log.text());
+        let errors = log.join().expect("text");
         assert!(errors.contains("cleaned up"), "{name}: {errors}");
         drop(client);
     }

@@ -67,9 +67,10 @@ fn an_app_without_a_database_gets_no_file_also_by_a_reload() {
     let scratch = Scratch::new(&[("app.lua", APP)]);
     fs::create_dir(scratch.path().join("migrations")).expect("a folder");
     let folder = scratch.path().display().to_string();
-    let process = Process::start(&mut sampan(&["run", &folder, "--listen", "127.0.0.1:0"]));
+    let mut process = Process::start(&mut sampan(&["run", &folder, "--listen", "127.0.0.1:0"]));
+    let said = process.read_errors();
     process.signal("HUP");
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    said.until("reloaded in ");
     let mut client = process.client();
     for method in ["GET", "POST"] {
         client

@@ -2,7 +2,7 @@
 
 use crate::command::serve;
 use crate::support::{Process, Scratch};
-use sampan_testkit::Stopwatch;
+use sampan_testkit::wait;
 use socket2::SockRef;
 use std::io::Write;
 use std::net::TcpStream;
@@ -83,20 +83,11 @@ fn at_once() -> usize {
 /// Asks until the server counts so.
 fn until(process: &Process, here: usize, left: usize, written: usize) {
     let expected = format!(r#"{{"here":{here},"left":{left},"written":{written}}}"#);
-    let begun = Stopwatch::start();
     let mut client = process.client();
-    loop {
+    wait::until(&expected, || {
         let answer = client.ask("GET", "/count", &[], "").expect("an answer");
-        if answer.text() == expected {
-            return;
-        }
-        assert!(
-            begun.fair() < Duration::from_secs(30),
-            "{} instead of {expected}",
-            answer.text()
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        answer.text() == expected
+    });
 }
 
 fn comes(process: &Process, nth: usize) -> TcpStream {

@@ -4,10 +4,10 @@
 use crate::command::{fails, run, sampan};
 use crate::support::Scratch;
 use sampan_testkit::Client;
+use sampan_testkit::wait;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 const LUA: &str = "local app = require 'sampan'
 local function step(i) return (i * 7 + 3) % 1000003 end
@@ -150,7 +150,7 @@ fn typescript_has_lines_of_its_source_and_deep_stacks_say_that_calls_are_missing
 fn a_script_does_not_notice_that_it_is_profiled() {
     let js = Scratch::new(&[("app.js", JS)]);
     let (folder, output) = (js.file(""), js.file("out.svg"));
-    let mut child = sampan(&["profile", "--project", &folder, "-d", "20s", "-o", &output])
+    let mut child = sampan(&["profile", "--project", &folder, "-d", "600s", "-o", &output])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -160,8 +160,7 @@ fn a_script_does_not_notice_that_it_is_profiled() {
     let address = first.split_whitespace().next().expect("an address");
     let address = address.trim_start_matches("http://");
     let mut client = Client::connect(address.parse().expect("an address")).expect("it listens");
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(800) {
+    for _ in 0..3_000 {
         let answer = client.ask("GET", "/own", &[], "").expect("an answer");
         assert_eq!(answer.text(), "{\"same\":true}");
     }
@@ -170,11 +169,8 @@ fn a_script_does_not_notice_that_it_is_profiled() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(sent.expect("kill exists").success());
-    let status = child.wait().expect("it ends");
-    assert!(
-        status.success() && begun.elapsed() < Duration::from_secs(15),
-        "{status}"
-    );
+    let status = wait::found("its end", || child.try_wait().expect("a child"));
+    assert!(status.success(), "{status}");
     let svg = std::fs::read_to_string(&output).expect("written");
     assert!(
         svg.contains("<title>more app.js:2: ") && svg.ends_with("</svg>\n"),
@@ -191,9 +187,9 @@ fn a_script_does_not_notice_that_it_is_profiled() {
 fn what_cannot_be_profiled_is_told_before_the_load() {
     let scratch = Scratch::new(&[("app.lua", LUA)]);
     let folder = scratch.file("");
-    let begun = Instant::now();
+    // Before the load, which would take an hour.
     let missing = scratch.file("no/such/x.svg");
-    let args = ["profile", "/", "--project", &folder, "-d", "60s", "-o"];
+    let args = ["profile", "/", "--project", &folder, "-d", "3600s", "-o"];
     fails(
         &[&args[..], &[&missing]].concat(),
         1,
@@ -204,7 +200,6 @@ fn what_cannot_be_profiled_is_told_before_the_load() {
         1,
         &["it is a folder; name the file with -o"],
     );
-    assert!(begun.elapsed() < Duration::from_secs(30), "before the load");
     fails(
         &["profile", "http://127.0.0.1/"],
         2,

@@ -5,7 +5,6 @@ use crate::support::Scratch;
 use crate::terminal::Terminal;
 use std::io::Write;
 use std::process::Stdio;
-use std::time::Duration;
 
 const LUA: &str = "local app = require 'sampan'
 app.on_start(function() app.db.exec('CREATE TABLE IF NOT EXISTS t(a, b)') end)
@@ -160,9 +159,7 @@ fn ctrl_c_stops_a_runaway_line_alone() {
         for line in [endless, waiting] {
             terminal.wait_for(name);
             terminal.type_line(line);
-            std::thread::sleep(Duration::from_millis(400));
-            terminal.type_keys("\x03");
-            terminal.wait_for("stopped");
+            terminal.interrupt_until("stopped");
         }
         terminal.wait_for(name);
         // Tab completes the name of a field.

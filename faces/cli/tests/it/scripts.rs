@@ -2,10 +2,10 @@
 
 use crate::support::{Process, Scratch};
 use sampan_testkit::Client;
+use sampan_testkit::wait;
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 fn run(scratch: &Scratch, settings: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
@@ -116,15 +116,11 @@ fn no_request_is_lost_while_files_change() {
         let mut client = process.client();
         for at in 1..=10 {
             write(&scratch, "word.lua", &word("app.lua", &at.to_string()));
-            let until = Instant::now() + Duration::from_secs(20);
-            while get(&mut client, "/") != at.to_string() {
-                assert!(Instant::now() < until, "it is not seen");
-                std::thread::sleep(Duration::from_millis(2));
-            }
+            wait::until("the change", || get(&mut client, "/") == at.to_string());
         }
+        wait::until("a load", || asked.load(Ordering::Relaxed) > 100);
         is_over.store(true, Ordering::Relaxed);
     });
-    assert!(asked.load(Ordering::Relaxed) > 100);
     let log = ends_well(process);
     assert!(!log.contains("ERROR"), "{log}");
 }

@@ -213,9 +213,7 @@ fn a_terminal_has_a_prompt_and_ctrl_c_stops_the_statement_alone() {
     terminal.type_line(
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;",
     );
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    terminal.type_keys("\x03");
-    terminal.wait_for("stopped");
+    terminal.interrupt_until("stopped");
     terminal.type_line("SELECT 'still ' || 'here';");
     terminal.wait_for("still here");
     terminal.wait_for("sql> ");

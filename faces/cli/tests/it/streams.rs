@@ -1,6 +1,7 @@
 //! Bodies of any size pass in little memory, both ways.
 
 use crate::support::{Process, Scratch};
+use sampan_testkit::wait;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -140,8 +141,8 @@ fn passes_in_little_memory(file: &str, source: &str) {
     // A reader that does not read for a while.
     let ask = format!("GET /send/{BYTES} HTTP/1.1\r\nHost: h\r\n\r\n");
     socket.write_all(ask.as_bytes()).expect("sent");
-    std::thread::sleep(Duration::from_millis(300));
-    is_little("an answer that nobody reads", process.memory_kib());
+    let memory = wait::settled("memory", || process.memory_kib());
+    is_little("an answer that nobody reads", memory);
     let (bytes, most) = receive(&process, &mut socket);
     assert!(bytes > BYTES, "{bytes}");
     is_little("an answer", most);
@@ -177,6 +178,7 @@ app.get("/", () => new Response(new ReadableStream({
     if (chunks.length === 200) controller.close();
   },
 })));
+app.get("/made", () => `${chunks.length}`);
 app.get("/spoil", () => {
   // The last one is in the queue.
   const chunk = chunks.at(-2);
@@ -199,7 +201,11 @@ fn a_spoiled_buffer_reaches_a_slow_reader_whole() {
     };
     let mut socket = ask("/");
     // Nothing is read, so a chunk waits in the middle.
-    std::thread::sleep(Duration::from_millis(200));
+    wait::settled("the chunks", || {
+        let mut made = String::new();
+        let _ = ask("/made").read_to_string(&mut made).expect("read");
+        made.rsplit("\r\n").next().unwrap_or_default().to_owned()
+    });
     let mut spoiled = String::new();
     let _ = ask("/spoil").read_to_string(&mut spoiled).expect("read");
     let made = spoiled.rsplit("\r\n").next().unwrap_or_default();

@@ -2,12 +2,13 @@
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use sampan_testkit::wait;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A command whose standard streams are a terminal.
 pub(crate) struct Terminal {
@@ -84,20 +85,24 @@ impl Terminal {
 
     /// Waits until a text is shown, after what was waited for before.
     pub(crate) fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
-            let seen = self.seen.lock().expect("no panic").clone();
-            if let Some(at) = seen[self.read..].find(text) {
-                self.read += at + text.len();
-                return;
-            }
-            assert!(
-                Instant::now() < deadline,
-                "no {text:?} in:\n{:?}",
-                &seen[self.read..]
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait::until(text, || self.has_shown(text));
+    }
+
+    /// Reports whether a text is shown, after what was waited for before.
+    fn has_shown(&mut self, text: &str) -> bool {
+        let seen = self.seen.lock().expect("no panic");
+        let at = seen[self.read..].find(text);
+        self.read += at.map_or(0, |at| at + text.len());
+        at.is_some()
+    }
+
+    /// Types Ctrl-C now and then until a text is shown: the first may come before there is something to interrupt.
+    pub(crate) fn interrupt_until(&mut self, text: &str) {
+        wait::until(text, || {
+            wait::dawdle(Duration::from_millis(200));
+            self.type_keys("\x03");
+            self.has_shown(text)
+        });
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -110,19 +115,8 @@ impl Terminal {
 
     /// Waits for the end: the exit status.
     pub(crate) fn end(&mut self) -> i32 {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                return status.code().expect("no signal");
-            }
-            let seen = self.seen.lock().expect("no panic").clone();
-            assert!(
-                Instant::now() < deadline,
-                "it does not end:\n{:?}",
-                &seen[self.read..]
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let status = wait::found("its end", || self.child.try_wait().expect("a child"));
+        status.code().expect("no signal")
     }
 
     /// Reports whether the terminal reads lines and shows what is typed.

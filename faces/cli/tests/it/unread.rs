@@ -1,19 +1,16 @@
 //! Clients that ask for large answers and do not read them.
 
 use crate::support::{Process, Scratch};
+use sampan_testkit::wait;
 use std::io::Write;
 use std::net::TcpStream;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 const LIMITS: &str =
     "[limits]\nunsent_bytes_max = \"64 MB\"\nunsent_bytes_per_client_max = \"64 MB\"\n";
 
 /// The number of clients, which would hold three times the limit.
 const CLIENTS: usize = 12;
-
-/// The longest time that a busy machine may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer of 16 MB, which is more than the buffers of a socket hold.
 const APPS: [(&str, &str); 2] = [
@@ -56,7 +53,7 @@ fn clients_that_do_not_read_are_closed_and_their_memory_goes_back() {
         // Four answers stay below the limit, and what the sockets hold of them does not count.
         for closed in 1..=CLIENTS - 4 {
             let line = log
-                .recv_timeout(PATIENCE)
+                .recv_timeout(wait::EVENT_TIME_MAX)
                 .expect("a line for each closed connection");
             let parts = [
                 "closed the connection of 127.0.0.1, which held",
@@ -72,14 +69,8 @@ fn clients_that_do_not_read_are_closed_and_their_memory_goes_back() {
         let held = process.memory_kib().saturating_sub(before);
         assert!(held > 32 * 1024, "{file}: {held} KiB");
         drop(lazy);
-        let until = Instant::now() + PATIENCE;
-        while process.memory_kib() > before + held / 2 {
-            assert!(
-                Instant::now() < until,
-                "{file}: {} KiB of {held} stay",
-                process.memory_kib()
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait::until(format!("{file}: half of {held} KiB given back"), || {
+            process.memory_kib() <= before + held / 2
+        });
     }
 }

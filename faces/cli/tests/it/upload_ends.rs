@@ -118,6 +118,16 @@ fn nothing_stays_of_a_form_at_a_shutdown() {
     });
 }
 
+/// Returns the number of files without a name that a process has open below a folder.
+fn open_files_below(process: &Process, folder: &Path) -> usize {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", process.id())).expect("a list");
+    let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    let is_below = |link: &std::path::PathBuf| {
+        link.starts_with(folder) && link.to_string_lossy().ends_with("(deleted)")
+    };
+    links.filter(is_below).count()
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -143,7 +153,9 @@ fn nothing_stays_of_a_form_whose_process_is_killed() {
         let answer = post(process.address, "/save", &body);
         assert_eq!(answer.status, 204, "{name}: {}", answer.text());
         let waiting = send(process.address, "/hang", &body);
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        wait_until("it is on the disk", || {
+            open_files_below(&process, scratch.path()) == 1
+        });
         process.signal("KILL");
         process.status();
         drop(waiting);

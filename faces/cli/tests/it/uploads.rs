@@ -3,8 +3,8 @@
 use crate::support::Scratch;
 use sampan_app::{AppConfig, Level, Logger, Running, Server};
 use sampan_testkit::Client;
+use sampan_testkit::wait;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const LUA: &str = r#"
 local app = require "sampan"
@@ -82,11 +82,7 @@ pub(crate) fn temporary(storage: &Path) -> (usize, usize) {
 }
 
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(10);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait::until(what, is_so);
 }
 
 #[test]

@@ -6,13 +6,14 @@
 //! `/run/SEED` of `app.js` or `app.lua` shows it again.
 
 use sampan_testkit::Client;
+use sampan_testkit::wait;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The scripts in each language.
 const SCRIPTS: u64 = 4_000;
@@ -20,8 +21,6 @@ const SCRIPTS: u64 = 4_000;
 const PER_REQUEST: u64 = 5;
 /// Clients at a time.
 const CLIENTS: u64 = 4;
-/// The longest time that a plain request may take between hostile ones.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A script that loops or fills its memory is stopped soon, so that many can be tried.
 const CONFIG: &str = "[server]\nworkers = 2\n[limits]\nscript_millis_max = 50\nhandler_millis_max = \
@@ -78,13 +77,11 @@ impl Server {
                 .filter(telling)
                 .collect()
         });
-        let until = Instant::now() + Duration::from_secs(60);
-        while Client::connect(address).is_err() {
+        wait::until(format!("{language}: the start"), || {
             let ended = child.try_wait().expect("a process");
             assert_eq!(ended, None, "{language}: it ended");
-            assert!(Instant::now() < until, "{language}: it does not start");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            Client::connect(address).is_ok()
+        });
         Self {
             child,
             address,
@@ -94,19 +91,9 @@ impl Server {
 
     /// Reports whether a plain request is answered.
     fn is_well(&self) -> bool {
-        let until = Instant::now() + ANSWER_TIME_MAX;
-        while Instant::now() < until {
-            let answer = Client::connect(self.address)
-                .and_then(|mut client| client.ask("GET", "/plain", &[], ""));
-            match answer {
-                Ok(answer) if answer.status == 200 && answer.text().contains("\"kept\":true") => {
-                    return true;
-                }
-                // A worker that is being replaced is busy for a moment.
-                _ => std::thread::sleep(Duration::from_millis(20)),
-            }
-        }
-        false
+        let answer = Client::connect(self.address)
+            .and_then(|mut client| client.ask("GET", "/plain", &[], ""));
+        answer.is_ok_and(|answer| answer.status == 200 && answer.text().contains("\"kept\":true"))
     }
 }
 
@@ -147,7 +134,7 @@ fn try_scripts(language: &str) {
         })
         .collect();
     while clients.iter().any(|client| !client.is_finished()) {
-        std::thread::sleep(Duration::from_millis(200));
+        wait::dawdle(Duration::from_millis(200));
         let seeds = first + next.load(Relaxed);
         if let Some(status) = server.child.try_wait().expect("a process") {
             let log = server.log.take().map(|log| log.join());

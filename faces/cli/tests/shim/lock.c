@@ -5,7 +5,7 @@
  *     lock DATABASE-shm MILLIS_MAX
  *
  * The lock is byte 120 of the shared-memory file (walFormat in SQLite's documentation, "WAL-Index File Locks": WAL_WRITE_LOCK).
- * Prints "held" when it holds the lock for the first time; at the end the number of times that it held the lock, and the longest, in
+ * Prints "held" when it holds the lock for the first time, which lasts until it can read a byte from its standard input; at the end the number of times that it held the lock, and the longest, in
  * milliseconds.
  */
 #define _GNU_SOURCE
@@ -45,6 +45,8 @@ int main(int count, char **words) {
         }
         if (!times) puts("held"), fflush(stdout);
         usleep((useconds_t)millis * 1000);
+        char word;
+        if (!times && read(STDIN_FILENO, &word, 1) < 0) return 1;
         if (lock(fd, F_UNLCK) != 0) {
             perror("unlock");
             return 1;

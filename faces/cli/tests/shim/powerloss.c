@@ -10,7 +10,8 @@
  * Faults: SAMPAN_SHIM_CONTROL names a file of 4,096 bytes that is shared with the test:
  *   byte  0      'n': writes fail with ENOSPC; 'e': writes fail with EIO; 's': syncs fail with EIO;
  *                'r': opening to write fails with EROFS; 0: all is well
- *   byte  1      1: syncs take up to two milliseconds, as on a disk that is slow; 2: four tenths of a second
+ *   byte  1      1: syncs take up to two milliseconds, as on a disk that is slow; 2: four tenths of a second; 3: as long as it
+ *                is 3
  *   bytes 8..32  three counters of eight bytes each: writes seen, syncs seen, faults given
  * After a failed sync the ranges are forgotten: as Linux does it, what could not be written is not tried again, although reads
  * of this run still see it.
@@ -198,6 +199,7 @@ static void make_durable(struct file *file, int fd) {
 static void dawdle(void) {
     static __thread unsigned seed;
     if (!seed) seed = (unsigned)(uintptr_t)&seed ^ (unsigned)getpid();
+    while (control->slow == 3) usleep(1000);
     if (control->slow == 2) usleep(VERY_SLOW_MICROS / 2);
     else if (control->slow) usleep((useconds_t)(rand_r(&seed) % (SLOW_MICROS_MAX / 2)));
 }

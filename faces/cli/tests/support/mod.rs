@@ -2,15 +2,15 @@
 
 #![allow(dead_code)] // Each test file uses its own part.
 
-use sampan_testkit::Client;
+use sampan_testkit::{Client, wait};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A folder of a test's own, removed at its end.
@@ -137,13 +137,18 @@ impl Process {
     }
 
     /// Begins to read what it says, to its end.
-    pub(crate) fn read_errors(&mut self) -> JoinHandle<String> {
+    pub(crate) fn read_errors(&mut self) -> LiveLog {
         let mut errors = self.errors.take().expect("nobody has read it");
-        std::thread::spawn(move || {
-            let mut text = String::new();
-            errors.read_to_string(&mut text).expect("UTF-8");
-            text
-        })
+        let text = Arc::<Mutex<String>>::default();
+        let seen = Arc::clone(&text);
+        let reader = std::thread::spawn(move || {
+            let mut line = String::new();
+            while errors.read_line(&mut line).expect("UTF-8") > 0 {
+                seen.lock().expect("no panic").push_str(&line);
+                line.clear();
+            }
+        });
+        LiveLog { text, reader }
     }
 
     /// Begins to read what it says, line by line.
@@ -173,14 +178,37 @@ impl Process {
 impl Process {
     /// Waits for the end: its exit status alone.
     pub(crate) fn status(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + Duration::from_secs(15);
-        loop {
-            match self.child.try_wait().expect("a child") {
-                Some(status) => return status.code(),
-                None if Instant::now() > deadline => panic!("the server does not end"),
-                None => std::thread::sleep(Duration::from_millis(2)),
-            }
-        }
+        let ended = || self.child.try_wait().expect("a child");
+        wait::found("the end of the server", ended).code()
+    }
+}
+
+/// All that a process has said so far.
+pub(crate) struct LiveLog {
+    text: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
+
+impl LiveLog {
+    pub(crate) fn text(&self) -> String {
+        self.text.lock().expect("no panic").clone()
+    }
+
+    /// Waits until it has said this.
+    pub(crate) fn until(&self, part: &str) {
+        self.until_times(part, 1);
+    }
+
+    /// Waits until it has said this so many times.
+    pub(crate) fn until_times(&self, part: &str, times: usize) {
+        wait::until(part, || self.text().matches(part).count() >= times);
+    }
+
+    /// Waits for the end of the process, and returns all that it has said.
+    pub(crate) fn join(self) -> std::thread::Result<String> {
+        self.reader.join()?;
+        let text = self.text.lock().expect("no panic").clone();
+        Ok(text)
     }
 }
 

@@ -4,11 +4,11 @@
 use crate::support::{Log, get, post, project};
 use sampan::host::Module;
 use sampan::{App, Error, ErrorKind, Request, Scripts};
+use sampan_client::wait;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 fn local(app: App) -> App {
     app.listen("127.0.0.1:0").workers(1).log(|_, _| {})
@@ -193,13 +193,13 @@ fn a_handler_that_is_given_up_is_in_the_log() {
         .listen("127.0.0.1:0")
         .workers(1)
         .log(log.taker())
-        .set("limits.handler_millis_max=100")
+        .set("limits.handler_millis_max=500")
         .get("/never", async |_: Request| {
             std::future::pending::<String>().await
         });
     let server = app.start().expect("it starts");
     assert_eq!(get(server.address(), "/never").status, 504);
-    let told = "GET /never: no answer after 100 ms: given up (handler_millis_max)";
+    let told = "GET /never: no answer after 500 ms: given up (handler_millis_max)";
     assert!(log.text().contains(told), "{}", log.text());
     let told = log.text().lines().count();
     // A client that leaves is none of the log's matter.
@@ -207,8 +207,12 @@ fn a_handler_that_is_given_up_is_in_the_log() {
     leaves
         .write_all(b"GET /never HTTP/1.1\r\nHost: h\r\n\r\n")
         .expect("sent");
+    until(|| server.requests() == 2);
     drop(leaves);
-    std::thread::sleep(Duration::from_millis(50));
+    // The worker has seen it leave when it has answered others.
+    for _ in 0..5 {
+        assert_eq!(get(server.address(), "/nowhere").status, 404);
+    }
     server.stop();
     assert_eq!(log.text().lines().count(), told, "{}", log.text());
 }
@@ -302,9 +306,14 @@ fn a_future_ends_with_its_client_and_with_its_time() {
 
 #[test]
 fn stop_lets_requests_in_flight_end() {
-    let app = App::new().get("/slow", async |_: Request| {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        "whole"
+    let gate = Arc::new(AtomicUsize::new(0));
+    let opener = Arc::clone(&gate);
+    let app = App::new().get("/slow", move |_: Request| {
+        let gate = Arc::clone(&gate);
+        async move {
+            wait::until_async("the end", || gate.load(Ordering::SeqCst) == 1).await;
+            "whole"
+        }
     });
     let server = local(app).start().expect("it starts");
     let mut client = TcpStream::connect(server.address()).expect("a connection");
@@ -313,7 +322,12 @@ fn stop_lets_requests_in_flight_end() {
         .expect("sent");
     until(|| server.requests() == 1);
     let address = server.address();
+    let opening = std::thread::spawn(move || {
+        until(|| TcpStream::connect(address).is_err());
+        opener.store(1, Ordering::SeqCst);
+    });
     assert!(server.stop());
+    opening.join().expect("no panic");
     let mut answer = String::new();
     client.read_to_string(&mut answer).expect("an answer");
     assert!(answer.ends_with("whole"), "{answer}");
@@ -385,12 +399,5 @@ fn starting_and_stopping_leaves_nothing_behind() {
 }
 
 pub(crate) fn until(is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "it did not happen"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait::until("what the test waits for", is_so);
 }

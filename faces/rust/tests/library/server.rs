@@ -3,9 +3,9 @@
 use crate::support::{Log, get, post, project, send};
 use sampan::host::{Args, Context, Error, Function, FunctionKind, Module, Type, Value};
 use sampan::{App, ErrorKind, Request, Response};
+use sampan_client::wait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 fn local(app: App) -> App {
     app.listen("127.0.0.1:0").workers(1).log(|_, _| {})
@@ -26,7 +26,7 @@ fn native_routes_answer_without_a_project() {
         .delete("/", |_: Request| ())
         .get("/json", |_: Request| Response::json(&[1, 2]))
         .get("/later", async |request: Request| {
-            sleep(5).await;
+            tokio::task::yield_now().await;
             Response::text(format!("later {}", request.path())).header("X-A", "1")
         })
         .get("/failing", |_: Request| {
@@ -68,11 +68,6 @@ fn native_routes_answer_without_a_project() {
     assert_eq!((head.status, &*head.body), (200, ""));
     assert!(server.requests() >= 10);
     assert!(server.stop());
-}
-
-/// Waits on the runtime of the worker.
-async fn sleep(millis: u64) {
-    tokio::time::sleep(Duration::from_millis(millis)).await;
 }
 
 #[test]
@@ -141,7 +136,7 @@ fn middleware_runs_around_native_routes_as_around_files() {
                 Response::json(&1).and_then(|one| one.header("Set-Cookie", "b=2"))
             })
             .get("/later", async |_: Request| {
-                sleep(5).await;
+                tokio::task::yield_now().await;
                 "later"
             })
             .get("/status", |_: Request| "status")
@@ -234,7 +229,7 @@ fn next_number(context: &Context, _: Args) -> Result<Value, Error> {
 fn slow_number(context: &Context, args: Args) -> sampan::host::LocalFuture<Result<Value, Error>> {
     let number = next_number(context, args);
     Box::pin(async move {
-        sleep(2).await;
+        tokio::task::yield_now().await;
         number
     })
 }
@@ -290,32 +285,19 @@ fn a_reload_brings_new_scripts_and_keeps_native_routes() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn it_runs_inside_of_another_tokio_and_ends_with_its_future() {
-    let (log, told) = (Log::default(), Log::default());
+    let log = Log::default();
     let app = App::new().listen("127.0.0.1:0").workers(1).log(log.taker());
     let running = tokio::spawn(app.get("/", |_: Request| "in tokio").run());
-    let address = loop {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        let text = log.text();
-        if let Some((_, rest)) = text.split_once("listening on http://") {
-            break rest
-                .split(' ')
-                .next()
-                .expect("an address")
-                .parse()
-                .expect("an address");
-        }
-    };
+    wait::until_async("a start", || log.text().contains("listening on http://")).await;
+    let text = log.text();
+    let (_, rest) = text.split_once("listening on http://").expect("the line");
+    let address = rest.split(' ').next().expect("an address");
+    let address = address.parse().expect("an address");
     let answer = tokio::task::spawn_blocking(move || get(address, "/"))
         .await
         .expect("an answer");
     assert_eq!(answer.body, "in tokio");
     running.abort();
     let refused = || std::net::TcpStream::connect(address).is_err();
-    for _ in 0..400 {
-        if refused() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it still listens: {}", told.text());
+    wait::until_async("its end", refused).await;
 }

@@ -4,6 +4,7 @@ use crate::faults::{rss_kib, until};
 use crate::support::{Log, get, project, send, write};
 use futures_util::{StreamExt, stream};
 use sampan::{App, Error, ErrorKind, Request, RequestBody, Response, Server, body_bytes_max};
+use sampan_client::wait;
 use std::io::{Error as IoError, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,7 +105,7 @@ fn large_bodies_pass_in_little_memory() {
     std::thread::spawn(move || {
         loop {
             measuring.fetch_max(rss_kib(), Ordering::SeqCst);
-            std::thread::sleep(Duration::from_millis(2));
+            wait::dawdle(Duration::from_millis(2));
         }
     });
     let down = |count: usize| {
@@ -163,8 +164,7 @@ fn a_slow_side_slows_the_other_down() {
     const AHEAD_MAX: usize = 300;
     let reader = client(&server, "GET /down HTTP/1.1\r\nHost: h\r\n\r\n");
     until(|| asked.load(Ordering::SeqCst) > 0);
-    std::thread::sleep(Duration::from_millis(300));
-    let ahead = asked.load(Ordering::SeqCst);
+    let ahead = wait::settled("the pieces", || asked.load(Ordering::SeqCst));
     assert!(ahead < AHEAD_MAX, "{ahead} pieces for nobody");
     assert_eq!(read_pieces(reader), PIECES * PIECE);
 
@@ -185,8 +185,8 @@ fn a_slow_side_slows_the_other_down() {
         writer.read_to_string(&mut answer).expect("an answer");
         answer
     });
-    std::thread::sleep(Duration::from_millis(300));
-    let ahead = sent.load(Ordering::SeqCst);
+    until(|| sent.load(Ordering::SeqCst) > 0);
+    let ahead = wait::settled("the pieces", || sent.load(Ordering::SeqCst));
     assert!(ahead < AHEAD_MAX, "{ahead} pieces that nobody reads");
     go.send(true).expect("somebody waits");
     let answer = sending.join().expect("a thread");
@@ -283,7 +283,7 @@ fn a_client_that_leaves_ends_both_kinds() {
             .get("/down", move |_: Request| {
                 let held = Counted::new(&counted);
                 let forever = stream::unfold(held, async |held| {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    tokio::task::yield_now().await;
                     Some((Ok::<_, IoError>(vec![b'x'; 100]), held))
                 });
                 Response::stream(forever)
@@ -478,7 +478,8 @@ fn a_reload_lets_a_stream_of_the_program_go_on() {
     write(folder.path(), "app.lua", &lua.replace("first", "second"));
     server.reload().expect("it loads");
     assert_eq!(get(server.address(), "/").body, "second");
-    std::thread::sleep(Duration::from_millis(400));
+    // Far longer than others may go on after a reload.
+    wait::dawdle(Duration::from_millis(400));
     next.blocking_send("after").expect("somebody takes it");
     drop(next);
     let mut answer = String::new();

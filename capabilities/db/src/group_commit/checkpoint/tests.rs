@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::test_folder::TestFolder;
+use sampan_client::wait;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -40,20 +41,18 @@ impl CheckpointScene {
     /// A commit of some pages, which the checkpointer is told of.
     fn write(&self, pages: u32) {
         let sql = "INSERT INTO t VALUES (zeroblob(?))";
-        let deadline = Instant::now() + Duration::from_secs(5);
         // As the workers do.
-        while self.checkpointer.wal_bytes() > self.config.wal_bytes_max {
-            assert!(Instant::now() < deadline, "the log stays full");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        while let Err(error) = self.writer.sqlite().execute(sql, [i64::from(pages) * 4096]) {
-            assert_eq!(
-                error.sqlite_error_code(),
-                Some(rusqlite::ErrorCode::DatabaseBusy)
-            );
-            assert!(Instant::now() < deadline, "writers are kept out");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait::until("room in the log", || {
+            self.checkpointer.wal_bytes() <= self.config.wal_bytes_max
+        });
+        wait::until("a write", || {
+            let written = self.writer.sqlite().execute(sql, [i64::from(pages) * 4096]);
+            if let Err(error) = &written {
+                let code = error.sqlite_error_code();
+                assert_eq!(code, Some(rusqlite::ErrorCode::DatabaseBusy));
+            }
+            written.is_ok()
+        });
         self.checkpointer.committed(self.writer.wal_pages());
     }
 
@@ -70,27 +69,16 @@ impl CheckpointScene {
     }
 }
 
-fn within(seconds: u64, mut is_so: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    while Instant::now() < deadline {
-        if is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    false
-}
-
 #[test]
 fn the_log_is_copied_when_it_is_long_enough() {
     let scene = CheckpointScene::new(|_| {});
     let bytes = || std::fs::metadata(&scene.config.path).expect("a file").len();
     scene.write(20);
-    std::thread::sleep(Duration::from_millis(50));
+    wait::settled("the file", bytes);
     assert!(bytes() < 20 * 4096, "not before there is enough");
     scene.write(40);
     let copied = &scene.checkpointer.shared.copied;
-    assert!(within(5, || copied.load(Relaxed) > 60), "copied");
+    wait::until("a copy", || copied.load(Relaxed) > 60);
     assert!(bytes() > 60 * 4096);
     let longest = scene.writer.wal_pages();
     scene.write(1);
@@ -101,9 +89,8 @@ fn the_log_is_copied_when_it_is_long_enough() {
 #[test]
 fn writers_without_a_pause_do_not_make_the_log_grow_forever() {
     let scene = CheckpointScene::new(|_| {});
-    let began = Instant::now();
     let mut longest = 0;
-    while began.elapsed() < Duration::from_secs(1) {
+    for _ in 0..2_000 {
         scene.write(2);
         longest = longest.max(scene.writer.wal_pages());
     }
@@ -117,19 +104,16 @@ fn a_log_that_became_long_starts_over_and_writers_wait_meanwhile() {
     let scene = CheckpointScene::new(|_| {});
     let other = rusqlite::Connection::open(&scene.config.path).expect("opened");
     scene.write(50 * RESTART_TIMES + 100);
-    assert!(
-        within(5, || scene.checkpointer.wal_bytes() == 0),
-        "nobody is in the way"
-    );
+    wait::until("an empty log", || scene.checkpointer.wal_bytes() == 0);
     // Now somebody has the lock that it needs, so that it can be seen waiting.
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
     scene
         .checkpointer
         .committed(50 * RESTART_TIMES + 100 + scene.writer.wal_pages());
     let is_asked = || scene.checkpointer.wal_bytes() == u64::MAX;
-    assert!(within(5, is_asked), "writers are asked to wait");
+    wait::until("writers being asked to wait", is_asked);
     other.execute_batch("COMMIT").expect("unlocked");
-    assert!(within(10, || scene.checkpointer.wal_bytes() == 0));
+    wait::until("an empty log", || scene.checkpointer.wal_bytes() == 0);
 }
 
 #[test]
@@ -138,16 +122,10 @@ fn a_full_log_is_emptied_when_the_reader_that_needs_it_is_gone() {
     let reader = scene.reader();
     scene.write(300);
     assert!(scene.checkpointer.wal_bytes() > 300 * 4096);
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(
-        scene.checkpointer.wal_bytes() > 1024 * 1024,
-        "the reader still needs it"
-    );
+    let length = wait::settled("the log", || scene.checkpointer.wal_bytes());
+    assert!(length > 1024 * 1024, "the reader still needs it");
     drop(reader);
-    assert!(
-        within(10, || scene.checkpointer.wal_bytes() == 0),
-        "nobody needs it"
-    );
+    wait::until("an empty log", || scene.checkpointer.wal_bytes() == 0);
     assert_eq!(std::fs::metadata(scene.log()).expect("a log").len(), 0);
     scene.write(1);
     assert!(scene.checkpointer.wal_bytes() > 0);
@@ -180,11 +158,11 @@ fn faults_are_reported_but_not_again_and_again() {
     std::fs::write(&scene.config.path, [b'x'; 8192]).expect("written");
     for _ in 0..5 {
         scene.checkpointer.committed(100);
-        std::thread::sleep(Duration::from_millis(60));
+        wait::dawdle(PAUSE_MIN * 3);
     }
     let fault = scene
         .faults
-        .recv_timeout(Duration::from_secs(5))
+        .recv_timeout(wait::EVENT_TIME_MAX)
         .expect("a fault");
     assert!(fault.contains("not a database"), "{fault}");
     assert!(scene.faults.try_recv().is_err(), "one is enough");

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::sqlite::connection::testing::scratch;
+use sampan_client::wait::until;
 use sampan_host::Cell;
 use std::sync::mpsc;
 use std::task::Wake;
-use std::time::Instant;
 
 const FOREVER: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
@@ -28,14 +28,6 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
         receiver
             .recv_timeout(Duration::from_secs(20))
             .expect("the future is woken");
-    }
-}
-
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
-        thread::sleep(Duration::from_millis(1));
     }
 }
 

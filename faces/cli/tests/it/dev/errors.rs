@@ -5,7 +5,6 @@ use crate::support::{Process, Scratch};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
-use std::time::Duration;
 
 #[test]
 fn broken_code_keeps_the_old_version_and_is_shown() {
@@ -189,7 +188,7 @@ fn every_request_is_told_with_its_statements_and_slow_ones_with_their_plan() {
     for path in ["/fast?a=1", "/slow", "/later", "/nothing"] {
         get(&process, path, &[]);
     }
-    std::thread::sleep(Duration::from_millis(300));
+    log.until("GET /nothing");
     process.signal("TERM");
     assert_eq!(process.status(), Some(0));
     let log = log.join().expect("text");

@@ -3,7 +3,7 @@
 use super::{Page, app, dev, get, write};
 use crate::support::{Process, Scratch};
 use crate::terminal::Terminal;
-use sampan_testkit::Stopwatch;
+use sampan_testkit::wait;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -80,15 +80,9 @@ fn a_database_that_was_removed_is_made_anew_at_the_next_save() {
     // The new process has the id of the old one and a port of its own.
     let made =
         |scratch: &Scratch| fs::metadata(scratch.file("data.db")).is_ok_and(|file| file.len() > 0);
-    let begun = std::time::Instant::now();
-    while !made(&scratch) {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "no database is made"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(500));
+    wait::until("a database", || made(&scratch));
+    log.until("migration 0001_t applied");
+    log.until("INFO listening on http://");
     process.signal("INT");
     assert_eq!(process.status(), Some(0));
     let log = log.join().expect("text");
@@ -104,7 +98,7 @@ fn a_start_that_fails_waits_for_the_file_to_be_mended() {
     let mut process = Process::start_until(&mut dev(&scratch, &[]), "waiting for a change");
     let log = process.read_errors();
     write(&scratch, "app.lua", &app("app.lua", "mended"));
-    std::thread::sleep(Duration::from_secs(2));
+    log.until("INFO listening on http://");
     process.signal("INT");
     assert_eq!(process.status(), Some(0));
     let log = log.join().expect("text");
@@ -146,14 +140,12 @@ fn ctrl_c_ends_at_every_moment() {
         command.env("PATH", format!("{}:{path}", opener.display()));
         command.process_group(0).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(millis));
+        wait::dawdle(Duration::from_millis(millis));
         // To the whole group, as a terminal does.
         let group = format!("-{}", child.id());
         let sent = Command::new("kill").args(["-INT", "--", &group]).status();
         assert!(sent.is_ok_and(|status| status.success()));
-        let begun = Stopwatch::start();
-        let status = child.wait().expect("it ends");
-        assert!(begun.fair() < Duration::from_secs(5), "after {millis} ms");
+        let status = wait::found("its end", || child.try_wait().expect("a child"));
         // Before it hears signals it ends by this one.
         assert!(
             status.code() == Some(0) || status.signal() == Some(2),

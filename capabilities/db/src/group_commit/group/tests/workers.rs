@@ -1,6 +1,7 @@
 //! Several workers, other processes, and files that go away.
 
 use super::*;
+use sampan_client::wait;
 
 #[test]
 fn workers_take_turns() {
@@ -61,7 +62,9 @@ fn the_lock_of_another_process_is_waited_for() {
         // From then on the route waits as a future, and the worker goes on.
         assert!(route.has_written() && !rig.db.try_acquire(&route));
         let ending = tokio::task::spawn_local(async move {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
             foreign.control("COMMIT").map_err(|f| f.error).unwrap();
             foreign
         });
@@ -185,7 +188,7 @@ fn a_write_in_place_takes_over_from_those_who_wait() {
             on_worker(&database, async |rig| {
                 rig.exec("INSERT INTO t (name) VALUES ('other')").unwrap();
                 held.send(()).unwrap();
-                std::thread::sleep(Duration::from_millis(100));
+                wait::dawdle(Duration::from_millis(100));
                 rig.db.left(None, || true);
             });
         })
@@ -200,17 +203,14 @@ fn a_write_in_place_takes_over_from_those_who_wait() {
             db.left(None, || false);
         });
         // It is waiting for the connection now, which the other worker has.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
         rig.exec("INSERT INTO t (name) VALUES ('in place')")
             .unwrap();
         rig.answer("in place");
-        let second = Duration::from_secs(1);
-        let verdicts = tokio::time::timeout(second, rig.settle()).await;
-        assert_eq!(verdicts.unwrap(), named(&["in place"], Verdict::Committed));
-        tokio::time::timeout(second, waiting)
-            .await
-            .unwrap()
-            .unwrap();
+        assert_eq!(rig.settle().await, named(&["in place"], Verdict::Committed));
+        waiting.await.unwrap();
     });
     other.join().unwrap();
     assert_eq!(committed(&database), 2);
