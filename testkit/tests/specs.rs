@@ -5,8 +5,8 @@
 mod platforms;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use sampan_app::host::names::camel_case;
-use sampan_app::host::{Function, FunctionKind, RowOwner};
+use sampan_runtime::host::names::camel_case;
+use sampan_runtime::host::{Function, FunctionKind, RowOwner};
 use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     trials.extend(platforms::trials(&cases));
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
-    for module in sampan_app::MODULES {
+    for module in sampan_runtime::MODULES {
         let functions = module.functions.iter();
         let functions = functions.map(|row| (module.owner(), module.doc, row));
         let methods = module.classes.iter().flat_map(|class| {

@@ -127,7 +127,7 @@ pub(crate) enum ExtraCases {
     None,
     /// Requests with a browser's headers, where that is telling.
     Browser,
-    /// The same requests on [`MANY_CONNECTIONS`].
+    /// Requests on [`MANY_CONNECTIONS`].
     Many,
 }
 

@@ -10,7 +10,7 @@ use crate::status::{
     SAMPAN_ERROR_MISSING, SAMPAN_OK, protect_plain, sampan_status,
 };
 use crate::text;
-use sampan_app::{NativeAnswer, NativeRequest, Response};
+use sampan_runtime::{NativeAnswer, NativeRequest, Response};
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;

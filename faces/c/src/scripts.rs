@@ -16,7 +16,7 @@ use crate::status::{
 use crate::text;
 use sampan::host::Error;
 use sampan::{Scripts, Value, from_json, to_json};
-use sampan_app::{HttpRequest, JobHandle, Outcome, Work, request_bytes};
+use sampan_runtime::{HttpRequest, JobHandle, Outcome, Work, request_bytes};
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::net::{IpAddr, SocketAddr};

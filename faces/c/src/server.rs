@@ -14,8 +14,8 @@ use crate::status::{
 };
 use crate::text;
 use sampan::{App, Server};
-use sampan_app::http::BodyRule;
-use sampan_app::{NativeHandler, NativeRoute, check_native_routes};
+use sampan_runtime::http::BodyRule;
+use sampan_runtime::{NativeHandler, NativeRoute, check_native_routes};
 use std::ffi::{c_char, c_void};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,8 @@
 //! `sampan backup`: a checked copy of a database that may be in use.
 
 use crate::StorageArgs;
-use sampan_app::Storage;
-use sampan_app::db::backup::{self, BackupProgress};
+use sampan_runtime::Storage;
+use sampan_runtime::db::backup::{self, BackupProgress};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 pub(crate) mod built;
 
 use crate::say;
-use sampan_app::BuildFlags;
+use sampan_runtime::BuildFlags;
 use std::path::PathBuf;
 
 /// The arguments of `sampan build`.
@@ -44,7 +44,7 @@ pub(crate) fn run(args: BuildArgs) -> Result<(), String> {
         target: args.target,
         exclude: args.exclude,
     };
-    let built = sampan_app::build(&flags)?;
+    let built = sampan_runtime::build(&flags)?;
     for warning in &built.warnings {
         say(format_args!("warning: {warning}"))?;
     }

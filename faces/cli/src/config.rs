@@ -2,7 +2,7 @@
 
 use crate::{ServerArgs, say};
 use clap::Args;
-use sampan_app::Flags;
+use sampan_runtime::Flags;
 
 #[derive(Args)]
 pub(crate) struct ConfigArgs {
@@ -19,7 +19,7 @@ pub(crate) fn run(args: ConfigArgs) -> Result<(), String> {
 
 /// Prints every key in the form of `sampan.toml`; what was not written is a comment.
 pub(crate) fn print(flags: &Flags, as_json: bool) -> Result<(), String> {
-    let settings = sampan_app::settings(flags)?;
+    let settings = sampan_runtime::settings(flags)?;
     let mut section = "";
     for setting in &settings {
         let (of, key) = setting.key.split_once('.').unwrap_or_default();

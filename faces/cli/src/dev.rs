@@ -2,7 +2,7 @@
 
 use crate::ServerArgs;
 use crate::terminal::paint;
-use sampan_app::DevFlags;
+use sampan_runtime::DevFlags;
 use std::io::IsTerminal;
 
 /// The arguments of `sampan dev`.
@@ -29,5 +29,5 @@ pub(crate) fn run(args: DevArgs) -> Result<i32, String> {
         reset_db: args.reset_db,
         is_coloured: paint::is_coloured(std::io::stderr().is_terminal()),
     };
-    Ok(sampan_app::dev(flags)?.exit_status().into())
+    Ok(sampan_runtime::dev(flags)?.exit_status().into())
 }

@@ -1,4 +1,4 @@
-//! The `sampan` command: the words of the command line, turned into a call of `sampan-app` and an exit status.
+//! The `sampan` command: the words of the command line, turned into a call of `sampan-runtime` and an exit status.
 //!
 //! Exit status: 0 for an end in good order, 2 for a command line that makes no sense, 1 for anything else that keeps it
 //! from running, 70 if the server gave up on itself.
@@ -21,7 +21,7 @@ mod terminal;
 mod test;
 
 use clap::{Parser, Subcommand};
-use sampan_app::{AppConfig, Archive, EnvFile, Flags, Storage};
+use sampan_runtime::{AppConfig, Archive, EnvFile, Flags, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
@@ -167,7 +167,7 @@ impl StorageArgs {
 }
 
 fn main() {
-    sampan_app::release_memory_with(allocator::release);
+    sampan_runtime::release_memory_with(allocator::release);
     let result = match Archive::of_this_program() {
         Ok(None) => command(),
         Ok(Some(archive)) => build::built::run(&archive),
@@ -206,7 +206,7 @@ fn command() -> Result<i32, String> {
 
 /// `--listen` as it is written, if it makes sense.
 fn an_address(text: &str) -> Result<String, String> {
-    sampan_app::address(text).map(|_| text.to_owned())
+    sampan_runtime::address(text).map(|_| text.to_owned())
 }
 
 /// Says what to write in place of `--port`.
@@ -216,7 +216,7 @@ fn no_port(text: &str) -> Result<String, String> {
 }
 
 fn a_count(text: &str) -> Result<usize, String> {
-    let most = sampan_app::WORKERS_MAX;
+    let most = sampan_runtime::WORKERS_MAX;
     match text.parse() {
         Ok(count) if (1..=most).contains(&count) => Ok(count),
         _ => Err(format!("it must be a number from 1 to {most}")),
@@ -243,6 +243,6 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 
 fn run(flags: Flags) -> Result<i32, String> {
     let config = AppConfig::resolve(&flags)?;
-    let outcome = sampan_app::run(config, move || AppConfig::resolve(&flags))?;
+    let outcome = sampan_runtime::run(config, move || AppConfig::resolve(&flags))?;
     Ok(outcome.exit_status().into())
 }

@@ -2,8 +2,8 @@
 
 use crate::{StorageArgs, say};
 use clap::Subcommand;
-use sampan_app::Storage;
-use sampan_app::db::migrate::{self, MigrationProgress, MigrationState};
+use sampan_runtime::Storage;
+use sampan_runtime::db::migrate::{self, MigrationProgress, MigrationState};
 use std::path::PathBuf;
 
 /// The arguments of `sampan migrate`.

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ReloadArgs) -> Result<(), String> {
     if !root.is_dir() {
         root.pop();
     }
-    let answers = sampan_app::reload_servers(&root)?;
+    let answers = sampan_runtime::reload_servers(&root)?;
     if answers.is_empty() {
         return Err(format!(
             "no server of {} runs here: start one with sampan run, or name its project's folder",

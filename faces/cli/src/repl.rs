@@ -3,8 +3,8 @@
 use crate::prompt::{Input, Prompt, Typed};
 use crate::{paint, say, signals};
 use clap::{Args, ValueEnum};
-use sampan_app::repl::{Repl, ReplError};
-use sampan_app::{Flags, Language};
+use sampan_runtime::repl::{Repl, ReplError};
+use sampan_runtime::{Flags, Language};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: ReplArgs) -> Result<i32, String> {
         path: args.path,
         db: args.db,
         config: args.config,
-        env_file: sampan_app::EnvFile::OfProject,
+        env_file: sampan_runtime::EnvFile::OfProject,
         ..Flags::default()
     };
     let repl = Rc::new(Repl::start(flags, language)?);

@@ -3,10 +3,10 @@
 
 mod support;
 
-use sampan_app::host::{
+use sampan_runtime::host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
 };
-use sampan_app::{AppConfig, Level, Logger, Running, Server, ServerEvent};
+use sampan_runtime::{AppConfig, Level, Logger, Running, Server, ServerEvent};
 use sampan_testkit::{Client, wait};
 use std::path::Path;
 use std::process::Command;
@@ -229,7 +229,7 @@ fn a_server_that_gave_up_exits_70() {
 #[ignore = "started by another test"]
 fn child() {
     if let Some(app) = std::env::var_os(CHILD) {
-        let outcome = sampan_app::run(config(Path::new(&app), 1), || Err("no reload".into()))
+        let outcome = sampan_runtime::run(config(Path::new(&app), 1), || Err("no reload".into()))
             .expect("it starts");
         std::process::exit(outcome.exit_status().into());
     }

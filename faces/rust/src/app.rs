@@ -4,8 +4,8 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::IntoHandler;
 use crate::options::Options;
 use crate::running::Server;
-use sampan_app::host::{Context, Module, Place};
-use sampan_app::{AppConfig, Level, NativeRoute, OptionNames, check_native_routes};
+use sampan_runtime::host::{Context, Module, Place};
+use sampan_runtime::{AppConfig, Level, NativeRoute, OptionNames, check_native_routes};
 use std::panic::Location;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! The one type of errors.
 
-use sampan_app::host;
+use sampan_runtime::host;
 use std::fmt;
 
 /// The kind of an error.
@@ -189,11 +189,11 @@ impl From<std::io::Error> for Error {
     }
 }
 
-impl From<sampan_app::Refused> for Error {
-    fn from(refused: sampan_app::Refused) -> Self {
+impl From<sampan_runtime::Refused> for Error {
+    fn from(refused: sampan_runtime::Refused) -> Self {
         let kind = match refused {
-            sampan_app::Refused::Full => ErrorKind::Limit,
-            sampan_app::Refused::Stopped => ErrorKind::Stopped,
+            sampan_runtime::Refused::Full => ErrorKind::Limit,
+            sampan_runtime::Refused::Stopped => ErrorKind::Stopped,
         };
         Self::new(kind, refused.to_string())
     }

@@ -3,8 +3,8 @@
 use crate::request::Request;
 use crate::response::IntoResponse;
 use crate::stream::RequestBody;
-use sampan_app::http::BodyRule;
-use sampan_app::{NativeAnswer, NativeHandler};
+use sampan_runtime::http::BodyRule;
+use sampan_runtime::{NativeAnswer, NativeHandler};
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -90,12 +90,12 @@ pub use json::{from_json, to_json};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
 pub use running::Server;
-pub use sampan_app::host::Value;
-pub use sampan_app::{Level, VERSION};
+pub use sampan_runtime::host::Value;
+pub use sampan_runtime::{Level, VERSION};
 pub use scripts::{Answer, Scripts, ScriptsBuilder, Ticket};
 pub use stream::RequestBody;
 
 /// The parts of your own capabilities: tables of functions, values, errors.
 pub mod host {
-    pub use sampan_app::host::*;
+    pub use sampan_runtime::host::*;
 }

@@ -1,8 +1,8 @@
 //! The options common to servers and scripts.
 
 use crate::error::{Error, ErrorKind};
-use sampan_app::host::{Context, Module};
-use sampan_app::{
+use sampan_runtime::host::{Context, Module};
+use sampan_runtime::{
     AppConfig, ContextSetup, Embedding, Flags, Level, MODULES, NativeRoute, OptionNames,
     modules_with,
 };

@@ -1,6 +1,6 @@
 //! Requests of native routes.
 
-use sampan_app::NativeRequest;
+use sampan_runtime::NativeRequest;
 use std::borrow::Cow;
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::error::{Error, ErrorKind};
 use crate::options::Options;
-use sampan_app::{AppConfig, NativeRoute, Reloader, Running, ServerEvent};
+use sampan_runtime::{AppConfig, NativeRoute, Reloader, Running, ServerEvent};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
@@ -29,7 +29,8 @@ impl Server {
         routes: Vec<NativeRoute>,
     ) -> Result<Self, Error> {
         options.adapt(&mut config, &routes);
-        let running = sampan_app::Server::start(config).map_err(|text| Error::of_start(&text))?;
+        let running =
+            sampan_runtime::Server::start(config).map_err(|text| Error::of_start(&text))?;
         Ok(Self {
             addresses: running.addresses().to_vec(),
             reloader: running.reloader(),

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::options::Options;
-use sampan_app::host::{Context, Module, Value};
-use sampan_app::{
+use sampan_runtime::host::{Context, Module, Value};
+use sampan_runtime::{
     HttpRequest, JobHandle, Level, OptionNames, Outcome, ScriptOptions, ScriptPool, ScriptSource,
     Work,
 };
@@ -239,7 +239,7 @@ impl fmt::Debug for Scripts {
 /// A work under way. Dropping it gives the work up.
 pub struct Ticket {
     job: JobHandle,
-    outcome: oneshot::Receiver<Result<Outcome, sampan_app::host::Error>>,
+    outcome: oneshot::Receiver<Result<Outcome, sampan_runtime::host::Error>>,
 }
 
 impl Future for Ticket {
@@ -281,7 +281,7 @@ fn request(
 ) -> Result<Work, Error> {
     let headers = headers.iter();
     let headers = headers.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-    let bytes = sampan_app::request_bytes(method, target, headers, body);
+    let bytes = sampan_runtime::request_bytes(method, target, headers, body);
     let bytes = bytes.map_err(|what| {
         Error::new(
             ErrorKind::Config,

@@ -1,7 +1,7 @@
 //! The declarations of TypeScript.
 
 use super::{has_table, is_bracket, passed, requests};
-use sampan_app::host::{Class, Function, FunctionKind, Module, Type, names::camel_case};
+use sampan_runtime::host::{Class, Function, FunctionKind, Module, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
 

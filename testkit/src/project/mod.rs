@@ -24,8 +24,8 @@ pub use junit::junit;
 pub use watch::ProjectWatch;
 
 use file_run::{FileRun, Message};
-use sampan_app::host::{Module, clock};
-use sampan_app::{AppConfig, Flags, LocalRun, Logger};
+use sampan_runtime::host::{Module, clock};
+use sampan_runtime::{AppConfig, Flags, LocalRun, Logger};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 /// The modules for scripts of tests get: all that projects get, and `t`.
 static MODULES: LazyLock<Vec<&'static Module>> = LazyLock::new(|| {
     let own = [&MODULE];
-    sampan_app::MODULES.iter().copied().chain(own).collect()
+    sampan_runtime::MODULES.iter().copied().chain(own).collect()
 });
 
 /// The keys of a project that names none: its tests need no secret.
@@ -112,7 +112,7 @@ pub fn run(
     let mut config = AppConfig::resolve(&Flags {
         path: options.path.clone(),
         config: options.config.clone(),
-        env_file: sampan_app::EnvFile::OfProject,
+        env_file: sampan_runtime::EnvFile::OfProject,
         ..Flags::default()
     })?;
     let files = match &options.only {

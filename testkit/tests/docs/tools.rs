@@ -158,7 +158,7 @@ fn configuration(code: &str) -> Check {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let app = scratch.path().join("app.lua");
     std::fs::write(&app, "").map_err(|error| error.to_string())?;
-    sampan_app::AppConfig::from_text(&app, code).map(|_| ())
+    sampan_runtime::AppConfig::from_text(&app, code).map(|_| ())
 }
 
 /// Rules that keep a Dockerfile from being a bad example.

@@ -75,7 +75,7 @@ mod tests {
         let set = file.expect("opened").set_modified(SystemTime::UNIX_EPOCH);
         set.expect("set");
         assert!(!is_current(), "sources are newer");
-        assert!(is_source("app/src/lib.rs") && is_source("Cargo.lock"));
+        assert!(is_source("app/runtime/src/lib.rs") && is_source("Cargo.lock"));
         assert!(!is_source("bench/src/main.rs") && !is_source("README.md"));
     }
 }

@@ -23,10 +23,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/napi", &["engine/host", "engine/js_contract"]),
     ("engine/rig", &["engine/host", "testkit/client"]),
     ("capabilities/", &["engine/host"]),
-    ("app/project", &["engine/host"]),
+    ("app/project", &["engine/host", "engine/js_modules"]),
     ("app/serve", &["engine/http", "engine/host", "app/project"]),
     (
-        "app",
+        "app/runtime",
         &[
             "app/project",
             "app/serve",
@@ -40,11 +40,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "faces/node",
-        &["app", "engine/http", "engine/host", "engine/napi"],
+        &["app/runtime", "engine/http", "engine/host", "engine/napi"],
     ),
-    ("faces/", &["app", "testkit"]),
+    ("faces/", &["app/runtime", "testkit"]),
     ("faces/c", &["faces/rust"]),
-    ("testkit", &["app", "testkit/client"]),
+    ("testkit", &["app/runtime", "testkit/client"]),
     ("testkit/client", &[]),
     ("bench", &["testkit/client"]),
     ("xtask", &[]),
@@ -66,7 +66,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("engine/http", &["testkit/client"]),
     ("capabilities/", &["testkit/client"]),
-    ("app", &["testkit/client"]),
+    ("app/runtime", &["testkit/client"]),
     ("app/", &["testkit/client"]),
     ("engine/lua", &["engine/rig", "capabilities/"]),
     ("engine/js", &["engine/rig", "capabilities/"]),
@@ -142,6 +142,43 @@ pub(super) fn arrows(tree: &Tree) -> Result<Vec<String>, Error> {
         }
     }
     Ok(complaints)
+}
+
+/// The page with the arrows, and the lines around them there.
+const PAGE: &str = "ARCHITECTURE.md";
+const BEGIN: &str = "<!-- arrows: printed by `cargo xtask tidy` -->\n```\n";
+const END: &str = "```\n";
+
+/// ARCHITECTURE.md shows the allowed arrows as they are checked here.
+///
+/// # Errors
+///
+/// When the page cannot be read.
+pub(super) fn printed_arrows(tree: &Tree) -> Result<Vec<String>, Error> {
+    let page = tree.text(PAGE)?;
+    let shown = page
+        .split_once(BEGIN)
+        .and_then(|(_, rest)| rest.split_once(END));
+    let printed: String = ARROWS.iter().map(|arrow| printed_arrow(arrow)).collect();
+    if shown.is_some_and(|(shown, _)| shown == printed) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![format!(
+        "{PAGE}: the arrows are these:\n{BEGIN}{printed}{END}"
+    )])
+}
+
+/// One line for each place: the place, and the places that it may depend on.
+fn printed_arrow((place, targets): &(&str, &[&str])) -> String {
+    let name = |place: &str| match place.strip_suffix('/') {
+        Some(folder) => format!("{folder}/*"),
+        None => place.to_owned(),
+    };
+    let targets: Vec<String> = targets.iter().map(|target| name(target)).collect();
+    match targets.is_empty() {
+        true => format!("{:<20} → (nothing of ours)\n", name(place)),
+        false => format!("{:<20} → {}\n", name(place), targets.join(", ")),
+    }
 }
 
 fn is_at(place: &str, folder: &str) -> bool {

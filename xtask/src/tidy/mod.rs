@@ -25,6 +25,7 @@ type TidyRule = fn(&Tree) -> Result<Vec<String>, Error>;
 #[rustfmt::skip]
 const RULES: &[(&str, TidyRule)] = &[
     ("crates depend only along the allowed arrows", crates::arrows),
+    ("ARCHITECTURE.md shows the allowed arrows", crates::printed_arrows),
     ("files of the application form no circles", circles::circles),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),

@@ -6,7 +6,7 @@ use crate::Error;
 /// Calls that wait for a length of time.
 const SLEEPS: &[&str] = &["thread::sleep", "time::sleep"];
 
-/// Where time may pass in tests, and why.
+/// Files in which time may pass, and the reasons.
 const EXCEPTIONS: &[(&str, &str)] = &[
     (
         "testkit/client/src/wait.rs",
@@ -27,7 +27,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 pub(super) fn events(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
     for path in tree.with_extension(&["rs"]) {
-        if EXCEPTIONS.iter().any(|(exception, _)| *exception == path) {
+        // Benchmarks measure time.
+        let is_excepted = EXCEPTIONS.iter().any(|(exception, _)| *exception == path);
+        if is_excepted || path.starts_with("bench/") {
             continue;
         }
         let text = tree.text(path)?;

@@ -1,8 +1,8 @@
 //! The project of a folder, served by this process on a free port, over a copy of its database.
 
 use super::OwnServerArgs;
-use sampan_app::db::backup;
-use sampan_app::{AppConfig, Flags, Profiler, Running, Server};
+use sampan_runtime::db::backup;
+use sampan_runtime::{AppConfig, Flags, Profiler, Running, Server};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -39,7 +39,7 @@ impl OwnServer {
             path: project.to_owned(),
             listen: Some("127.0.0.1:0".to_owned()),
             workers,
-            env_file: sampan_app::EnvFile::OfProject,
+            env_file: sampan_runtime::EnvFile::OfProject,
             ..Flags::default()
         })?;
         config.program.is_profiled = is_profiled;

@@ -2,7 +2,7 @@
 
 use crate::{ServerOptions, backup, config, migrate, say};
 use clap::{Parser, Subcommand};
-use sampan_app::{About, Archive, Flags, Storage};
+use sampan_runtime::{About, Archive, Flags, Storage};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ mod types;
 
 use crate::terminal::paint;
 use crate::{counted, say, signals};
-use sampan_app::{CheckReport, Finding, Flags, Severity};
+use sampan_runtime::{CheckReport, Finding, Flags, Severity};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -31,11 +31,11 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
     let flags = Flags {
         path: args.path.clone(),
         config: args.config,
-        env_file: sampan_app::EnvFile::OfProject,
+        env_file: sampan_runtime::EnvFile::OfProject,
         ..Flags::default()
     };
     let scratch = signals::scratch("sampan-check-")?;
-    let mut report = sampan_app::check(&flags, scratch.path());
+    let mut report = sampan_runtime::check(&flags, scratch.path());
     if args.types {
         report.findings.extend(types::check(&args.path)?);
     }

@@ -1,8 +1,8 @@
 //! `sampan routes`: what a project answers, and what looks at its requests.
 
 use crate::{say, signals};
-use sampan_app::host::Place;
-use sampan_app::{AppConfig, Flags, RouteKind, RouteRow};
+use sampan_runtime::host::Place;
+use sampan_runtime::{AppConfig, Flags, RouteKind, RouteRow};
 use std::path::PathBuf;
 
 /// The arguments of `sampan routes`.
@@ -25,11 +25,11 @@ pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
     let config = AppConfig::resolve(&Flags {
         path: args.path,
         config: args.config,
-        env_file: sampan_app::EnvFile::OfProject,
+        env_file: sampan_runtime::EnvFile::OfProject,
         ..Flags::default()
     })?;
     let scratch = signals::scratch("sampan-routes-")?;
-    let rows = sampan_app::routes(config, scratch.path())?;
+    let rows = sampan_runtime::routes(config, scratch.path())?;
     if args.json {
         for row in &rows {
             say(json(row))?;

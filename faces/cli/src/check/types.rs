@@ -1,6 +1,6 @@
 //! `sampan check --types`: runs the compiler of TypeScript, where it is installed.
 
-use sampan_app::{Finding, Project};
+use sampan_runtime::{Finding, Project};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};

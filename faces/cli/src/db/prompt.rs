@@ -5,8 +5,8 @@ use super::{Mode, Session, shown};
 use crate::paint;
 use crate::prompt::{Input, Prompt, Typed};
 use clap::ValueEnum;
-use sampan_app::db::console::RunError;
-use sampan_app::db::console::statements::is_complete;
+use sampan_runtime::db::console::RunError;
+use sampan_runtime::db::console::statements::is_complete;
 use std::io::{self, Write};
 
 const HELP: &str = "\

@@ -1,7 +1,7 @@
 //! Large answers, which are sent from where they lie.
 
 use crate::support::Scratch;
-use sampan_app::{AppConfig, Level, Logger, Server};
+use sampan_runtime::{AppConfig, Level, Logger, Server};
 use sampan_testkit::Client;
 
 /// Each answer is another string of 12 MB, more than the system takes from a client that does not read.

@@ -1,7 +1,7 @@
 //! Files of forms that are larger than what stays in memory.
 
 use crate::support::Scratch;
-use sampan_app::{AppConfig, Level, Logger, Running, Server};
+use sampan_runtime::{AppConfig, Level, Logger, Running, Server};
 use sampan_testkit::Client;
 use sampan_testkit::wait;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The JavaScript threads of the program as the host of the server's workers.
 
 use super::pump::Bell;
-use sampan_app::host::{Error, Isolate, Setup};
-use sampan_app::{Host, HostedWorker};
+use sampan_runtime::host::{Error, Isolate, Setup};
+use sampan_runtime::{Host, HostedWorker};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

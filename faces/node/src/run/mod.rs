@@ -10,8 +10,8 @@ mod pump;
 use host::JsHost;
 use napi_sys as sys;
 use pump::Pump;
-use sampan_app::{AppConfig, Flags, Host};
 use sampan_napi::{Env, Js, Ref, Thrown, plain_function};
+use sampan_runtime::{AppConfig, Flags, Host};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
@@ -69,7 +69,7 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
     let outcome: Arc<Mutex<Option<Result<u8, String>>>> = Arc::default();
     let told = Arc::clone(&outcome);
     let serves = move || {
-        let ended = sampan_app::run(config, move || AppConfig::resolve(&flags));
+        let ended = sampan_runtime::run(config, move || AppConfig::resolve(&flags));
         *told.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(ended.map(|end| end.exit_status()));
         bell.ring();

@@ -1,13 +1,13 @@
 //! Runs a worker on a JavaScript thread: in turns, between those of the program's own loop.
 //!
-//! Sockets belong to a [pump](sampan_app::http::Pump) of the HTTP engine, whose doorbell wakes this thread. Tasks are
+//! Sockets belong to a [pump](sampan_runtime::http::Pump) of the HTTP engine, whose doorbell wakes this thread. Tasks are
 //! those of tokio's
 //! `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the connections, so that a group of
 //! writes is committed behind all of them. Timers of tokio are kept by one thread for all of them.
 
 use napi_sys as sys;
-use sampan_app::http::{self, Runtime, Turn};
 use sampan_napi::Env;
+use sampan_runtime::http::{self, Runtime, Turn};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::future::Future;

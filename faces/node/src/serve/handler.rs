@@ -4,9 +4,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use sampan_app::http::codec::{Exceeded, reason};
-use sampan_app::http::{Answer, Handler, Method, Observer, Request, Response};
-use sampan_app::router::Spans;
+use sampan_runtime::http::codec::{Exceeded, reason};
+use sampan_runtime::http::{Answer, Handler, Method, Observer, Request, Response};
+use sampan_runtime::router::Spans;
 
 use super::exchanges::Exchanges;
 use super::routes::{Found, RouteSet};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sampan_app::http::{Method, Precomputed, Response};
-use sampan_app::router::{Allow, Pattern, RouteMatch, RouteTree, Spans, normal_form, verb};
+use sampan_runtime::http::{Method, Precomputed, Response};
+use sampan_runtime::router::{Allow, Pattern, RouteMatch, RouteTree, Spans, normal_form, verb};
 
 enum Target {
     Precomputed(Arc<Precomputed>),

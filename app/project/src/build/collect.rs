@@ -1,0 +1,215 @@
+//! The files of a project's folder that are packed: all but those that a server makes, those that are hidden, and what
+//! only developers need.
+
+use super::{Files, canonical};
+use crate::archive::format::{Appended, appended};
+use crate::files::{MIGRATIONS, SHARED};
+use crate::media::SIBLINGS;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The greatest depth to which folders may nest.
+const DEPTH_MAX: usize = 32;
+/// The first bytes of an SQLite file.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+/// The only hidden name that is served, at the top of the static files (RFC 8615).
+const WELL_KNOWN: &str = ".well-known";
+/// Packages of JavaScript: only what is reached of them is packed.
+const NODE_MODULES: &str = "node_modules";
+/// Packages of Lua: only their Lua files can be run.
+const LUA_MODULES: &str = "lua_modules";
+/// The project's tests.
+const TESTS: &str = "tests";
+
+/// The files left out beside those that are always left out.
+pub(super) struct Skipped<'a> {
+    pub(super) storage: PathBuf,
+    pub(super) database: PathBuf,
+    pub(super) output: PathBuf,
+    pub(super) exclude: &'a [String],
+}
+
+/// The files of a folder.
+#[derive(Default)]
+pub(super) struct Collected {
+    pub(super) files: Files,
+    /// Encoded forms of static files that are older than what they were made of.
+    pub(super) stale_encodings: BTreeSet<String>,
+    /// The left-out files that the developer is told of.
+    pub(super) left_out: Vec<String>,
+}
+
+struct Walk<'a> {
+    static_folder: &'a str,
+    /// The canonical paths of what stays out.
+    skipped: Vec<PathBuf>,
+    exclude: Vec<&'a str>,
+    found: Collected,
+}
+
+/// Collects the files of the project in the folder `root`, which is in its canonical form.
+///
+/// # Errors
+/// A file cannot be read, or what is to stay out is not there.
+pub(super) fn collect(
+    root: &Path,
+    static_folder: &str,
+    skipped: &Skipped<'_>,
+) -> Result<Collected, String> {
+    let exclude = skipped.exclude.iter();
+    let exclude: Vec<&str> = exclude.map(|path| path.trim_end_matches('/')).collect();
+    if let Some(none) = exclude.iter().find(|path| !root.join(path).exists()) {
+        return Err(format!(
+            "--exclude {none}: the project has no such file or folder"
+        ));
+    }
+    let database = |ending: &str| {
+        let mut path = skipped.database.clone().into_os_string();
+        path.push(ending);
+        PathBuf::from(path)
+    };
+    let mut paths = vec![skipped.storage.clone(), skipped.output.clone()];
+    paths.extend(["", "-wal", "-shm", "-journal"].map(database));
+    let mut walk = Walk {
+        static_folder,
+        skipped: paths.iter().filter_map(|path| canonical(path)).collect(),
+        exclude,
+        found: Collected::default(),
+    };
+    walk.folder(root, "", root, DEPTH_MAX)?;
+    Ok(walk.found)
+}
+
+impl Walk<'_> {
+    /// Adds what is in a folder. `relative` is its path in the project, `within` the folder that links may not lead out
+    /// of.
+    fn folder(
+        &mut self,
+        folder: &Path,
+        relative: &str,
+        within: &Path,
+        depth_left: usize,
+    ) -> Result<(), String> {
+        let unreadable =
+            |path: &Path, error| format!("{}: cannot be read: {error}", path.display());
+        let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| unreadable(folder, error))?.path();
+            let name = path.file_name().unwrap_or_default();
+            let Some(name) = name.to_str() else {
+                let shown = path.display();
+                self.leave_out(format!("{shown} (its name is not UTF-8)"));
+                continue;
+            };
+            let inside = match relative {
+                "" => name.to_owned(),
+                folder => format!("{folder}/{name}"),
+            };
+            let is_well_known = name == WELL_KNOWN && relative == self.static_folder;
+            if name.starts_with('.') && !is_well_known || name == NODE_MODULES {
+                continue;
+            }
+            // A link that leads nowhere.
+            let Ok(whole) = path.canonicalize() else {
+                self.leave_out(format!("{inside} (a link that leads nowhere)"));
+                continue;
+            };
+            let is_folder = whole.is_dir();
+            if self.is_skipped(&inside, &whole) {
+                let slash = if is_folder { "/" } else { "" };
+                self.leave_out(format!("{inside}{slash}"));
+                continue;
+            }
+            // Some folders may be links to a folder that projects share. Links in those may not lead out of them.
+            let within = match is_folder && self.is_shared(&inside) {
+                true => whole.clone(),
+                false => within.to_owned(),
+            };
+            if !whole.starts_with(&within) {
+                self.leave_out(format!("{inside} (a link out of the project)"));
+            } else if !is_folder {
+                self.file(&whole, inside)?;
+            } else if depth_left == 0 {
+                return Err(format!(
+                    "{inside}: folders nest too deep, or a link leads in a circle"
+                ));
+            } else if self.is_circle(folder, &whole) {
+                self.leave_out(format!("{inside} (a link in a circle)"));
+            } else {
+                self.folder(&whole, &inside, &within, depth_left - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports whether a folder is one of those around the folder that it is found in.
+    fn is_circle(&self, folder: &Path, whole: &Path) -> bool {
+        folder.starts_with(whole)
+    }
+
+    fn is_shared(&self, inside: &str) -> bool {
+        SHARED.contains(&inside) || inside == MIGRATIONS || inside == self.static_folder
+    }
+
+    fn is_skipped(&self, inside: &str, whole: &Path) -> bool {
+        inside == TESTS
+            || self.exclude.contains(&inside)
+            || self.skipped.iter().any(|path| path == whole)
+    }
+
+    fn leave_out(&mut self, what: String) {
+        self.found.left_out.push(what);
+    }
+
+    fn file(&mut self, whole: &Path, inside: String) -> Result<(), String> {
+        let unreadable = |error| format!("{}: cannot be read: {error}", whole.display());
+        if !whole.is_file() {
+            return Ok(());
+        }
+        let is_of_package = inside.split('/').any(|part| part == LUA_MODULES);
+        if is_of_package && !inside.ends_with(".lua") {
+            return Ok(());
+        }
+        let file = File::open(whole).map_err(unreadable)?;
+        if is_database(&file) {
+            self.leave_out(format!("{inside} (a database)"));
+            return Ok(());
+        }
+        if matches!(appended(&file), Ok(Some(Appended::Archive(_)))) {
+            self.leave_out(format!("{inside} (a built project)"));
+            return Ok(());
+        }
+        if self.is_stale(whole, &inside) {
+            self.found.stale_encodings.insert(inside.clone());
+        }
+        let bytes = fs::read(whole).map_err(unreadable)?;
+        self.found.files.insert(inside, bytes);
+        Ok(())
+    }
+
+    /// Reports whether a file is an encoded form of a static file that was changed later. A server with the folder
+    /// takes no notice of it either.
+    fn is_stale(&self, whole: &Path, inside: &str) -> bool {
+        let mut siblings = SIBLINGS.iter();
+        let plain = siblings.find_map(|(_, extension)| {
+            let name = whole.to_str()?;
+            name.strip_suffix(extension)?.strip_suffix('.')
+        });
+        let Some(plain) = plain.filter(|_| inside.starts_with(self.static_folder)) else {
+            return false;
+        };
+        // In seconds, as a server looks at them.
+        let changed = |path: &Path| path.metadata().map(|metadata| metadata.mtime());
+        match (changed(whole), changed(Path::new(plain))) {
+            (Ok(encoded), Ok(plain)) => encoded < plain,
+            _ => false,
+        }
+    }
+}
+
+fn is_database(file: &File) -> bool {
+    let mut head = [0; SQLITE.len()];
+    file.read_exact_at(&mut head, 0).is_ok() && head == *SQLITE
+}

@@ -1,0 +1,254 @@
+//! The sources of the configuration's values. Each source wins over those before it: defaults, `sampan.toml`, `PORT`,
+//! the environment's `SAMPAN_SECTION_KEY` and `SAMPAN_SECTION_KEY_FILE`, the command line.
+
+pub(crate) mod dotenv;
+mod environment;
+mod values;
+
+use super::flags::{Flags, OptionNames};
+use super::{listen, server};
+use crate::archive::Archive;
+use environment::{Filled, filled};
+use sampan_host::Sources as _;
+use sampan_host::settings::{AllSettings, Section};
+use std::path::Path;
+use toml::Value;
+use values::{parsed, plain, value_of};
+
+pub use environment::{Environment, Variables};
+
+/// The prefix of our variables.
+const PREFIX: &str = "SAMPAN_";
+/// The ending, in small letters, of names of variables whose value is in a file.
+const FILE_SUFFIX: &str = "_file";
+/// The host of a server whose port is all that is said: platforms that say so connect from outside.
+const PORT_HOST: &str = "0.0.0.0";
+
+/// The name of the configuration file in a project folder.
+pub const FILE: &str = "sampan.toml";
+
+/// The sections that are read.
+pub type Sections<'a> = &'a [&'static Section];
+
+/// Reads the configuration of the project in the folder `root` from all sources.
+///
+/// # Errors
+/// One line that says what is wrong in which source.
+pub fn read_all(
+    root: &Path,
+    flags: &Flags,
+    environment: &Environment,
+    sections: Sections<'_>,
+) -> Result<AllSettings, String> {
+    let beside = root.join(FILE);
+    let path = match &flags.config {
+        Some(path) => Some(path),
+        None => beside.exists().then_some(&beside),
+    };
+    let packed = flags.archive.as_deref().filter(|_| flags.config.is_none());
+    let (text, name) = match (path, packed) {
+        (_, Some(archive)) => (text_in(archive)?, FILE.to_owned()),
+        (Some(path), None) => (read(path)?, path.display().to_string()),
+        (None, None) => (String::new(), FILE.to_owned()),
+    };
+    read_text(&text, &name, flags, environment, sections)
+}
+
+/// Reads all sources, with the text of a configuration file, which errors call `name`.
+pub fn read_text(
+    text: &str,
+    name: &str,
+    flags: &Flags,
+    environment: &Environment,
+    sections: Sections<'_>,
+) -> Result<AllSettings, String> {
+    let mut reading = Reading(AllSettings::new(sections, name));
+    reading.add_file(text, name, Some(environment))?;
+    reading.add_environment(environment)?;
+    reading.add_flags(flags)?;
+    Ok(reading.0)
+}
+
+/// Reads the configuration file of the project in the folder `root` alone. Texts with variables of the environment in
+/// them are as if they were not there: those of the machine that serves the project count. The flag is true if there
+/// are any.
+pub fn read_file(root: &Path, sections: Sections<'_>) -> Result<(AllSettings, bool), String> {
+    let path = root.join(FILE);
+    let text = match path.exists() {
+        true => read(&path)?,
+        false => String::new(),
+    };
+    let name = path.display().to_string();
+    let mut reading = Reading(AllSettings::new(sections, &name));
+    reading.add_file(&text, &name, None)?;
+    Ok((reading.0, text.contains("${")))
+}
+
+/// The values so far.
+struct Reading(AllSettings);
+
+impl Reading {
+    fn add_file(
+        &mut self,
+        text: &str,
+        name: &str,
+        environment: Option<&Environment>,
+    ) -> Result<(), String> {
+        for (section, keys) in parsed(text, name)? {
+            let origin = format!("{name}:{}", section.line);
+            let known = self.0.named(&section.key).map(drop);
+            known.map_err(|fault| format!("{origin}: {fault}"))?;
+            if !section.value.is_table() {
+                let (key, value) = (section.key, section.value);
+                let written = match value
+                    .as_array()
+                    .is_some_and(|all| all.iter().all(Value::is_table))
+                {
+                    true => format!("[[{key}]]"),
+                    false => format!("{key} = {value}"),
+                };
+                return Err(format!(
+                    "{origin}: {written}: a section with keys of its own, such as [{key}] is expected"
+                ));
+            }
+            for entry in keys {
+                let key = (section.key.as_str(), entry.key.as_str());
+                let origin = format!("{name}:{}", entry.line);
+                let filled = filled(entry.value, environment);
+                let filled =
+                    filled.map_err(|fault| format!("{origin}: [{}] {}: {fault}", key.0, key.1));
+                match filled? {
+                    Filled::Same(value) => self.put(key, &value, origin)?,
+                    Filled::Text(text) => self.put_text(key, &text, origin)?,
+                    Filled::Unknown => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_environment(&mut self, environment: &Environment) -> Result<(), String> {
+        if let Some(port) = environment.0.get("PORT") {
+            self.add_port(port)?;
+        }
+        for (name, text) in &environment.0 {
+            let Some(rest) = name.strip_prefix(PREFIX) else {
+                continue;
+            };
+            let rest = rest.to_ascii_lowercase();
+            // Other variables of that beginning are none of ours.
+            let Some((section, key)) = rest
+                .split_once('_')
+                .filter(|(section, _)| self.0.named(section).is_ok())
+            else {
+                continue;
+            };
+            match key.strip_suffix(FILE_SUFFIX) {
+                Some(key) => {
+                    let text = std::fs::read_to_string(text)
+                        .map_err(|error| format!("{name}: cannot read {text}: {error}"))?;
+                    self.put_text((section, key), text.trim_end(), name.clone())?;
+                }
+                None => self.put_text((section, key), text, name.clone())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// `PORT`, as platforms set it: the port of the server, on the host that the file names.
+    fn add_port(&mut self, text: &str) -> Result<(), String> {
+        let Ok(port) = text.parse::<u16>() else {
+            return Err(format!(
+                "PORT: {text:?} is no port: it must be a number from 0 to 65535"
+            ));
+        };
+        let server = self.0.of(&server::SECTION);
+        let written = server.written("listen").map(|_| server.list("listen"));
+        // Of several addresses, or of a path, none is the one that the port is meant for.
+        let host = match written.as_deref() {
+            Some([one]) if !one.starts_with("unix:") => one.rsplit_once(':'),
+            _ => None,
+        };
+        let host = host.map_or(PORT_HOST, |(host, _)| host);
+        let listen = Value::from(format!("{host}:{port}"));
+        self.put(("server", "listen"), &listen, "PORT".to_owned())
+    }
+
+    fn add_flags(&mut self, flags: &Flags) -> Result<(), String> {
+        let OptionNames {
+            listen: listen_name,
+            workers: workers_name,
+            set,
+        } = flags.names;
+        for text in &flags.set {
+            let split = text
+                .split_once('=')
+                .and_then(|(key, value)| Some((key.split_once('.')?, value)));
+            let Some((key, value)) = split else {
+                return Err(match set.starts_with("--") {
+                    true => format!("{set} {text}: write it as {set} section.key=value"),
+                    false => format!("{set}: {text:?} is not of the form section.key=value"),
+                });
+            };
+            self.put_text(key, value, set.to_owned())?;
+        }
+        if let Some(listen) = &flags.listen {
+            let addresses = listen::of_flag(listen, listen_name)?;
+            let value = match &addresses[..] {
+                [one] => Value::from(one.as_str()),
+                _ => Value::from(addresses),
+            };
+            self.put(("server", "listen"), &value, listen_name.to_owned())?;
+        }
+        if let Some(user) = &flags.user {
+            let value = Value::from(user.as_str());
+            self.put(("server", "user"), &value, "--user".to_owned())?;
+        }
+        if let Some(workers) = flags.workers {
+            let workers = Value::from(i64::try_from(workers).unwrap_or(i64::MAX));
+            self.put(("server", "workers"), &workers, workers_name.to_owned())?;
+        }
+        if let Some(path) = &flags.db {
+            // One on the command line is relative to the current folder.
+            let path = std::path::absolute(path).map_err(|error| format!("--db: {error}"))?;
+            let Some(path) = path.to_str() else {
+                return Err("--db: the path is not UTF-8".to_owned());
+            };
+            self.put(("db", "path"), &Value::from(path), "--db".to_owned())?;
+        }
+        if flags.no_migrate {
+            let value = Value::from(false);
+            self.put(("db", "migrate"), &value, "--no-migrate".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn put_text(&mut self, key: (&str, &str), text: &str, origin: String) -> Result<(), String> {
+        let known = self.0.named(key.0);
+        let known = known.and_then(|settings| settings.section().key(key.1));
+        let kind = &known.map_err(|fault| format!("{origin}: {fault}"))?.kind;
+        self.put(key, &value_of(kind, text), origin)
+    }
+
+    fn put(&mut self, key: (&str, &str), value: &Value, origin: String) -> Result<(), String> {
+        self.0.put(key, plain(value), value.to_string(), origin)
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => {
+            format!("{} is not UTF-8: save it as UTF-8 text", path.display())
+        }
+        _ => format!("cannot read {}: {error}", path.display()),
+    })
+}
+
+/// The configuration that an archive has; empty where it has none.
+fn text_in(archive: &Archive) -> Result<String, String> {
+    let bytes = archive.read(FILE).unwrap_or_default();
+    String::from_utf8(bytes).map_err(|_| format!("{FILE} is not UTF-8: save it as UTF-8 text"))
+}
+
+#[cfg(test)]
+mod tests;

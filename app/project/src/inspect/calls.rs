@@ -1,0 +1,114 @@
+//! Names of files and texts in the calls of scripts and templates: `render("page.html")`, `asset("app.css")` and
+//! `req:t("title")`. Only literal names are seen.
+
+use crate::files::Project;
+
+/// The kind of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallKind {
+    /// A template.
+    Template,
+    /// A file of the public folder.
+    Asset,
+    /// A text of the catalogues.
+    Text,
+}
+
+/// A call that names a file or a text.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NamingCall {
+    /// The kind of the name.
+    pub kind: CallKind,
+    /// The file with the call.
+    pub file: String,
+    /// The line of the call.
+    pub line: u32,
+    /// The call, for its reader.
+    pub shown: String,
+    /// The name, without a `/` in front.
+    pub name: String,
+}
+
+/// The calls that name templates which are not there, and those that name assets and texts.
+pub fn of(
+    scripts: &[(String, String)],
+    project: &Project,
+    templates: &[String],
+) -> Vec<NamingCall> {
+    let mut found = Vec::new();
+    for (file, text) in scripts {
+        let names = in_text(file, text, "render", CallKind::Template).into_iter();
+        found.extend(names.filter(|call| !templates.contains(&call.name)));
+        found.extend(in_text(file, text, "asset", CallKind::Asset));
+        for function in ["req:t", "req.t"] {
+            found.extend(in_text(file, text, function, CallKind::Text));
+        }
+    }
+    for name in templates {
+        let file = format!("templates/{name}");
+        let text = project.sources().read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        found.extend(in_text(&file, &text, "asset", CallKind::Asset));
+    }
+    // A project without templates renders with something else.
+    found.retain(|call| call.kind != CallKind::Template || !templates.is_empty());
+    found
+}
+
+/// The calls of `function` in a text whose first argument is a literal.
+fn in_text(file: &str, text: &str, function: &str, kind: CallKind) -> Vec<NamingCall> {
+    let mut found = Vec::new();
+    for (line, row) in (1..).zip(text.lines()) {
+        for (at, _) in row.match_indices(function) {
+            let before = row[..at].chars().next_back();
+            if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
+                continue;
+            }
+            let rest = row[at + function.len()..].trim_start();
+            let rest = rest.strip_prefix('(').unwrap_or(rest).trim_start();
+            let Some(quote) = rest.chars().next().filter(|one| matches!(one, '"' | '\'')) else {
+                continue;
+            };
+            let Some((name, behind)) = rest[1..].split_once(quote) else {
+                continue;
+            };
+            // What is put together is not known.
+            let behind = behind.trim_start();
+            let is_whole = behind.is_empty() || behind.starts_with([',', ')', '}', '|', ';']);
+            if is_whole && !name.is_empty() {
+                found.push(NamingCall {
+                    kind,
+                    file: file.to_owned(),
+                    line,
+                    shown: format!("{function}({name:?})"),
+                    name: name.trim_start_matches('/').to_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_literal_names_are_seen() {
+        let names = |text: &str| -> Vec<(u32, String)> {
+            let calls = in_text("app.lua", text, "render", CallKind::Template).into_iter();
+            calls.map(|call| (call.line, call.name)).collect()
+        };
+        let one = |line, name: &str| vec![(line, name.to_owned())];
+        assert_eq!(names("\napp.render(\"a.html\", {})"), one(2, "a.html"));
+        assert_eq!(names("req:render 'a.html'"), one(1, "a.html"));
+        assert_eq!(names("return render( 'a.html' )"), one(1, "a.html"));
+        assert_eq!(names("app.render('pages/' .. name)"), []);
+        assert_eq!(names("render('a' + b)"), []);
+        assert_eq!(names("app.render(name)"), []);
+        assert_eq!(
+            names("prerender('a') render_string('b') rendered = 'c'"),
+            []
+        );
+    }
+}

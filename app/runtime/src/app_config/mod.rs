@@ -1,0 +1,190 @@
+//! All that a server or a pool of scripts runs with: the configuration of the run, the settings of the parts that the
+//! program has, resolved from it, and what the program adds.
+
+mod capabilities;
+mod fixed;
+mod limits;
+mod serving;
+
+pub use capabilities::CapabilityConfigs;
+pub use serving::ServeConfig;
+
+use crate::dev;
+use crate::dev::{Dev, DevSettings};
+use crate::embedding::Embedding;
+use crate::reload::{FollowedFiles, ScriptFiles};
+use crate::repl;
+use crate::server::hosted::Host;
+use sampan_crypto::SecretKeys;
+use sampan_host::Module;
+use sampan_host::settings::Section;
+use sampan_log::{LogSettings, Logger};
+use sampan_project::Language;
+use sampan_project::Project;
+use sampan_project::config::{self, Config, Flags, Setting};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The sections of the configuration.
+pub static SECTIONS: &[&Section] = &[
+    &config::SERVER,
+    &limits::SECTION,
+    &config::SCRIPTS,
+    &sampan_log::SECTION,
+    &sampan_db::SECTION,
+    &sampan_template::SECTION,
+    &sampan_crypto::SECTION,
+    &sampan_files::SECTION,
+    &sampan_files::FORMS,
+    &sampan_middleware::SECTION,
+    &sampan_session::SECTION,
+    &sampan_serve::files::SECTION,
+    &sampan_i18n::SECTION,
+    &sampan_serve::COMPRESSION,
+    &dev::SECTION,
+];
+
+/// All that a server or a pool of scripts runs with.
+#[derive(Clone, Debug)]
+pub struct AppConfig {
+    /// The project and its settings, as files, environment and flags say.
+    pub base: Config,
+    /// The configurations of the capabilities.
+    pub capabilities: CapabilityConfigs,
+    /// The settings on the way from a request to its answer.
+    pub serving: ServeConfig,
+    /// The parts that the program adds.
+    pub program: ProgramParts,
+}
+
+/// The parts that the program adds to what it runs.
+#[derive(Clone, Debug)]
+pub struct ProgramParts {
+    /// The logger of the server.
+    pub logger: Logger,
+    /// The capabilities that scripts get.
+    pub modules: &'static [&'static Module],
+    /// Routes, and values for capabilities.
+    pub embedding: Arc<Embedding>,
+    /// The host that runs the workers, if they have no threads of their own, and the scripts, if there is no engine for
+    /// them.
+    pub host: Option<Arc<dyn Host>>,
+    /// True if samples can be taken of what scripts do; in Lua of one worker only.
+    pub is_profiled: bool,
+    /// The files of a running server that looks whether they change.
+    pub(crate) script_files: Option<Arc<ScriptFiles>>,
+    /// The state that workers share in development.
+    pub(crate) dev: Option<Arc<Dev>>,
+    /// The connection between `sampan repl` and the scripts.
+    pub(crate) repl: Option<repl::Link>,
+}
+
+impl AppConfig {
+    /// Finds the project and its configuration file, and checks both together with the flags.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub fn resolve(flags: &Flags) -> Result<Self, String> {
+        Self::of_project(flags.project()?, flags)
+    }
+
+    /// Resolves the settings of a project that was found.
+    pub(crate) fn of_project(project: Project, flags: &Flags) -> Result<Self, String> {
+        Self::of(Config::of_project(project, flags, SECTIONS)?)
+    }
+
+    /// The configuration of a project folder or file, with a configuration file's text instead of a file, and nothing
+    /// of the environment.
+    ///
+    /// # Errors
+    /// As [`AppConfig::resolve`].
+    pub fn from_text(path: &Path, text: &str) -> Result<Self, String> {
+        Self::of(Config::from_text(path, text, SECTIONS)?)
+    }
+
+    /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a
+    /// configuration file.
+    pub(crate) fn in_memory(project: Project, flags: &Flags) -> Result<Self, String> {
+        Self::of(Config::in_memory(project, flags, SECTIONS)?)
+    }
+
+    /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing
+    /// is read from or written to the current folder.
+    ///
+    /// # Errors
+    /// As [`AppConfig::resolve`].
+    pub fn without_project(flags: &Flags) -> Result<Self, String> {
+        let mut config = Self::in_memory(Project::none(), flags)?;
+        // No script can ask for it, so it is never opened.
+        config.capabilities.db.path = ":memory:".into();
+        config.capabilities.migrate = false;
+        Ok(config)
+    }
+
+    fn of(base: Config) -> Result<Self, String> {
+        let log = base.sections.of(&sampan_log::SECTION);
+        // Told wherever the file is read, also where nothing uses it.
+        base.resolve(&dev::SECTION, DevSettings::from_settings)?;
+        Ok(Self {
+            capabilities: CapabilityConfigs::of(&base)?,
+            serving: ServeConfig::of(&base)?,
+            program: ProgramParts {
+                logger: Logger::new(LogSettings::from_settings(&log)),
+                modules: crate::MODULES,
+                embedding: Arc::default(),
+                host: None,
+                is_profiled: false,
+                script_files: None,
+                dev: None,
+                repl: None,
+            },
+            base,
+        })
+    }
+
+    /// Replaces the secret keys by one.
+    ///
+    /// # Errors
+    /// It is too short.
+    pub fn set_secret_key(&mut self, key: &str) -> Result<(), String> {
+        self.capabilities.secret_keys = SecretKeys::new(&[key.to_owned()])?;
+        Ok(())
+    }
+
+    /// Refuses what the program cannot do that runs the scripts.
+    pub(crate) fn check_host(&self) -> Result<(), String> {
+        let is_js = self.base.project.language() == Some(Language::Js);
+        let is_hosted = self.program.host.is_some() && is_js;
+        match is_hosted && self.base.scripts.check_time.is_some() {
+            true => Err("[scripts] mode = \"file\": the program that runs the scripts keeps the modules that it has \
+             loaded: leave it out, or serve with the executable sampan".into()),
+            false => Ok(()),
+        }
+    }
+
+    /// For a server that looks whether its files change: notes from now on what is read of them.
+    pub(crate) fn follow_files(&mut self) {
+        if let (Some(check_time), None) = (self.base.scripts.check_time, &self.program.dev) {
+            let (files, project) = FollowedFiles::of(&self.base.project, check_time);
+            self.base.project = project;
+            self.program.script_files = Some(Arc::new(ScriptFiles::new(files)));
+        }
+    }
+
+    /// Returns the settings of the log.
+    pub fn log_settings(&self) -> LogSettings {
+        self.program.logger.settings()
+    }
+}
+
+/// Every key of the configuration, in the order of the sections. Secrets are counted and not shown.
+///
+/// # Errors
+/// As [`AppConfig::resolve`].
+pub fn settings(flags: &Flags) -> Result<Vec<Setting>, String> {
+    let config = AppConfig::resolve(flags)?;
+    Ok(config::shown(&config.base.sections))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The settings on the way from a request to its answer.
+
+use super::limits;
+use crate::csrf::CsrfGuard;
+use sampan_host::ScriptLimits;
+use sampan_http::Limits;
+use sampan_project::config::{Config, SERVER};
+use sampan_serve::files::{self, StaticSettings};
+use sampan_serve::{COMPRESSION, TrustedProxy};
+
+/// The settings on the way from a request to its answer, checked.
+#[derive(Clone, Debug)]
+pub struct ServeConfig {
+    /// The networks of proxies whose `X-Forwarded-*` fields are believed.
+    pub trusted_proxies: Vec<TrustedProxy>,
+    /// The limits of the HTTP engine.
+    pub http: Limits,
+    /// The limits of the scripts.
+    pub script: ScriptLimits,
+    /// The number of bytes of compressed answers that each worker keeps; `None` turns compression off.
+    pub compression: Option<usize>,
+    /// The check that refuses unsafe requests of other sites.
+    pub(crate) csrf: Option<CsrfGuard>,
+    /// The files that are served by their paths.
+    pub(crate) static_files: StaticSettings,
+}
+
+impl ServeConfig {
+    /// Resolves the settings.
+    ///
+    /// # Errors
+    /// The place, the key, and what is wrong with its value.
+    pub(super) fn of(config: &Config) -> Result<Self, String> {
+        let server = config.sections.of(&SERVER);
+        let proxies = server.list("trusted_proxies");
+        let proxies: Result<_, String> = proxies.iter().map(|text| text.parse()).collect();
+        let tell = |fault| server.tell(&format!("trusted_proxies: {fault}"));
+        let (http, script) = config.resolve(&limits::SECTION, limits::from_settings)?;
+        let compression = config.sections.of(&COMPRESSION);
+        let cache_bytes_max = compression.number("cache_bytes_max");
+        Ok(Self {
+            trusted_proxies: proxies.map_err(tell)?,
+            http,
+            script,
+            compression: compression.flag("enabled").then_some(cache_bytes_max),
+            csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
+            static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
+        })
+    }
+}

@@ -1,0 +1,375 @@
+//! The meaning of all sections together: sources that win over others, values that are refused, defaults.
+
+use super::*;
+use sampan_host::log::Level;
+use sampan_host::settings::{Preset, SettingKey, SettingKind};
+use sampan_project::config::{Environment, FILE, address, default_of, read_text};
+
+fn resolve(text: &str, flags: &Flags) -> Result<AppConfig, String> {
+    let all = read_text(text, FILE, flags, &Environment::default(), SECTIONS)?;
+    let project = Project::in_memory("app.lua", &[]);
+    AppConfig::of(Config::of(project, all, flags.names)?)
+}
+
+#[test]
+fn flags_win_over_the_file_and_the_file_over_defaults() {
+    let text = "[server]\nlisten = \"127.0.0.1:81\"\nworkers = 3\ntrusted_proxies = \
+     [\"10.0.0.0/8\"]\n[log]\nlevel = \"warn\"\n";
+    let config = resolve(text, &Flags::default()).expect("valid");
+    assert_eq!(
+        (
+            config.base.listen[0].to_string().as_str(),
+            config.base.workers,
+            config.serving.trusted_proxies.len()
+        ),
+        ("http://127.0.0.1:81", 3, 1)
+    );
+    assert!(!config.program.logger.writes(Level::Info));
+    let flags = Flags {
+        listen: Some("[::1]:82".into()),
+        workers: Some(5),
+        ..Flags::default()
+    };
+    let config = resolve(text, &flags).expect("valid");
+    assert_eq!(
+        (
+            config.base.listen[0].to_string().as_str(),
+            config.base.workers
+        ),
+        ("http://[::1]:82", 5)
+    );
+    assert_eq!(
+        resolve("", &Flags::default()).expect("valid").base.listen,
+        [address("127.0.0.1:8080").expect("valid")]
+    );
+}
+
+#[test]
+fn what_is_out_of_range_is_named() {
+    for (text, part) in [
+        (
+            "[server]\nlisten = \"8080\"",
+            ": [server] listen: \"8080\" has no host: write 127.0.0.1:8080",
+        ),
+        ("[server]\nworkers = 0", "[server] workers: 0 workers"),
+        (
+            "[server]\ntrusted_proxies = [\"proxy\"]",
+            "[server] trusted_proxies: \"proxy\" is no network",
+        ),
+        (
+            "[limits]\nheaders_max = 1000",
+            "[limits] headers_max is 1000",
+        ),
+        (
+            "[limits]\nscript_millis_max = 0",
+            "[limits] script_millis_max is 0",
+        ),
+        (
+            "[limits]\nmemory_bytes_max = 10",
+            "[limits] memory_bytes_max is 10",
+        ),
+        (
+            "[limits]\njson_depth_max = 0",
+            "[limits] json_depth_max is 0",
+        ),
+        (
+            "[csrf]\ntrusted_origins = [\"app.example\"]",
+            ": [csrf] trusted_origins: \"app.example\" is no origin: write scheme and host",
+        ),
+        (
+            "[csrf]\nexcept = [\"hooks/*\"]",
+            "[csrf] except: the pattern must begin with '/'",
+        ),
+        (
+            "[log]\nlevel = \"loud\"",
+            "[log] level: \"loud\" is none of \"debug\",",
+        ),
+        (
+            "[log]\nformat = \"xml\"",
+            "[log] format: \"xml\" is none of \"text\", \"json\"",
+        ),
+        (
+            "[log]\naccess = \"on\"",
+            "[log] access: \"on\" is none of \"off\", \"common\", \"json\"",
+        ),
+        (
+            "[session]\nstore = \"redis\"",
+            ": [session] store: \"redis\" is none of \"db\", \"cookie\"",
+        ),
+        (
+            "[session]\nidle = 0",
+            "[session] idle is 0 ms; it must be 1 ms to 366 days",
+        ),
+        (
+            "[session]\ncookie = \"a b\"",
+            "[session] cookie is \"a b\"; it must have 1 to 64 letters",
+        ),
+        (
+            "[session]\nbytes_max = 10",
+            "[session] bytes_max is 10; it must be 64 bytes to 1 MiB",
+        ),
+        (
+            "[log]\nline_bytes_max = 10",
+            "[log] line_bytes_max is 10; it must be 1024 to",
+        ),
+        (
+            "[secrets]\nkeys = [\"short\"]",
+            ": [secrets] keys: key 1 has 5 characters; it must have 32",
+        ),
+    ] {
+        let error = resolve(text, &Flags::default()).expect_err(text);
+        assert!(error.contains(part), "{error}");
+    }
+    let small = "[limits]\nhead_bytes_max = \"1 KiB\"\n[log]\nline_bytes_max = \"64 KiB\"";
+    let config = resolve(small, &Flags::default()).expect("valid");
+    assert_eq!(config.serving.http.target_bytes_max, 1024);
+    assert_eq!(config.log_settings().line_bytes_max, 64 * 1024);
+    let flags = Flags {
+        workers: Some(0),
+        ..Flags::default()
+    };
+    assert!(
+        resolve("", &flags)
+            .expect_err("no workers")
+            .starts_with("--workers: [server] workers: 0")
+    );
+}
+
+#[test]
+fn faults_name_the_line_and_the_key() {
+    for (text, line, part) in [
+        (
+            "[server]\nlisen = \"x\"\n",
+            2,
+            "[server] has no key \"lisen\"; it has listen, workers, trusted_proxies",
+        ),
+        (
+            "[limits]\n\nbody_bytes = 3\n",
+            3,
+            "[limits] has no key \"body_bytes\"; it has head_bytes_max, ",
+        ),
+        (
+            "[sever]\n",
+            1,
+            "no section or key \"sever\" here; the sections are server, ",
+        ),
+        (
+            "listen = \"x\"\n",
+            1,
+            "no section or key \"listen\" here; the sections are server, ",
+        ),
+        (
+            "[server]\nworkers = \"two\"\n",
+            2,
+            "[server] workers = \"two\": a whole number from 0 is expected",
+        ),
+        (
+            "[server]\nworkers = -1\n",
+            2,
+            "[server] workers = -1: a whole number",
+        ),
+        (
+            "[log]\n\n[server] # x\nlisten = 8080 # the port\n",
+            4,
+            "[server] listen = 8080: an address such as \"127.0.0.1:8080\"",
+        ),
+        (
+            "[limits]\nbody_bytes_max = true\n",
+            2,
+            "[limits] body_bytes_max = true: a size such as 10485760 or \"10MB\" is expected",
+        ),
+        (
+            "[limits]\nbody_bytes_max = \"10 megs\"\n",
+            2,
+            "[limits] body_bytes_max = \"10 megs\": a size such as",
+        ),
+        (
+            "[limits]\nbody_bytes_max = 1.5\n",
+            2,
+            "[limits] body_bytes_max = 1.5: a size such as",
+        ),
+        (
+            "[limits]\nidle_millis_max = \"5\"\n",
+            2,
+            "idle_millis_max = \"5\": a time such as 1500 (milliseconds) or \"10s\" is expected",
+        ),
+        (
+            "[limits]\nidle_millis_max = -5\n",
+            2,
+            "idle_millis_max = -5: a time such as",
+        ),
+        (
+            "[db]\ndurability = \"some\"\n",
+            2,
+            "[db] durability: \"some\" is none of \"full\", \"normal\"",
+        ),
+        (
+            "[db]\nmigrate = 1\n",
+            2,
+            "[db] migrate = 1: true or false is expected",
+        ),
+        (
+            "[server]\ntrusted_proxies = \"x\"\n",
+            2,
+            "trusted_proxies = \"x\": a list such as [\"one\", \"two\"] is expected",
+        ),
+        (
+            "[secrets]\nkeys = \"0123456789\"\n",
+            2,
+            "[secrets] keys = ...: a list such as",
+        ),
+        (
+            "server = 3\n",
+            1,
+            "server = 3: a section with keys of its own",
+        ),
+        ("[server\n", 1, ""),
+    ] {
+        let error = resolve(text, &Flags::default()).expect_err(text);
+        assert!(
+            error.starts_with(&format!("sampan.toml:{line}: ")),
+            "{error}"
+        );
+        assert!(error.contains(part), "{error}");
+        for ours in ["invalid type", "usize", "u64", "struct", "Raw"] {
+            assert!(!error.contains(ours), "{error}");
+        }
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
+
+/// The resolved configuration as text, without the places of its values.
+fn shown(text: &str) -> Result<String, String> {
+    let AppConfig {
+        base,
+        capabilities,
+        serving,
+        program,
+    } = resolve(text, &Flags::default())?;
+    let Config {
+        listen,
+        socket_mode,
+        user,
+        workers,
+        scripts,
+        ..
+    } = &base;
+    let base = format!("{listen:?} {socket_mode} {user:?} {workers} {scripts:?}");
+    let dev = DevSettings::from_settings(
+        &resolve(text, &Flags::default())?
+            .base
+            .sections
+            .of(&dev::SECTION),
+    )?;
+    let log = program.logger.settings();
+    Ok(format!(
+        "{base} {capabilities:?} {serving:?} {log:?} {dev:?}"
+    ))
+}
+
+fn keys() -> impl Iterator<Item = (&'static str, &'static SettingKey)> {
+    let of = |section: &&'static Section| {
+        let name = section.name;
+        section.keys.iter().map(move |key| (name, key))
+    };
+    SECTIONS.iter().flat_map(of)
+}
+
+#[test]
+fn a_default_that_is_written_changes_nothing() {
+    let by_default = shown("").expect("valid");
+    let (mut written, mut unset) = (0, Vec::new());
+    for (section, key) in keys() {
+        let name = key.name;
+        match default_of(key) {
+            // A storage folder that is named is there for a project in memory too.
+            Some(_) if name == "storage" => {}
+            Some(value) => {
+                let text = format!("[{section}]\n{name} = {value}\n");
+                assert_eq!(shown(&text).as_ref(), Ok(&by_default), "{text}");
+                written += 1;
+            }
+            None => unset.push(format!("{section}.{name}")),
+        }
+    }
+    assert!(written > 60, "{written}");
+    let decided_later = [
+        "server.user",
+        "files.temp",
+        "session.secure",
+        "static.immutable",
+        "static.fallback",
+        "i18n.default",
+        "i18n.locales",
+    ];
+    assert_eq!(unset, decided_later);
+}
+
+/// Returns another value than the default.
+fn other_value(key: &SettingKey) -> String {
+    match (&key.kind, key.default) {
+        (SettingKind::Flag, default) => (!matches!(default, Preset::Flag(true))).to_string(),
+        (
+            SettingKind::Count(range) | SettingKind::Size(range) | SettingKind::Time(range),
+            default,
+        ) => {
+            let default = match default {
+                Preset::Number(number) => number,
+                _ => 9,
+            };
+            let other = default + 1;
+            (if range.contains(&other) {
+                other
+            } else {
+                default - 1
+            })
+            .to_string()
+        }
+        (SettingKind::Choice(words), default) => {
+            let is_other = |word: &&&str| !matches!(default, Preset::Text(text) if text == **word);
+            format!("{:?}", words.iter().find(is_other).expect("two words"))
+        }
+        (_, _) => match key.name {
+            "listen" => "\"127.0.0.1:9\"",
+            "trusted_proxies" => "[\"10.0.0.0/8\"]",
+            "socket_mode" => "\"600\"",
+            "keys" => "[\"0123456789abcdef0123456789abcdef\"]",
+            "trusted_origins" => "[\"https://app.example\"]",
+            "except" | "immutable" => "[\"/other/*\"]",
+            "editor" => "\"other:{path}\"",
+            "hosts" | "locales" => "[\"other\"]",
+            _ => "\"other\"",
+        }
+        .to_owned(),
+    }
+}
+
+#[test]
+fn every_key_has_an_effect() {
+    let by_default = shown("").expect("valid");
+    for (section, key) in keys() {
+        let mut text = format!("[{section}]\n{} = {}\n", key.name, other_value(key));
+        if key.name == "check_millis" && section == "scripts" {
+            text += "mode = \"file\"\n";
+        }
+        let changed = shown(&text).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_ne!(changed, by_default, "{text}");
+    }
+}
+
+#[test]
+fn secrets_are_counted_and_not_shown() {
+    let text =
+        "[secrets]\nkeys = [\"0123456789abcdef0123456789abcdef\"]\n[log]\nlevel = \"warn\"\n";
+    let config = resolve(text, &Flags::default()).expect("valid");
+    assert!(!format!("{config:?}").contains("0123456789abcdef"));
+    let all = config::shown(&config.base.sections);
+    let of = |key: &str| {
+        let known = all.iter().find(|one| one.key == key);
+        known.cloned().expect("known")
+    };
+    assert_eq!(of("secrets.keys").value.as_deref(), Some("1 (not shown)"));
+    assert_eq!(of("log.level").value.as_deref(), Some("\"warn\""));
+    assert_eq!(of("log.level").origin.as_deref(), Some("sampan.toml:4"));
+    assert_eq!(of("log.format").origin, None);
+}

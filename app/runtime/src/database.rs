@@ -1,0 +1,147 @@
+//! The project's database at start: migrations, and opening it where it is known to be needed.
+
+use crate::app_config::{AppConfig, SECTIONS};
+use crate::migrations::{migrations_in, migrations_of, packed_migrations};
+use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus, Migrations};
+use sampan_db::{Database, DatabaseConfig};
+use sampan_host::log::{Cause, Entry as Line, Level};
+use sampan_log::Logger;
+use sampan_project::config::{Environment, Flags, read_all};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A project as far as its database goes: what is needed to migrate it or to back it up, whatever there is to run.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// The database.
+    pub db: DatabaseConfig,
+    /// The migrations, of which there need be none.
+    pub migrations: Migrations,
+}
+
+impl Storage {
+    /// Finds the database of the project that `flags.path` names: its folder, or a file in it.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub fn resolve(flags: &Flags) -> Result<Self, String> {
+        let path = &flags.path;
+        let current = Path::new("");
+        let root = if flags.archive.is_some() {
+            current
+        } else if path.is_dir() {
+            path.as_path()
+        } else if path.is_file() {
+            path.parent().unwrap_or(Path::new(""))
+        } else {
+            return Err(format!(
+                "{} does not exist: name the project's folder or the file to run",
+                path.display()
+            ));
+        };
+        let environment = Environment::of_process().with(&flags.env_file.read(root)?);
+        let all = read_all(root, flags, &environment, SECTIONS)?;
+        Ok(Self {
+            db: DatabaseConfig::from_settings(&all.of(&sampan_db::SECTION), root),
+            migrations: match &flags.archive {
+                Some(archive) => packed_migrations(archive),
+                None => migrations_in(root)?,
+            },
+        })
+    }
+}
+
+/// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now
+/// if it exists or has migrations, so that faults are told at once; otherwise when a script first uses it, so that a
+/// project without a database gets no file.
+///
+/// # Errors
+/// A migration fails, or the file is no database that can be opened: one line that says what to do.
+pub(crate) fn prepare(config: &AppConfig) -> Result<(Arc<Database>, Vec<String>), String> {
+    if let Some(folder) = config.capabilities.db.path.parent()
+        && !folder.as_os_str().is_empty()
+        && !folder.is_dir()
+    {
+        return Err(format!(
+            "the database {}: there is no folder {}: create it",
+            config.capabilities.db.path.display(),
+            folder.display()
+        ));
+    }
+    let applied = migrate(config)?;
+    let logger = config.program.logger.clone();
+    let database = Database::new(
+        config.capabilities.db.clone(),
+        Arc::new(move |line: &str| {
+            let text = format!("database: {line}");
+            let cause = Cause::message(&text);
+            logger.write_limited(Level::Error, cause, &Line::text(text));
+        }),
+    );
+    if config.capabilities.db.path.exists() || !migrations_of(&config.base.project)?.is_empty() {
+        database.prepare().map_err(|error| error.to_string())?;
+    }
+    Ok((Arc::new(database), applied))
+}
+
+/// Applies the migrations of the project that are not applied, if they are to run. The names of those that were.
+///
+/// # Errors
+/// One fails, or they do not fit the database: one line that says what to do.
+pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
+    let mut applied = Vec::new();
+    let migrations = migrations_of(&config.base.project)?;
+    let has_migrations = !migrations.is_empty();
+    let exists = config.capabilities.db.path.exists();
+    // Where there is no folder the database may still know migrations, and then files are missing.
+    if config.capabilities.migrate && (has_migrations || exists) {
+        let mut tell = |progress: MigrationProgress<'_>| {
+            let line = match progress {
+                MigrationProgress::Begins(name) => format!("applying migration {name}"),
+                MigrationProgress::Applied(name) => {
+                    applied.push(name.to_owned());
+                    format!("migration {name} applied")
+                }
+            };
+            config.program.logger.text(Level::Info, line);
+        };
+        migrate::run(&config.capabilities.db, &migrations, &mut tell)
+            .map_err(|error| error.to_string())?;
+    } else if has_migrations
+        && let Ok(entries) = migrate::status(&config.capabilities.db, &migrations)
+    {
+        warn_of(&entries, &config.program.logger);
+    }
+    Ok(applied)
+}
+
+/// Why a project did not load, with what its migrations have done before.
+pub(crate) fn with_applied(fault: String, applied: &[String]) -> String {
+    if applied.is_empty() {
+        return fault;
+    }
+    let names = applied.join(", ");
+    let advice = "an older project needs --no-migrate to start on this database now";
+    format!("{fault}\n(applied before: {names}; {advice})")
+}
+
+/// Migrations are not to be run: those that the code may miss are told.
+fn warn_of(entries: &[MigrationStatus], logger: &Logger) {
+    let named = |is_meant: &dyn Fn(&MigrationStatus) -> bool| {
+        let names = entries.iter().filter(|entry| is_meant(entry));
+        names.map(|entry| entry.name.as_str()).collect::<Vec<_>>()
+    };
+    let pending = named(&|entry| entry.state == MigrationState::Pending);
+    if !pending.is_empty() {
+        let text = format!("migrations that are not applied: {}", pending.join(", "));
+        logger.text(Level::Warn, text);
+    }
+    let faults = named(&MigrationStatus::is_fault);
+    if !faults.is_empty() {
+        let text = format!(
+            "migrations that do not fit the database: {} (see sampan migrate status)",
+            faults.join(", ")
+        );
+        logger.text(Level::Warn, text);
+    }
+}

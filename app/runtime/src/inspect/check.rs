@@ -1,0 +1,222 @@
+//! All that can be found wrong with a project before a request.
+
+use super::look::look;
+use crate::app_config::AppConfig;
+use crate::local_app::LocalApp;
+use crate::migrations::migrations_of;
+use crate::process_parts::catalogs_of;
+use sampan_db::migrate::{self, MigrationState};
+use sampan_host::log::Level;
+use sampan_i18n::{Catalogs, FOLDER};
+use sampan_log::Logger;
+use sampan_project::Project;
+use sampan_project::config::Flags;
+use sampan_project::files::TEMPLATES;
+use sampan_project::inspect::calls::{self, CallKind};
+use sampan_project::inspect::read_files::ReadFiles;
+use sampan_project::inspect::unused;
+use sampan_project::inspect::{Finding, Severity};
+use sampan_template::Templates;
+use std::path::Path;
+
+/// The findings about a project, and the number of checked files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The findings.
+    pub findings: Vec<Finding>,
+    /// The number of templates.
+    pub templates: usize,
+    /// The number of migrations.
+    pub migrations: usize,
+    /// The number of routes. Nothing if the project does not load.
+    pub routes: Option<usize>,
+}
+
+/// Checks configuration, templates, texts, migrations and scripts, and looks for files that nothing uses. `scratch` is
+/// a folder of the caller's for a database and for what scripts keep.
+pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
+    let mut report = CheckReport::default();
+    let fault = match AppConfig::resolve(flags) {
+        Ok(config) => checked(config, scratch, &mut report),
+        Err(fault) => Err(fault),
+    };
+    if let Err(fault) = fault {
+        report.findings.push(Finding::error(&fault));
+    }
+    report
+}
+
+/// Checks all but the configuration. The error is what kept the project from loading, where nothing before has told it.
+fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> Result<(), String> {
+    let (project, files) = ReadFiles::of(&config.base.project);
+    config.base.project = project.clone();
+    config.program.logger = Logger::captured(Level::Warn);
+    let (templates, keys, faults) = template_faults(&project);
+    report.templates = templates.len();
+    let (catalogs, catalog_fault) = match catalogs_of(&project, &config.capabilities.i18n) {
+        Ok(catalogs) => (Some(catalogs), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let default = config.capabilities.i18n.default.clone();
+    let mut told: Vec<String> = faults.into_iter().chain(catalog_fault).collect();
+    told.extend(migration_faults(&config, report)?);
+    let can_load = told.is_empty();
+    report
+        .findings
+        .extend(told.iter().map(|told| Finding::error(told)));
+    if !can_load {
+        // Loading would only tell the first of them again.
+        return Ok(());
+    }
+    let folder = config.serving.static_files.folder.clone();
+    let storage = config.capabilities.files.storage.clone();
+    let looked = |app: &LocalApp| (app.rows(), app.log());
+    let (rows, log) = look(config, scratch, looked)?;
+    report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
+    report.findings.extend(logged(&log));
+    let scripts = unused::Scripts::of(&project, &files, &[&folder, &name_of(&storage)]);
+    if let Some(catalogs) = &catalogs {
+        let own = default.map(|default| format!("{FOLDER}/{default}.toml"));
+        let is_there = |file: &String| project.sources().read(file).is_some();
+        if let Some(file) = own.filter(|file| !is_there(file)) {
+            let text = format!("[i18n] default names a locale without texts: there is no {file}");
+            let finding = Finding::warning("sampan.toml", None, text);
+            report.findings.push(finding);
+        }
+        for (file, text) in catalogs.differences() {
+            report.findings.push(Finding::warning(&file, None, text));
+        }
+        for (file, line, key) in keys {
+            let finding = unknown_text(catalogs, &key);
+            let finding = finding.map(|text| Finding::warning(&file, Some(line), text));
+            report.findings.extend(finding);
+        }
+    }
+    for call in calls::of(scripts.texts(), &project, &templates) {
+        let (name, shown) = (&call.name, &call.shown);
+        let text = match call.kind {
+            CallKind::Text => match catalogs.as_ref().and_then(|all| unknown_text(all, name)) {
+                Some(text) => text,
+                None => continue,
+            },
+            CallKind::Template => format!("{shown}: there is no templates/{name}"),
+            CallKind::Asset if project.root().join(&folder).join(name).is_file() => continue,
+            CallKind::Asset => format!("{shown}: there is no {folder}/{name}"),
+        };
+        let finding = Finding::warning(&call.file, Some(call.line), text);
+        report.findings.push(finding);
+    }
+    report.findings.extend(scripts.unused(&project, &templates));
+    Ok(())
+}
+
+/// Parses the log of loading: an entry begins with its time and its level.
+fn logged(log: &str) -> Vec<Finding> {
+    let entries = log.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(' ')?;
+        let (level, text) = rest.split_once(' ')?;
+        let severity = match level.trim() {
+            "ERROR" => Severity::Error,
+            "WARN" => Severity::Warning,
+            _ => return None,
+        };
+        let finding = Finding::error(text.trim_start());
+        Some(Finding {
+            severity,
+            ..finding
+        })
+    });
+    entries.collect()
+}
+
+/// Says that no catalogue has a text under a key, if that is so.
+fn unknown_text(catalogs: &Catalogs, key: &str) -> Option<String> {
+    let hint = || sampan_template::hint(key, catalogs.keys());
+    (!catalogs.has_key(key))
+        .then(|| format!("t({key:?}): no file in {FOLDER}/ has this text{}", hint()))
+}
+
+/// A key of a text with the file and the line of the template that asks for it.
+type TextKey = (String, u32, String);
+
+/// The names of the project's templates, the texts they ask for, and what keeps some from being templates.
+fn template_faults(project: &Project) -> (Vec<String>, Vec<TextKey>, Vec<String>) {
+    let (mut names, mut keys, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    for path in project.sources().list(TEMPLATES) {
+        let name = path.strip_prefix(TEMPLATES);
+        let name = name.and_then(|name| name.strip_prefix('/'));
+        let (Some(name), Some(text)) = (name, project.sources().read(&path)) else {
+            continue;
+        };
+        match Templates::compile([(name, text)]) {
+            Ok(compiled) => keys.extend(compiled.text_keys()),
+            Err(error) => faults.push(error.to_string()),
+        }
+        names.push(name.to_owned());
+    }
+    (names, keys, faults)
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// Finds reasons why the project's own database cannot be migrated. Whether migrations run at all shows when the
+/// project is loaded.
+fn migration_faults(config: &AppConfig, report: &mut CheckReport) -> Result<Vec<String>, String> {
+    let migrations = migrations_of(&config.base.project)?;
+    if !migrations.exist() {
+        return Ok(Vec::new());
+    }
+    let entries = match migrate::status(&config.capabilities.db, &migrations) {
+        Ok(entries) => entries,
+        Err(error) => return Ok(vec![error.to_string()]),
+    };
+    report.migrations = entries.len();
+    let database = config.capabilities.db.path.display();
+    let told = entries.iter().filter_map(|entry| {
+        let what = match &entry.state {
+            MigrationState::Applied(_) | MigrationState::Pending => return None,
+            MigrationState::Changed(at) => {
+                format!("it was changed since it was applied to {database} at {at}")
+            }
+            MigrationState::Missing(at) => {
+                format!("there is no file, but it was applied to {database} at {at}")
+            }
+            MigrationState::Late => format!("later ones were applied to {database} already"),
+        };
+        Some(format!("migrations/{}.sql:1: {what}", entry.name))
+    });
+    Ok(told.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_an_error_is_taken_apart() {
+        for (told, file, line, column, text) in [
+            (
+                "m/0001_a.sql:1:20: no such",
+                "m/0001_a.sql",
+                1,
+                Some(20),
+                "no such",
+            ),
+            ("app.lua:3: a: b", "app.lua", 3, None, "a: b"),
+        ] {
+            let found = Finding::error(told);
+            let place = (found.file.as_deref(), found.line, found.column);
+            assert_eq!(place, (Some(file), Some(line), column));
+            assert_eq!(
+                (found.text.as_str(), found.to_string()),
+                (text, told.to_owned())
+            );
+        }
+        let found = Finding::error("it is wrong: 3: really");
+        assert_eq!((found.file, found.line), (None, None));
+    }
+}

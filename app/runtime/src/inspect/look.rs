@@ -1,0 +1,44 @@
+//! Loads a project to look at it.
+
+use crate::app_config::AppConfig;
+use crate::local_app::{LocalApp, LocalRun};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+
+/// Tells what came of loading, whatever ends the thread.
+struct Telling<T>(Sender<Result<T, String>>);
+
+impl<T> Drop for Telling<T> {
+    fn drop(&mut self) {
+        let text = "a fault of Sampan itself: the thread that loads the project panicked";
+        // Only what is sent first counts.
+        let _ = self.0.send(Err(text.to_owned()));
+    }
+}
+
+/// Loads the project and looks at it. Its database and its storage folder lie in the folder `scratch`.
+pub(super) fn look<T: Send + 'static>(
+    config: AppConfig,
+    scratch: &Path,
+    at: fn(&LocalApp) -> T,
+) -> Result<T, String> {
+    let run = LocalRun::new(config, scratch)?;
+    let (sender, inbox) = channel();
+    let told = sender.clone();
+    let when_deaf = Arc::new(move |what: &str| {
+        let text = format!("{what} did not end and could not be stopped");
+        let _ = told.send(Err(text));
+    });
+    let telling = Telling(sender);
+    let body = move |app: Result<Rc<LocalApp>, String>| -> sampan_host::LocalFuture<()> {
+        Box::pin(async move {
+            let _ = telling.0.send(app.map(|app| at(&app)));
+        })
+    };
+    let thread = run.start("project", when_deaf, body);
+    thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+    let looked = inbox.recv();
+    looked.map_err(|_| "nothing was told about the project".to_owned())?
+}

@@ -1,0 +1,151 @@
+//! The listening sockets of a server: on what its configuration says, or on the sockets that whoever started the
+//! process has handed over
+//! (`LISTEN_FDS`, as systemd does).
+
+mod port_owner;
+mod rights;
+
+pub(crate) use rights::User;
+
+use crate::app_config::AppConfig;
+use listenfd::ListenFd;
+use sampan_http::{Acceptor, Limits};
+use sampan_project::config::ListenAddress;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::OnceLock;
+
+/// The listeners, and their names in the log.
+pub(crate) struct Listening {
+    pub(crate) acceptor: Acceptor,
+    pub(crate) name: String,
+}
+
+/// Listens on everything, with the files of Unix sockets owned by `user` if there is one.
+///
+/// # Errors
+/// One line that says which address cannot be had, why, and what to do.
+pub(crate) fn open(
+    config: &AppConfig,
+    limits: &Limits,
+    user: Option<&User>,
+) -> Result<Vec<Listening>, String> {
+    let handed_over = handed_over()?;
+    if handed_over.is_empty() {
+        let open = |address| bind(address, config, limits, user);
+        return config.base.listen.iter().map(open).collect();
+    }
+    let used = handed_over.iter().map(|socket| {
+        // A start that fails may be tried again, with the same sockets.
+        let acceptor = socket.as_fd().try_clone_to_owned();
+        let acceptor = acceptor.and_then(Acceptor::from_handed_over);
+        let acceptor =
+            acceptor.map_err(|error| format!("cannot use a socket of LISTEN_FDS: {error}"))?;
+        Ok(Listening {
+            name: format!("{} (handed over)", name_of(&acceptor)),
+            acceptor,
+        })
+    });
+    used.collect()
+}
+
+/// Reports whether the ports can be listened on, for those who want to know before anything else.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn check(config: &AppConfig) -> Result<(), String> {
+    if handed_over()?.is_empty() {
+        for address in &config.base.listen {
+            if let ListenAddress::Tcp(_) = address {
+                bind(address, config, &config.serving.http, None)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bind(
+    address: &ListenAddress,
+    config: &AppConfig,
+    limits: &Limits,
+    user: Option<&User>,
+) -> Result<Listening, String> {
+    let acceptor = match address {
+        ListenAddress::Tcp(address) => Acceptor::bind(*address, limits),
+        ListenAddress::Unix(path) => {
+            Acceptor::bind_unix(path, config.base.socket_mode, user.map(User::ids), limits)
+        }
+    };
+    let acceptor =
+        acceptor.map_err(|error| fault(address, &error, config.base.option_names.listen))?;
+    Ok(Listening {
+        name: name_of(&acceptor),
+        acceptor,
+    })
+}
+
+fn name_of(acceptor: &Acceptor) -> String {
+    let address = acceptor.local_addr().map(ListenAddress::Tcp);
+    let address = address
+        .ok()
+        .or_else(|| acceptor.path().map(ListenAddress::Unix));
+    address.map_or_else(|| "a socket".to_owned(), |address| address.to_string())
+}
+
+/// The sockets of `LISTEN_FDS`, if that is meant for this process.
+fn handed_over() -> Result<&'static [OwnedFd], String> {
+    static TAKEN: OnceLock<Result<Vec<OwnedFd>, String>> = OnceLock::new();
+    let taken = TAKEN.get_or_init(|| {
+        let mut sockets = ListenFd::from_env();
+        let mut take = |index| -> io::Result<Option<OwnedFd>> {
+            match sockets.take_tcp_listener(index) {
+                Ok(socket) => Ok(socket.map(OwnedFd::from)),
+                Err(_) => Ok(sockets.take_unix_listener(index)?.map(OwnedFd::from)),
+            }
+        };
+        let all = (0..).map_while(|index| take(index).transpose());
+        all.collect::<io::Result<_>>().map_err(|error| {
+            format!("LISTEN_FDS: {error}; it must be sockets that listen, TCP or Unix")
+        })
+    });
+    taken.as_deref().map_err(Clone::clone)
+}
+
+/// Why an address cannot be listened on, and what to do.
+fn fault(address: &ListenAddress, error: &io::Error, option: &str) -> String {
+    match (address, error.kind()) {
+        (ListenAddress::Tcp(address), io::ErrorKind::AddrInUse) => {
+            let (by, who) = match port_owner::of(*address) {
+                Some(owner) => (format!(" by {owner}"), "it"),
+                None => (String::new(), "the other program"),
+            };
+            let port = address.port();
+            format!("port {port} is in use{by}: stop {who}, or choose another with {option}")
+        }
+        (ListenAddress::Tcp(address), io::ErrorKind::PermissionDenied) => {
+            format!(
+                "not allowed to listen on {address}: choose a port above 1023 with {option}, or run with the right to \
+                 do so"
+            )
+        }
+        (ListenAddress::Tcp(address), io::ErrorKind::AddrNotAvailable) => {
+            format!("{address} is no address of this machine: choose another with {option}")
+        }
+        (ListenAddress::Tcp(address), _) => format!("cannot listen on {address}: {error}"),
+        (ListenAddress::Unix(path), io::ErrorKind::AddrInUse) => {
+            format!(
+                "{} is in use, or no socket: stop the other program, remove the file, or choose another with {option}",
+                path.display()
+            )
+        }
+        (ListenAddress::Unix(path), io::ErrorKind::NotFound) => {
+            format!(
+                "cannot listen on {}: its folder does not exist",
+                path.display()
+            )
+        }
+        (ListenAddress::Unix(path), _) => {
+            format!("cannot listen on {}: {error}", path.display())
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! A project in this process without a server: requests are function calls. `sampan test` drives it.
+//!
+//! A [`LocalRun`] is what several of them share: the configuration, the templates, the database as the migrations leave
+//! it. Each [`LocalApp`] lives on a thread of its own, with a database file of its own. Further scripts are loaded
+//! beside it on that thread; they use the same database, and a function of theirs that waits for a request lets the
+//! project run meanwhile.
+
+use crate::app_config::AppConfig;
+use crate::database;
+use crate::migrations::migrations_of;
+use crate::process_parts::ProcessParts;
+use crate::reload::Generation;
+use crate::worker::loader::{Beside, Loader, OnUnawaited};
+use crate::worker::watchdog::Watchdog;
+use crate::worker::{LoadedWorker, STACK_BYTES, WorkerPlan, run_here, watch_of};
+use sampan_db::{Database, Durability, RestorePoint, migrate};
+use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
+use sampan_http::{DirectAnswer, Limits, UnsentBytes, answer_directly};
+use sampan_project::Project;
+use sampan_serve::Dispatch;
+use sampan_serve::Gate;
+use sampan_serve::Loaded;
+use std::cell::RefCell;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The database that the others are copies of.
+const TEMPLATE: &str = "migrated.db";
+
+/// The ids that the watchdog knows the project and the scripts beside it by.
+const PROJECT_ID: u64 = 0;
+const SCRIPT_ID: u64 = 1;
+
+/// The callback for a script that cannot be stopped, with the name of its handler.
+pub(crate) type WhenDeaf = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The state that several [`LocalApp`]s of one project share.
+pub struct LocalRun {
+    config: AppConfig,
+    parts: ProcessParts,
+    watchdog: Watchdog,
+    scratch: PathBuf,
+}
+
+impl LocalRun {
+    /// Reads templates and texts, and runs the migrations on a fresh database in the folder `scratch`, which is the
+    /// caller's to remove.
+    ///
+    /// # Errors
+    /// A file of the project is wrong: which, where and why.
+    pub fn new(mut config: AppConfig, scratch: &Path) -> Result<Self, String> {
+        config.base.workers = 1;
+        config.capabilities.db.durability = Durability::Throwaway;
+        config.capabilities.files.durability = sampan_files::Durability::Normal;
+        config.capabilities.db.file = Default::default();
+        let parts = ProcessParts::of(&config)?;
+        let run = Self {
+            parts,
+            watchdog: Watchdog::default(),
+            scratch: scratch.to_owned(),
+            config,
+        };
+        let mut template = run.config.capabilities.db.clone();
+        template.path = scratch.join(TEMPLATE);
+        let migrations = migrations_of(&run.config.base.project)?;
+        if run.config.capabilities.migrate && migrations.exist() {
+            migrate::run(&template, &migrations, &mut |_| ()).map_err(|error| error.to_string())?;
+        }
+        let script_time_max = Duration::from_millis(run.config.serving.script.script_millis_max);
+        run.watchdog
+            .start(script_time_max)
+            .map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(run)
+    }
+
+    /// The project.
+    pub fn project(&self) -> &Project {
+        &self.config.base.project
+    }
+
+    /// Starts a thread with the project loaded, on a database and a storage folder of its own below `name` in the
+    /// scratch folder. `body` gets it, or why it does not load. `when_deaf` is called, from another thread, if a script
+    /// there cannot be stopped: the thread is lost then.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start<B>(
+        &self,
+        name: &str,
+        when_deaf: WhenDeaf,
+        body: B,
+    ) -> std::io::Result<JoinHandle<()>>
+    where
+        B: FnOnce(Result<Rc<LocalApp>, String>) -> LocalFuture<()> + Send + 'static,
+    {
+        let folder = self.scratch.join(name);
+        let template = self.scratch.join(TEMPLATE);
+        let mut config = self.config.clone();
+        config.capabilities.db.path = folder.join("data.db");
+        config.capabilities.db.file = Default::default();
+        config.capabilities.files.storage = folder.join("storage");
+        config.capabilities.migrate = false;
+        let parts = self.parts.with_storage_of(&config);
+        let watchdog = self.watchdog.clone();
+        let whole = async move || {
+            let made = fs::create_dir_all(&folder).and_then(|()| match template.exists() {
+                true => fs::copy(&template, &config.capabilities.db.path).map(drop),
+                false => Ok(()),
+            });
+            let app = match made {
+                Ok(()) => LocalApp::load(config, parts, watchdog.clone(), when_deaf).await,
+                Err(error) => Err(format!("{}: {error}", folder.display())),
+            };
+            body(app).await;
+            watchdog.remove(PROJECT_ID);
+            watchdog.remove(SCRIPT_ID);
+        };
+        let runs = move || {
+            if let Err(error) = run_here(whole()) {
+                panic!("cannot start a runtime: {error}");
+            }
+        };
+        std::thread::Builder::new()
+            .name(format!("sampan-{name}"))
+            .stack_size(STACK_BYTES)
+            .spawn(runs)
+    }
+}
+
+impl Drop for LocalRun {
+    fn drop(&mut self) {
+        self.watchdog.stop();
+    }
+}
+
+/// A project on this thread.
+pub struct LocalApp {
+    config: Arc<AppConfig>,
+    parts: ProcessParts,
+    limits: Arc<Limits>,
+    watchdog: Watchdog,
+    loader: Rc<Loader>,
+    gate: Rc<Gate>,
+    dispatch: Rc<Dispatch>,
+    database: Arc<Database>,
+    start: RefCell<RestorePoint>,
+    when_deaf: WhenDeaf,
+}
+
+/// A script beside the project. Its functions run as long as this is there.
+pub struct LocalScript(Rc<Loaded>);
+
+impl LocalScript {
+    /// Returns the number of calls of its functions have left work behind that still goes on: timers, and promises that
+    /// nobody awaits.
+    pub fn unfinished(&self) -> usize {
+        self.0.engine.background_requests()
+    }
+}
+
+impl LocalApp {
+    async fn load(
+        config: AppConfig,
+        parts: ProcessParts,
+        watchdog: Watchdog,
+        when_deaf: WhenDeaf,
+    ) -> Result<Rc<Self>, String> {
+        parts.storage().clean();
+        let (database, _) = database::prepare(&config)?;
+        database.prepare().map_err(|error| error.to_string())?;
+        let limits = Arc::new(config.serving.http.clone());
+        let (told, told_later) = (Arc::clone(&when_deaf), Arc::clone(&when_deaf));
+        let config = Arc::new(config);
+        let plan = WorkerPlan {
+            id: PROJECT_ID,
+            place: 0,
+            is_trial: false,
+            generation: Arc::new(Generation {
+                config: Arc::clone(&config),
+                parts: parts.clone(),
+            }),
+            unsent: UnsentBytes::new(&limits),
+            limits: Arc::clone(&limits),
+            database: Arc::clone(&database),
+            watchdog: watchdog.clone(),
+            ending: Arc::default(),
+            started_once: Arc::default(),
+            on_deaf: Box::new(move |_, name| told_later(name)),
+        };
+        let fault = |error: Error| config.base.project.load_fault(&error);
+        let loaded = plan.load(watch_of(&config), Box::new(move |name| told(name)));
+        // Nobody sends it a connection, so no request waits for another's.
+        let LoadedWorker {
+            gate,
+            loader,
+            dispatch,
+            ..
+        } = loaded.await.map_err(fault)?;
+        gate.settled().await.map_err(fault)?;
+        let start = RestorePoint::take(&config.capabilities.db).map_err(fault)?;
+        Ok(Rc::new(Self {
+            parts,
+            limits,
+            watchdog,
+            loader,
+            gate,
+            dispatch,
+            database,
+            start: RefCell::new(start),
+            when_deaf,
+            config,
+        }))
+    }
+
+    /// Loads a file of the project beside it, with these capabilities; `put` gives them what they keep, `unawaited` is
+    /// told of errors that nobody awaits. One at a time.
+    ///
+    /// # Errors
+    /// It does not load: the place, the line of the source and the stack.
+    pub fn script(
+        &self,
+        entry: &str,
+        modules: &'static [&'static Module],
+        put: impl FnOnce(&Context),
+        unawaited: OnUnawaited,
+    ) -> Result<LocalScript, String> {
+        let watch = Arc::new(Watch::default());
+        let told = Arc::clone(&self.when_deaf);
+        self.watchdog.remove(SCRIPT_ID);
+        self.watchdog.add(
+            SCRIPT_ID,
+            Arc::clone(&watch),
+            Box::new(move |name| told(name)),
+        );
+        let generation = self.loader.generation();
+        let beside = Beside {
+            put: Box::new(put),
+            unawaited,
+        };
+        let loaded = self
+            .loader
+            .load_file(&generation, entry, modules, &watch, Some(beside));
+        let loaded = loaded.map_err(|error| match error.place() {
+            Some(_) => self.config.base.project.load_fault(&error),
+            None => format!("{entry}: {error}"),
+        });
+        loaded.map(LocalScript)
+    }
+
+    /// Runs a function of a script beside the project, until what it wrote is committed.
+    ///
+    /// # Errors
+    /// What it raised.
+    pub async fn call(&self, function: Callback) -> Result<(), Error> {
+        self.gate.background(function.start(Vec::new())).await?;
+        self.gate.settled().await
+    }
+
+    /// The project's answer to a request, given as its bytes, from a client at `peer`.
+    pub async fn answer(&self, request: &[u8], peer: SocketAddr) -> DirectAnswer {
+        answer_directly(&*self.dispatch, request, peer, &self.limits).await
+    }
+
+    /// Puts database and storage folder back to what they were when the project had started, and forgets what rate
+    /// limits counted.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub async fn restore(&self) -> Result<(), Error> {
+        self.gate.settled().await?;
+        self.start.borrow_mut().restore()?;
+        self.parts.forget_rates();
+        let storage = &self.config.capabilities.files.storage;
+        for entry in fs::read_dir(storage).into_iter().flatten().flatten() {
+            // The folder of what is not complete stays: it is open.
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let path = entry.path();
+            let _ = match path.is_dir() {
+                true => fs::remove_dir_all(path),
+                false => fs::remove_file(path),
+            };
+        }
+        Ok(())
+    }
+
+    /// The project as it was loaded.
+    pub(crate) fn loaded(&self) -> Rc<Loaded> {
+        self.dispatch.loaded()
+    }
+
+    /// Describes the error of a script: the place, the line of the source and the stack.
+    pub fn fault(&self, error: &Error) -> String {
+        self.config.base.project.load_fault(error)
+    }
+
+    /// The log so far, where it is captured.
+    pub fn log(&self) -> String {
+        self.config.program.logger.lines()
+    }
+}
+
+impl Drop for LocalApp {
+    fn drop(&mut self) {
+        self.database.shutdown();
+    }
+}
