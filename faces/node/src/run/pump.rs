@@ -1,9 +1,9 @@
 //! Runs a worker on a JavaScript thread: in turns, between those of the program's own loop.
 //!
-//! Sockets belong to a [pump](sampan_runtime::http::Pump) of the HTTP engine, whose doorbell wakes this thread. Tasks are
-//! those of tokio's
-//! `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the connections, so that a group of
-//! writes is committed behind all of them. Timers of tokio are kept by one thread for all of them.
+//! Sockets belong to a [pump](sampan_runtime::http::Pump) of the HTTP engine, whose doorbell wakes this thread.
+//! Tasks are those of tokio's `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the
+//! connections, so that a group of writes is committed behind all of them. Timers of tokio are kept by one thread
+//! for all of them.
 
 use napi_sys as sys;
 use sampan_napi::Env;
