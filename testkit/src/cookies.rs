@@ -1,4 +1,4 @@
-//! The cookies of one browser, as far as tests need one: by name, whatever their path and domain.
+//! The cookies of one browser, as far as tests need one: by name, without path and domain.
 
 use std::collections::BTreeMap;
 

@@ -163,7 +163,7 @@ impl Drop for Served {
     }
 }
 
-/// An address that nobody listens on now.
+/// An address without a listener.
 fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }

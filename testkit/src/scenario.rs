@@ -193,7 +193,7 @@ impl Expectation {
                 own.clone()
             }
         };
-        // An override of the body's form replaces the common form, whatever that was.
+        // An override of the body's form replaces the common form of any kind.
         let body_is_own = own.json.is_some() || own.text.is_some();
         Self {
             status: own.status.or(self.status),

@@ -52,7 +52,7 @@ pub(crate) struct Series {
     pub(crate) peer: &'static Peer,
     pub(crate) case: LoadCase,
     pub(crate) samples: Vec<Sample>,
-    /// The fault of answers that are shown all the same. Then nobody is compared with it.
+    /// The fault of answers that are shown all the same. Then no other server is compared with it.
     pub(crate) fault: Option<String>,
 }
 
@@ -275,7 +275,7 @@ pub(crate) fn rounds(
                 !one.samples.is_empty()
             }
         });
-        // Nobody has the advantage of being always the first or the last.
+        // No server is always the first or the last.
         series.reverse();
     }
     series.sort_by_key(|one| one.case);

@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// A zombie that nobody has collected yet counts as ended.
+    /// A zombie that was not collected yet counts as ended.
     fn is_running(stat: &str) -> bool {
         std::fs::read_to_string(stat).is_ok_and(|text| !text.contains(") Z "))
     }

@@ -97,12 +97,12 @@ impl PeerServer {
     }
 }
 
-/// Reports whether a server answers here, whatever it answers.
+/// Reports whether a server answers here, with any answer.
 pub(crate) fn answers(address: SocketAddr) -> bool {
     Client::connect(address).is_ok_and(|mut client| client.ask("GET", "/version", &[], "").is_ok())
 }
 
-/// A port that nobody listens on just now.
+/// A port without a listener just now.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub(super) fn length(bytes: usize) -> RouteExchange {
     post("/length", text, ExpectedAnswer::Json(expected))
 }
 
-/// A text of 4 characters: JavaScript counts the last one twice, Lua counts bytes, and nobody takes it for ASCII.
+/// A text of 4 characters: JavaScript counts the last one twice, Lua counts bytes, and it is not mistaken for ASCII.
 pub(super) fn wide_length() -> RouteExchange {
     let is_right = |found: &serde_json::Value| {
         [5, 10]

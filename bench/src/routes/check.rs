@@ -185,7 +185,7 @@ mod tests {
 
     const VERSION: &str = "{\"version\":\"1.0\"}";
 
-    /// A server that sends everybody the same bytes for each request.
+    /// A server that sends the same bytes for each request.
     fn serve(answer: String) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it has an address");

@@ -201,7 +201,7 @@ pub(crate) enum ExpectedAnswer {
     },
     /// 200 with this page.
     Page(&'static str),
-    /// 200 with HTML that has this in it, in whatever language.
+    /// 200 with HTML that contains this, in any language.
     PageWith(&'static str),
     /// A client or server error: the body was not JSON, and a server that answers 200 has not parsed it.
     Refusal,

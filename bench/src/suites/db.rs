@@ -1,7 +1,7 @@
 //! `cargo xtask bench db`: the routes of examples/bench_db, and those of examples/hello that need its database.
 //!
-//! Each measurement has a server and a database of its own: nobody's reads suffer from what others wrote before, and a
-//! server that writes more does not pay for it in later runs. After it the rows are counted.
+//! Each measurement has a server and a database of its own: no reads suffer from earlier writes of others, and a server
+//! that writes more does not pay for it in later runs. After it the rows are counted.
 
 use std::path::Path;
 

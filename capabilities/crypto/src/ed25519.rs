@@ -48,8 +48,8 @@ pub(crate) fn private_key(bytes: &[u8]) -> Result<Ed25519KeyPair, Error> {
     })
 }
 
-/// The keys of small order by their last bit of sign, in all their encodings: anybody can make signatures that fit one
-/// of them and any text. The table is that of libsodium.
+/// The keys of small order by their last bit of sign, in all their encodings: signatures that fit one can be made
+/// without a secret of them and any text. The table is that of libsodium.
 #[rustfmt::skip]
 const SMALL_ORDER: [[u8; KEY_BYTES]; 7] = [
     of_ends(0x00, 0x00, 0x00),
@@ -87,7 +87,7 @@ fn has_small_order(key: &[u8]) -> bool {
 /// A key that verifies.
 ///
 /// # Errors
-/// It is none, or one that fits signatures by anybody.
+/// It is none, or one that fits signatures without the secret.
 pub(crate) fn public_key(bytes: &[u8]) -> Result<ParsedPublicKey, Error> {
     let parse = |bytes: &[u8]| {
         // The key is the last thing in the DER form (RFC 8410 section 4).

@@ -8,7 +8,7 @@ pub(crate) const KEYS_MAX: usize = 16;
 pub(crate) const PURPOSES_MAX: usize = 256;
 /// The most random bytes of one call.
 pub(crate) const RANDOM_BYTES_MAX: usize = 65_536;
-/// The number of random bytes that a token has unless somebody says.
+/// The default number of random bytes of a token.
 pub(crate) const TOKEN_BYTES: usize = 32;
 /// The fewest random bytes of a token: 128 bits cannot be guessed.
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;

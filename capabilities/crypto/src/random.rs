@@ -18,7 +18,7 @@ pub(crate) fn token(args: &Args) -> Result<Value, Error> {
     Ok(Value::Text(URL_SAFE_NO_PAD.encode(random(count)?)))
 }
 
-/// Random bytes that nobody can guess.
+/// Random bytes that cannot be guessed.
 pub(crate) fn random(count: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; count];
     rand::fill(&mut bytes).map_err(|_| no_random_numbers())?;

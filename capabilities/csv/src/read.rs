@@ -120,7 +120,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Passes over line ends in front of a record. The parser would too, but nobody would know then on which line the
+    /// Passes over line ends in front of a record. The parser would too, but it would be unknown on which line the
     /// record begins.
     fn pass_line_ends(&mut self, piece: &mut &[u8]) {
         while let Some((first, rest)) = piece.split_first() {

@@ -1,7 +1,7 @@
 //! A copy of a database that is in use.
 //!
 //! One read transaction is open from before the first page is copied until after the last, so the copy is the database
-//! as it was at one moment, and copying ends whatever is written meanwhile. Writers go on; the write-ahead log grows
+//! as it was at one moment, and copying ends even under continuous writes. Writers go on; the write-ahead log grows
 //! until the copy is done. The copy is checked before it gets its name: it is whole, and has as many rows in each table
 //! as the snapshot.
 
@@ -182,8 +182,8 @@ fn copy(
                     unsynced = 0;
                 }
             }
-            // Nobody else knows the copy, and the snapshot is open, so there is no lock to wait for but SQLite's short
-            // ones.
+            // No other connection knows the copy, and the snapshot is open, so there is no lock to wait for but
+            // SQLite's short ones.
             _ if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
             _ => {
                 return Err(fault(format!(
@@ -229,7 +229,7 @@ fn verify(path: &Path, counts: &[(String, u64)]) -> Result<(), Error> {
     }))
 }
 
-/// The name by which SQLite opens a file that nobody changes: without locks, and without a log beside it.
+/// The name by which SQLite opens a file that does not change: without locks, and without a log beside it.
 fn immutable(path: &Path) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut uri = b"file:".to_vec();

@@ -134,7 +134,7 @@ impl Console {
         let read_only = (!is_writer).then(Arc::<ReadOnly>::default);
         let set_up = sqlite
             .busy_timeout(Duration::from_millis(config.busy_millis_max))
-            // Nobody else copies the log of a long load.
+            // No checkpointer copies the log of a long load.
             .and_then(|()| sqlite.execute_batch("PRAGMA wal_autocheckpoint=1000"))
             .and_then(|()| sqlite.set_limit(Limit::SQLITE_LIMIT_LENGTH, CELL_BYTES_MAX))
             .map(drop)
@@ -225,7 +225,7 @@ impl Console {
         )
     }
 
-    /// The statements that made the schema, or what of it belongs to the table, view, index or trigger `name`.
+    /// The statements that made the schema, or those of the table, view, index or trigger `name`.
     ///
     /// # Errors
     /// The schema cannot be read, or has no such name.

@@ -27,7 +27,7 @@ pub struct Database {
     pub(crate) config: DatabaseConfig,
     opened: OnceLock<Opened>,
     opening: Mutex<()>,
-    /// Commits of this process so far, counted before anybody is told of them.
+    /// Commits of this process so far, counted before their requests are notified.
     pub(crate) commits: AtomicU64,
     report: ReportLine,
     repeated: Mutex<Repeated>,
@@ -140,15 +140,13 @@ impl Database {
     }
 
     /// Returns the current lease of the write connection: a number that changes whenever it changes hands. A worker
-    /// that is stuck in a script may
-    /// keep it, and nobody can take it away.
+    /// that is stuck in a script may keep it, and no other process can take it away.
     pub fn lease(&self) -> Option<u64> {
         let writers = &self.opened.get()?.writers;
         writers.lease().filter(|_| writers.refused().is_none())
     }
 
-    /// A commit is on disk: readers and the checkpointer are told before anybody else, and the connection goes on to
-    /// the next.
+    /// A commit is on disk: readers and the checkpointer are notified first, and the connection goes on to the next.
     pub(crate) fn committed(&self, opened: &Opened, writer: Box<SqliteConnection>) {
         self.commits.fetch_add(1, Release);
         opened.checkpointer.committed(writer.wal_pages());

@@ -32,7 +32,7 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
 pub enum MigrationProgress<'a> {
     /// The migration is about to be applied, which may take long.
     Begins(&'a str),
-    /// The migration is applied for good, whatever becomes of those after it.
+    /// The migration stays applied, even if a later one fails.
     Applied(&'a str),
 }
 
@@ -339,7 +339,7 @@ fn statements(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
     Ok(())
 }
 
-/// Looks for rows that refer to none, which nobody noticed while foreign keys were off.
+/// Looks for rows that refer to none, which were not checked while foreign keys were off.
 fn check_keys(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
     let look = || -> rusqlite::Result<Option<String>> {
         let mut statement = sqlite.prepare("PRAGMA foreign_key_check")?;

@@ -48,11 +48,11 @@ impl RestorePoint {
         })
     }
 
-    /// Puts the database back, if anybody has written since. All connections stay as they are: they see it as one more
+    /// Restores the database, if it was written since. All connections stay as they are: they see it as one more
     /// commit. False if there was nothing to do.
     ///
     /// # Errors
-    /// Somebody keeps the database locked, or it cannot be written.
+    /// Another process keeps the database locked, or it cannot be written.
     pub fn restore(&mut self) -> Result<bool, Error> {
         let restored = data_version(&self.live).and_then(|version| {
             if version == self.version {

@@ -378,7 +378,7 @@ impl Storage {
             return Ok(());
         }
         match self.folder(path::split(path).0) {
-            // Somebody has removed it meanwhile.
+            // Another process has removed it meanwhile.
             Err(error) if is_absent(&error) => Ok(()),
             folder => sync_folder(&folder?),
         }

@@ -69,7 +69,7 @@ pub(crate) static FILE_WRITER: Class = Class {
     is_keyed: false,
 };
 
-/// An open file. It is taken out while somebody works on it.
+/// An open file. It is taken out while a call works on it.
 struct OpenFile<F> {
     file: RefCell<Option<F>>,
     path: String,

@@ -1,4 +1,4 @@
-//! Files that have no name yet. The system removes them when nobody has them open any more, however the process ends.
+//! Files that have no name yet. The system removes them when their last descriptor is closed, however the process ends.
 
 use crate::storage::{Durability, sync_folder};
 use cap_std::fs::{Dir, MetadataExt, OpenOptions};
@@ -23,7 +23,7 @@ pub(crate) fn unnamed(folder: &Dir) -> io::Result<File> {
     Ok(file)
 }
 
-/// A new file with a name that nobody else has.
+/// A new file with a unique name.
 fn named(folder: &Dir) -> io::Result<(String, File)> {
     let name = new_name()?;
     let mut options = OpenOptions::new();
@@ -39,8 +39,8 @@ fn new_name() -> io::Result<String> {
     Ok(format!(".sampan-{hex}"))
 }
 
-/// Gives the first `length` bytes of a file the name `name` in `folder`. A file that had it is replaced: whoever looks
-/// sees the old one or the new one, whole. The file is one of [`unnamed`]; `own` is the folder that has what is not
+/// Gives the first `length` bytes of a file the name `name` in `folder`. A file that had it is replaced: a reader sees
+/// the old one or the new one, whole. The file is one of [`unnamed`]; `own` is the folder that has what is not
 /// complete.
 pub(crate) fn publish(
     file: &mut File,

@@ -35,7 +35,7 @@ pub(crate) struct Catalog {
     messages: Messages,
 }
 
-/// Texts by their keys, which nobody but the project chooses.
+/// Texts by their keys, which only the project chooses.
 type Messages = HashMap<String, Message, foldhash::fast::RandomState>;
 
 impl Catalogs {
@@ -216,7 +216,7 @@ impl Catalogs {
     }
 }
 
-/// Reports whether a name is that of a locale, whatever its case, also with `_` for `-`.
+/// Reports whether a name is that of a locale, in any case, also with `_` for `-`.
 fn is_tag(name: &str, tag: &str) -> bool {
     let same = |(a, b): (u8, u8)| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
     name.len() == tag.len() && name.bytes().zip(tag.bytes()).all(same)

@@ -22,7 +22,7 @@ pub(crate) struct Moment {
 
 impl Moment {
     /// Reads `2026-11-22`, `2026-11-22 14:05:09`, `2026-11-22T14:05:09.123Z` or seconds since 1970, in UTC. A text is
-    /// shown as it stands, whatever its offset.
+    /// shown as it stands, with any offset.
     pub(crate) fn read(value: &Value) -> Result<Self, Error> {
         let seconds = match value {
             Value::Int(seconds) => *seconds as f64,

@@ -28,7 +28,7 @@ pub(crate) fn accepted(catalogs: &Catalogs, field: &str) -> Option<usize> {
         tag => named(catalogs, tag),
     };
     let exact = wanted.iter().find_map(|(_, tag)| find(tag));
-    // Whoever reads `pt` reads `pt-BR` sooner than a foreign language.
+    // A reader of `pt` understands `pt-BR` better than a foreign language.
     exact.or_else(|| wanted.iter().find_map(|(_, tag)| related(catalogs, tag)))
 }
 

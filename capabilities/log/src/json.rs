@@ -1,4 +1,4 @@
-//! Values as JSON within a limit: whatever a value holds, what is written is valid, and not much longer than it may be.
+//! Values as JSON within a limit: the output is valid for every value, and at most a little longer than the limit.
 
 use sampan_host::{Value, rows::Cell};
 use std::fmt::Write;

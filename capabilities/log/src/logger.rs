@@ -338,7 +338,7 @@ fn write_json(out: &mut String, now: Duration, level: Level, entry: &Entry<'_>, 
         (Some(error), _) => drop(json::string(out, error.text, message_max)),
         (None, Value::Text(text)) => drop(json::string(out, text, message_max)),
         (None, value) => {
-            // Readers want a message to be text, whatever it tells.
+            // Readers expect a message to be text, for values of every type.
             let mut text = String::new();
             json::value(&mut text, value, message_max / 2);
             json::string(out, &text, message_max);

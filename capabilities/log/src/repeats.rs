@@ -1,7 +1,7 @@
 //! Counts lines that repeat themselves: one fault under load must not fill the disk, nor hide all others.
 //!
 //! Of each cause [`PER_SECOND_MAX`] lines are written in the second that begins with the first; the others are counted.
-//! The memory is bounded: what comes while [`CAUSES_MAX`] causes are known counts as one cause, whatever it is.
+//! The memory is bounded: while [`CAUSES_MAX`] causes are known, all others count as one cause.
 
 use sampan_host::log::{Cause, Level};
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub(crate) struct Repeats(Mutex<CauseCounts>);
 #[derive(Debug, Default)]
 struct CauseCounts {
     causes: HashMap<(Level, String), CauseCount>,
-    /// True if somebody will ask for the counts.
+    /// True if a caller will ask for the counts.
     is_scheduled: bool,
 }
 
@@ -94,7 +94,7 @@ impl Repeats {
         RepeatVerdict::CountAndTellBy(due.max(now))
     }
 
-    /// Nobody will ask for the counts after all.
+    /// Forgets that a caller would ask for the counts.
     pub(crate) fn not_scheduled(&self) {
         self.lock().is_scheduled = false;
     }

@@ -87,7 +87,7 @@ fn run(jobs: &Receiver<LogJob>) {
             LogJob::At(due, call) => later.push((due, call)),
             LogJob::Flush(done) => {
                 batch.write();
-                // Nobody waits any more if this fails.
+                // If this fails, the waiting thread has gone.
                 let _ = done.send(());
             }
         }

@@ -127,8 +127,7 @@ fn digest(secret: &str) -> [u8; 32] {
 }
 
 /// Reports whether the script's result refuses the credentials: what is false in JavaScript, in both languages. A count
-/// of users that is 0
-/// lets nobody in.
+/// of users that is 0 admits no client.
 fn is_no(returned: &Value) -> bool {
     match returned {
         Value::Null | Value::Bool(false) | Value::Int(0) => true,
@@ -204,7 +203,7 @@ impl Guard for FixedAuth {
         let has_names = matches!(self.challenge.scheme, Scheme::Basic);
         let mut found = None;
         for (name, known) in &self.known {
-            // All are compared, whoever it is.
+            // All entries are compared, so the time does not depend on the match.
             let is_it = is_same(known, &digest) & (!has_names || *name == given.name);
             if is_it {
                 found = Some(name);

@@ -97,7 +97,7 @@ impl Cors {
 impl Guard for Cors {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
         if self.origins.is_some() {
-            // Whoever has no origin gets another answer than who has one: caches must know.
+            // The answer depends on the presence of an origin, and caches must know that.
             request.add_header("Vary", b"Origin")?;
         }
         let Some(origin) = request.header("origin") else {

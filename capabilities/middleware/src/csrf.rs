@@ -3,7 +3,7 @@
 //! `net/http`.
 //!
 //! Browsers say in `Sec-Fetch-Site` where a request comes from. Those before 2023 say in `Origin` which site sent it. A
-//! request with neither comes from a program, and programs act for nobody else.
+//! request with neither comes from a program, and a program does not act for another user.
 
 use crate::origin;
 use sampan_host::{Error, ErrorKind, RequestView};

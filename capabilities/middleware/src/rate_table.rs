@@ -1,8 +1,8 @@
 //! The counters of rate limits: once per process, for all workers, in memory that does not grow.
 //!
-//! A key is a hash with a secret seed, so nobody can aim at the place of another. Places lie in sets of eight; where a
-//! set is full, the key goes that has used the least of its limit. So a flood of new keys forgets new keys, not those
-//! that have reached their limit.
+//! A key is a hash with a secret seed, so a client cannot aim at the place of another. Places lie in sets of eight;
+//! where a set is full, the key goes that has used the least of its limit. So a flood of new keys forgets new keys, not
+//! those that have reached their limit.
 
 use crate::limits::RATE_KEYS_MAX;
 use std::collections::hash_map::RandomState;
@@ -19,7 +19,7 @@ const SETS: usize = RATE_KEYS_MAX / SHARDS / SET_PLACES;
 /// The counts of one key: a window and the one before it.
 #[derive(Clone, Copy, Default)]
 struct Counts {
-    /// 0 is nobody's.
+    /// 0 means that the place is free.
     key: u64,
     /// Windows are numbered from the start of the process.
     window: u32,
@@ -84,7 +84,7 @@ impl RateTable {
     fn take_at(&self, rate: Rate, key: impl Hash, millis: u64) -> Taken {
         let key = self.hasher.hash_one(key).max(1);
         let shard = &self.shards[key as usize % SHARDS];
-        // What was counted when somebody panicked is counted well enough.
+        // The counts are usable after a panic of another thread.
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if shard.is_empty() {
             shard.resize(SETS, Default::default());
@@ -270,7 +270,7 @@ mod tests {
                 let _ = table.take_at(RATE, number, 0);
             }
         }
-        // Two windows later they are free, whatever they had counted.
+        // Two windows later they are free, with any count.
         assert_eq!(table.take_at(RATE, "new", 180_000).remaining, 9);
         assert_eq!(table.take_at(RATE, "new", 180_000).remaining, 8);
     }

@@ -1,7 +1,7 @@
 //! The threads that hash passwords, one set for the process.
 //!
 //! A hash takes some ten milliseconds and some megabytes by intent. Few threads bound both, and they run at the lowest
-//! priority, so that logins wait for each other and nobody waits for logins.
+//! priority, so that logins wait for each other, and other requests do not wait for logins.
 
 use crate::limits::{THREADS_MAX, WAITING_MAX};
 use argon2::Block;
@@ -44,7 +44,7 @@ struct HashQueue {
 }
 
 impl Hashers {
-    /// Runs work on a thread. Work that nobody waits for any more is left out.
+    /// Runs work on a thread. Work whose caller has gone is skipped.
     ///
     /// # Errors
     /// Too much waits already, or that of the work.
@@ -98,7 +98,7 @@ impl Hashers {
         let mut memory = Memory::new();
         loop {
             let job = self.next(&mut memory);
-            // A job that panics drops its sender, and whoever waits is told.
+            // A job that panics drops its sender, which notifies the waiting caller.
             let _ = catch_unwind(AssertUnwindSafe(|| job(&mut memory)));
         }
     }

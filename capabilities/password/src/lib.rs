@@ -93,7 +93,7 @@ fn verify(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>
         }
         let work = move |memory: &mut _| match hash {
             Ok(Some(hash)) => hash.verify(&password, memory),
-            // Nobody learns from the time or the answer whether there is such a user.
+            // Neither the time nor the answer reveals whether there is such a user.
             none => hashes::hash(&password, memory).and(none.map(|_| false)),
         };
         match HASHERS.run(work).await {

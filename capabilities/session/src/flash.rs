@@ -96,7 +96,7 @@ impl Flashes {
         !self.added.is_empty() || is_open
     }
 
-    /// Reports whether there will be any for the next page, if nobody else changes them.
+    /// Reports whether there will be any for the next page, if no other request changes them.
     pub(crate) fn has_new(&self) -> bool {
         !self.added.is_empty()
     }
@@ -113,7 +113,8 @@ impl Flashes {
         self.added.clear();
     }
 
-    /// Puts those that will be there for the next page among the entries that were loaded, if nobody else changes them.
+    /// Puts those that will be there for the next page among the entries that were loaded, if no other request changes
+    /// them.
     pub(crate) fn put_into(&self, entries: &mut Entries) {
         let stored = if self.is_removed { &[][..] } else { &self.seen };
         entries.put(KEY, Some(Value::List(stored.to_vec())));

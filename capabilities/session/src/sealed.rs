@@ -1,4 +1,4 @@
-//! Sessions that browsers keep: sealed, so that nobody else reads or changes them.
+//! Sessions that browsers keep: sealed, so that only the server reads or changes them.
 
 use crate::store::StoredSession;
 use sampan_host::{Error, Sealer};

@@ -102,7 +102,7 @@ pub(crate) fn now() -> u64 {
     u64::try_from(clock::since_1970().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The session of a request: for `req.session`, and for whatever else shows it, such as a template.
+/// The session of a request: for `req.session`, and for other users such as templates.
 ///
 /// # Errors
 /// It cannot be read.
@@ -448,7 +448,7 @@ impl SessionState {
         found.is_some_and(|found| config.is_due(found.stored.began, found.stored.ends, now))
     }
 
-    /// Returns the number of bytes of JSON that will be kept if nobody else changes them.
+    /// Returns the number of bytes of JSON that will be kept if no other request changes them.
     fn bytes(&mut self) -> Result<usize, Error> {
         if self.bytes.is_none() {
             let mut all = self.entries.clone();

@@ -3,7 +3,7 @@
 use sampan_host::{Error, LocalFuture, Value};
 use std::fmt;
 
-/// The hash of a session's id. Whoever reads the table cannot make a cookie of it.
+/// The hash of a session's id. A reader of the table cannot make a cookie from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionKey(pub [u8; 32]);
 
@@ -46,7 +46,8 @@ pub trait SessionStore {
     /// It cannot be read.
     fn load(&self, key: &SessionKey) -> Result<Option<StoredSession>, Error>;
 
-    /// Changes what is under this key, together with the other writes of the request. Nobody changes it meanwhile.
+    /// Changes what is under this key, together with the other writes of the request. No other request changes it
+    /// meanwhile.
     ///
     /// # Errors
     /// It cannot be written, or `merge` failed. Of kind [`TooLong`](sampan_host::ErrorKind::TooLong) where it would

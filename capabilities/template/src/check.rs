@@ -1,6 +1,5 @@
 //! The check of the names in templates: filters with their arguments, tests, functions, and other templates whose names
-//! are literal. So a misspelt name shows at the
-//! start, not in the branch of a page that nobody has tried.
+//! are literal. So a misspelt name shows at the start, not in a rarely used branch of a page.
 
 use crate::fault::{Fault, Outcome, fault_at};
 use crate::jinja2::signature;

@@ -166,7 +166,7 @@ pub(crate) fn syntax_error(source: &Source, error: &minijinja::Error, line: Opti
     load_error(said(error), source, line)
 }
 
-/// A fault of a template that nobody has rendered yet.
+/// A fault of a template that was not rendered yet.
 pub(crate) fn fault_at(fault: Fault, source: &Source, line: u32) -> Error {
     load_error(fault.error.message().to_owned(), source, line)
 }

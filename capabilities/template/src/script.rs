@@ -1,4 +1,4 @@
-//! Filters and functions that the script and the server have given to templates, and what of a request templates see.
+//! Filters and functions that the script and the server have given to templates, and the request's fields in templates.
 
 use crate::fault::Fault;
 use crate::globals::Globals;

@@ -1,4 +1,4 @@
-//! The schema. It is read whole before the data, so that a mistake in it shows whatever the data are.
+//! The schema. It is read whole before the data, so that a mistake in it shows with any data.
 
 use crate::date;
 use crate::limits::{DEPTH_MAX, PATTERN_BYTES_MAX, PATTERNS_MAX};

@@ -92,7 +92,7 @@ impl<'a> Validation<'a> {
             }
             members.push((field.name.clone(), value));
         }
-        // They see the others, whatever the order of the schema.
+        // They see the others, in any order of the schema.
         for (field, value) in checks {
             let data = Value::Map(members.clone());
             self.inside(&field.name, |run| run.check(&field.rule, [value, data]))?;

@@ -9,10 +9,10 @@ pub const JSON: &str = "application/json";
 pub const TEXT: &str = "text/plain; charset=utf-8";
 /// The content type of the `html` builder.
 pub const HTML: &str = "text/html; charset=utf-8";
-/// The content type of bytes and streams that nobody gave another.
+/// The default content type of bytes and streams.
 pub const BYTES: &str = "application/octet-stream";
 
-/// The kind of a result, whatever the language calls it.
+/// The kind of a result, in terms of both languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerKind {
     /// `nil`, `null`, `undefined`: an answer without a body.
@@ -130,7 +130,7 @@ pub fn too_many_fields() -> Error {
     Error::script(format!("an answer has at most {FIELDS_MAX} header fields"))
 }
 
-/// The content type of a text in a file of this name; that of plain text where nobody knows better.
+/// The content type of a text in a file of this name; plain text for unknown names.
 pub fn type_of_file(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("html" | "htm") => HTML,
@@ -226,7 +226,7 @@ pub fn public_message(error: &Error) -> &str {
     }
 }
 
-/// Appends the body of an answer that nobody wrote: `{"error": "..."}`.
+/// Appends the body of the server's own answer: `{"error": "..."}`.
 pub fn write_error(out: &mut Vec<u8>, message: &str) {
     out.extend_from_slice(b"{\"error\":");
     crate::json::write_string(out, message.as_bytes());

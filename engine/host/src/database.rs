@@ -78,7 +78,7 @@ pub trait WorkerDatabase {
     ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
     /// Reports whether a handler of this route must wait before it goes on after a wait: it writes, and while
-    /// transactions are open nobody waits in place.
+    /// transactions are open no worker waits in place.
     fn must_queue(&self, route: &RouteUse) -> bool;
 
     /// Waits until this worker owns the write connection, or cannot have it.

@@ -80,7 +80,7 @@ pub struct BodyOptions {
     pub stream: bool,
     /// The largest that it accepts, as it was written: `1048576` or `10MB`; `None` for the server's limit.
     pub bytes_max: Option<String>,
-    /// Answers are sent as they are, whatever coding the client accepts.
+    /// Answers are sent uncompressed, even if the client accepts a coding.
     pub uncompressed: bool,
     /// Answers have an `ETag`, and clients that have the same already are told so.
     pub etag: bool,
@@ -169,13 +169,12 @@ pub struct FileAnswer<'a> {
 pub struct Call<'a> {
     /// The request.
     pub request: Rc<dyn RequestView>,
-    /// The handler that answers. `None`: nobody does, and the end of the chain is an empty answer with the status
-    /// `fallback`; this runs
+    /// The handler that answers. `None`: the end of the chain is an empty answer with the status `fallback`; this runs
     /// middleware on unknown paths.
     pub handler: Option<HandlerId>,
     /// The status of that answer: 404, 405, or 204 for an automatic OPTIONS.
     pub fallback: u16,
-    /// The file that stands at the end of the chain where nobody answers.
+    /// The file at the end of a chain without a handler.
     pub file: Option<FileAnswer<'a>>,
     /// The middleware around it, outermost first.
     pub middleware: &'a [HandlerId],
@@ -207,8 +206,8 @@ pub const CLOSED: &str = "stopped";
 
 /// The rest of a handler that waits. Dropping it drops what it waits for, and its script never runs again.
 pub trait Suspended {
-    /// The request is given up: what the script waits for fails with [`cancelled`], so that it can end in order.
-    /// Whoever calls this polls on, until it is ready or has had its time.
+    /// The request is given up: what the script waits for fails with [`cancelled`], so that it can end in order. The
+    /// caller polls on, until it is ready or has had its time.
     fn cancel(&mut self);
 
     /// Runs on if what it waits for is there. Ready with an error: what is in the sink counts for nothing.

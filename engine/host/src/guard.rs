@@ -47,7 +47,7 @@ pub trait AskingGuard {
     fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error>;
 }
 
-/// The content of a native object holds that `app.use` takes, whatever its class.
+/// The content of a native object that `app.use` takes, of any class.
 #[derive(Clone)]
 pub enum NativeMiddleware {
     /// A guard that decides by itself.

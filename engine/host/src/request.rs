@@ -36,7 +36,7 @@ pub trait RequestView {
     /// The `index`th route parameter: its name and its percent-decoded value (invalid UTF-8 replaced).
     fn param(&self, index: usize) -> Option<(&str, Cow<'_, str>)>;
 
-    /// The value of the first field line with this name, whatever its case.
+    /// The value of the first field line with this name, in any case.
     fn header(&self, name: &str) -> Option<&[u8]>;
 
     /// Shows every field line to `each`, in the order in which they came.
@@ -69,10 +69,9 @@ pub trait RequestView {
     /// Returns the store of capabilities for this request alone, for as long as it lasts.
     fn store(&self) -> &Store;
 
-    /// Adds a field line to the answer, whatever the handler returns: errors and streams are answers too. Only an
+    /// Adds a field line to the answer, for every result of the handler: errors and streams are answers too. Only an
     /// answer that stands for a lost commit, or for a handler that took too long, goes without. A `Content-Type` takes
-    /// the place of the one that text, bytes and streams have unless somebody says more; an answer with any other keeps
-    /// it.
+    /// the place of the one that text, bytes and streams have by default; an answer with any other keeps it.
     ///
     /// # Errors
     /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has

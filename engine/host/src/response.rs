@@ -46,9 +46,8 @@ pub trait ResponseSink {
 
 /// A body that is produced while it is sent.
 pub trait StreamedBody {
-    /// Nobody reads it any more: what the script waits for fails with [`cancelled`](crate::engine::cancelled). Whoever
-    /// calls this polls on and drops the chunks, until the end or until it has had its time. A body that no script
-    /// produces needs nothing.
+    /// Its reader has gone: waits of the script fail with [`cancelled`](crate::engine::cancelled). The caller polls on
+    /// and drops the chunks, until the end or until it has had its time. A body that no script produces needs nothing.
     fn cancel(&mut self) {}
 
     /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it

@@ -133,10 +133,10 @@ impl Acceptor {
     }
 
     /// Listens on a Unix socket at `path`, with these rights, and owned by this user and group if they are given. A
-    /// socket on which nobody listens any more is replaced. The file is removed with the acceptor.
+    /// socket without a listener is replaced. The file is removed with the acceptor.
     ///
     /// # Errors
-    /// Those of the system; `AddrInUse` if somebody listens there, or the file is no socket.
+    /// Those of the system; `AddrInUse` if a process listens there, or the file is no socket.
     pub fn bind_unix(
         path: &Path,
         mode: u32,
@@ -146,8 +146,7 @@ impl Acceptor {
         Listener::unix(path, mode, owner, limits).map(Acceptor)
     }
 
-    /// A socket that whoever started the process has bound, TCP or Unix. It is assumed to go on listening when this
-    /// ends.
+    /// A socket that the parent process has bound, TCP or Unix. It is assumed to go on listening when this ends.
     ///
     /// # Errors
     /// It does not listen.

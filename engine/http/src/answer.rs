@@ -1,4 +1,4 @@
-//! The contract with whoever handles requests: [`Handler`], its [`Answer`]s, and tickets for held ones.
+//! The contract with the code that handles requests: [`Handler`], its [`Answer`]s, and tickets for held ones.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -243,7 +243,7 @@ impl Seal {
         self.decide(Decision::Failed);
     }
 
-    /// Reports whether nobody waits for the decision any more, because the client has gone away.
+    /// Reports whether the client has gone, so that the decision is not needed.
     pub fn is_orphaned(&self) -> bool {
         Rc::strong_count(&self.0) == 1
     }

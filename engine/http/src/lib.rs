@@ -1,9 +1,9 @@
 //! The HTTP/1.1 engine: from bytes on a socket to a native [`Handler`] and back.
 //!
-//! Two halves. [`codec`] is a state machine without I/O: bytes in, events out, bytes out. The driver
-//! ([`worker`], [`Acceptor`]) moves the bytes: one thread per [`Worker`], one future per connection, on a
-//! tokio current-thread runtime or on a [`Pump`] in a loop of the program's own. The crate knows no scripts,
-//! routes or databases; whoever uses it implements [`Handler`].
+//! Two halves. [`codec`] is a state machine without I/O: bytes in, events out, bytes out. The driver ([`worker`],
+//! [`Acceptor`]) moves the bytes: one thread per [`Worker`], one future per connection, on a tokio current-thread
+//! runtime or on a [`Pump`] in a loop of the program's own. The crate knows no scripts, routes or databases; its user
+//! implements [`Handler`].
 //!
 //! ```no_run
 //! use std::{rc::Rc, sync::Arc};

@@ -1,4 +1,4 @@
-//! The socket that connections come in by: TCP or Unix, bound here or handed over by whoever started the process.
+//! The socket that connections come in by: TCP or Unix, bound here or passed by the parent process.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -78,7 +78,7 @@ impl Listener {
             path: path.to_owned(),
             inode,
         });
-        // Nobody can connect before it listens, so nobody does with other rights.
+        // Clients cannot connect before it listens, so none connects with other rights.
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         if let Some((user, group)) = owner {
             std::os::unix::fs::chown(path, Some(user), Some(group))?;
@@ -162,7 +162,7 @@ fn inode_of(path: &Path) -> Option<u64> {
     metadata.file_type().is_socket().then(|| metadata.ino())
 }
 
-/// Reports whether a path is a socket on which nobody listens.
+/// Reports whether a path is a socket without a listener.
 fn is_left_over(path: &Path) -> io::Result<bool> {
     if inode_of(path).is_none() {
         return Ok(false);

@@ -143,7 +143,7 @@ impl Request {
         self.decoder.head().version_minor
     }
 
-    /// The value of the first field of this name, whatever its case.
+    /// The value of the first field of this name, in any case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let head = self.decoder.head();
         if head.name_bits & name_bit(name.as_bytes()) == 0 {
@@ -176,7 +176,7 @@ impl Request {
         self.streamed.is_some()
     }
 
-    /// The next piece of such a body, never an empty one; `None` at its end. Nothing is received while nobody waits
+    /// The next piece of such a body, never an empty one; `None` at its end. Nothing is received while no reader waits
     /// here. There is one reader: of several that wait, one is woken. After an error, or the end, the same is said
     /// again.
     pub fn poll_body(&self, cx: &Context<'_>) -> Poll<Option<Result<Vec<u8>, ReadError>>> {
@@ -186,7 +186,7 @@ impl Request {
         }
     }
 
-    /// Has whoever reads the body get a fault instead.
+    /// Makes the reader of the body get a fault instead.
     pub(crate) fn refuse_body(&mut self, fault: Fault) {
         let body = RequestBody::default();
         body.fail(ReadError::Fault(fault));

@@ -31,7 +31,7 @@ pub enum Body {
     Bytes(Vec<u8>),
     /// These bytes, which others use as well; never copied when they are many.
     Shared(Arc<[u8]>),
-    /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
+    /// Bytes of another owner, which stay the same for each response; large ones are never copied.
     Lent(Box<dyn AsRef<[u8]>>),
     /// A part of an open file. The system sends it from where it keeps it.
     File(FilePart),
@@ -53,7 +53,7 @@ impl Body {
 /// A part of an open file.
 #[derive(Clone, Debug)]
 pub struct FilePart {
-    /// The file. Nobody needs its position.
+    /// The file. Its position is not used.
     pub file: Arc<File>,
     /// The start of the part, in bytes.
     pub start: u64,
@@ -65,10 +65,10 @@ pub struct FilePart {
 pub enum Chunk {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
+    /// Bytes of another owner, which stay the same for each response; large ones are never copied.
     Lent(Box<dyn AsRef<[u8]>>),
-    /// These bytes, which somebody else keeps, but may change as soon as its code runs again. What the client does not
-    /// take at once is copied.
+    /// Bytes of another owner, which may change as soon as its code runs again. What the client does not take at once
+    /// is copied.
     LentBriefly(Box<dyn AsRef<[u8]>>),
 }
 

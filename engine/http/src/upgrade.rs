@@ -72,7 +72,7 @@ impl fmt::Debug for Upgrade {
     }
 }
 
-/// Reads and writes a socket, whatever runtime it belongs to.
+/// Reads and writes a socket of any runtime.
 pub(crate) trait Io: AsyncRead + AsyncWrite {}
 
 impl<T: AsyncRead + AsyncWrite> Io for T {}

@@ -125,7 +125,7 @@ fn a_body_that_comes_slowly_but_comes() {
     assert_eq!(read_response(&mut socket).1.len(), "POST / ".len() + 1000);
 }
 
-/// 40 MB to whoever asks; counts the calls.
+/// 40 MB for each request; counts the calls.
 struct Large {
     calls: Arc<AtomicUsize>,
     body: Arc<[u8]>,

@@ -20,8 +20,9 @@
  * A program links libsampan.a with -lpthread -ldl -lm -lgcc_s, or libsampan.so alone.
  */
 
-// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still
-// counts as to be answered. Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
+// The tag of an entry of a server: the client has gone that waited for the answer to the request with this id, which
+// still counts as to be answered. Its body is "handler_millis_max" if that has passed; it is empty if the client has
+// left.
 #define SAMPAN_TAG_GONE 4294967295
 
 // The tag of an entry for scripts: answer this request. Headers about its framing are left out, parameters too.
@@ -199,8 +200,8 @@ typedef struct {
 // A server: a number. 0 is never one.
 typedef uint64_t sampan_server;
 
-// Answers the requests of a route. It is called on the thread of a worker, which serves nobody else meanwhile: what
-// takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
+// Answers the requests of a route. It is called on the thread of a worker, which serves no other request meanwhile:
+// what takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
 // client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop and
 // sampan_server_free, and must not unwind or jump out.
 typedef void (*sampan_handler_fn)(void *user, const sampan_request *request);
@@ -294,7 +295,7 @@ typedef struct {
 // The request has been answered before.
 #define SAMPAN_ERROR_ANSWERED -7
 
-// Nobody waits for this answer any more: the client has gone, the time is over, the server has stopped.
+// This answer is not needed any more: the client has gone, the time is over, the server has stopped.
 #define SAMPAN_ERROR_GONE -8
 
 // The server or the scripts were stopped: nothing comes any more.
@@ -324,8 +325,8 @@ extern "C" {
 sampan_status sampan_reply_free(uint64_t handle);
 
 // Answers a request of a callback. Any thread, during the callback or later. SAMPAN_ERROR_ANSWERED for a second
-// answer; SAMPAN_ERROR_GONE if nobody waits for it any more; SAMPAN_ERROR_ARGUMENT for a status or a header that
-// cannot be sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
+// answer; SAMPAN_ERROR_GONE if its client has gone; SAMPAN_ERROR_ARGUMENT for a status or a header that cannot be
+// sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
 //
 // # Safety
 // What `response` points to must live as long as the call.
@@ -337,7 +338,7 @@ sampan_status sampan_answer(uint64_t request, const sampan_response *response);
 // The texts must live as long as the call.
 sampan_status sampan_answer_text(uint64_t request, uint32_t status, const char *content_type, const char *body, size_t body_len);
 
-// Finds the first header of a name, whatever its case. SAMPAN_ERROR_MISSING: there is none. Only during the callback.
+// Finds the first header of a name, in any case. SAMPAN_ERROR_MISSING: there is none. Only during the callback.
 //
 // # Safety
 // `request` is that of a callback that has not returned, or one of the caller's own.
@@ -531,7 +532,7 @@ const char *sampan_version(void);
 
 // Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and
 // sampan_stream_write adds to it.
-// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this
+// *stream is the answer's number, which is to be given to sampan_stream_end once, also after errors. It is 0 if this
 // fails.
 //
 // Errors: as sampan_answer.
@@ -542,9 +543,9 @@ sampan_status sampan_answer_begin(uint64_t request, const sampan_response *respo
 
 // Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most
 // timeout_millis: -1 is for ever, 0 not at all, as in a callback. Any thread; of several that write at the same time,
-// none knows which is first. With no bytes it says whether somebody still reads.
+// none knows which is first. With no bytes it reports whether the client still reads.
 //
-// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with
+// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: it has no reader, as the client has left, has asked with
 // HEAD, or got nothing for limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
 //
 // # Safety
@@ -553,7 +554,7 @@ sampan_status sampan_stream_write(sampan_stream stream, const void *bytes, size_
 
 // Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is
 // missing, and the log says so. The number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE.
-// SAMPAN_ERROR_GONE: nobody has read to the end.
+// SAMPAN_ERROR_GONE: the client did not read to the end.
 sampan_status sampan_stream_end(sampan_stream stream, int32_t is_whole);
 
 #ifdef __cplusplus

@@ -67,8 +67,9 @@ pub struct sampan_answer_entry {
     pub message_len: u32,
 }
 
-/// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still
-/// counts as to be answered. Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
+/// The tag of an entry of a server: the client has gone that waited for the answer to the request with this id, which
+/// still counts as to be answered. Its body is "handler_millis_max" if that has passed; it is empty if the client has
+/// left.
 pub const SAMPAN_TAG_GONE: u32 = 0xFFFF_FFFF;
 /// The tag of an entry for scripts: answer this request. Headers about its framing are left out, parameters too.
 pub const SAMPAN_HANDLE: u32 = 0;
@@ -283,7 +284,7 @@ pub(crate) fn write_request(id: u64, tag: u32, parts: &RequestParts<'_>) -> Vec<
     writer.end()
 }
 
-/// The entry that says that nobody waits any more.
+/// The entry that reports that the client has gone.
 pub(crate) fn write_gone(id: u64, limit: &str) -> Vec<u8> {
     let mut writer = Writer::new(id, REQUEST_BYTES);
     writer.numbers(&[0, SAMPAN_TAG_GONE as usize, 0, 0, 0, 0, 0, limit.len()]);

@@ -22,7 +22,7 @@ pub(crate) struct EntryQueue {
 #[derive(Default)]
 struct QueueState {
     entries: VecDeque<Vec<u8>>,
-    /// Threads that sleep here and that nobody has woken.
+    /// Threads that sleep here and were not woken.
     sleeping: usize,
     /// A task of the worker is on its way to wake one of them.
     is_announced: bool,
@@ -124,7 +124,7 @@ impl EntryQueue {
             if entry.len() > capacity - written {
                 break;
             }
-            // SAFETY: `written + entry.len() <= capacity`, so this is inside of the buffer, which nobody else uses.
+            // SAFETY: `written + entry.len() <= capacity`, so this is inside of the buffer, which has no other user.
             unsafe {
                 let to = buffer.cast::<u8>().add(written);
                 to.copy_from_nonoverlapping(entry.as_ptr(), entry.len());
@@ -133,7 +133,7 @@ impl EntryQueue {
             state.entries.pop_front();
         }
         let next = state.entries.front().map(Vec::len);
-        // What is left is another sleeper's, whom nobody wakes for entries behind the first.
+        // The rest is for another sleeper, which is not woken for entries behind the first.
         let wakes = next.is_some() && state.sleeping > 0;
         if wakes {
             state.sleeping -= 1;
@@ -180,7 +180,7 @@ impl EntryQueue {
                     let waited = self.has_entries.wait_timeout(state, left);
                     let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
                     if waited.timed_out() {
-                        // Nobody has woken it, so it still counts; unless somebody did just now.
+                        // It was not woken, so it still counts; unless it was woken just now.
                         state.sleeping = state.sleeping.saturating_sub(1);
                     }
                     state

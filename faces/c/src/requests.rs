@@ -71,8 +71,8 @@ pub struct sampan_request {
     pub body_len: usize,
 }
 
-/// Answers the requests of a route. It is called on the thread of a worker, which serves nobody else meanwhile: what
-/// takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
+/// Answers the requests of a route. It is called on the thread of a worker, which serves no other request meanwhile:
+/// what takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
 /// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop and
 /// sampan_server_free, and must not unwind or jump out.
 pub type sampan_handler_fn =
@@ -111,7 +111,7 @@ enum RequestState {
     Called(Option<GivenAnswer>),
     /// The client waits.
     Waiting(Arc<Inbox>),
-    /// Nobody waits any more.
+    /// Its client has gone.
     Gone,
 }
 
@@ -167,7 +167,7 @@ impl Requests {
         self.0.with(request, gone).is_ok()
     }
 
-    /// A server has ended: nobody waits for any of its answers.
+    /// A server has ended: none of its answers has a waiting client.
     pub(crate) fn end_of(&self, server: u64) {
         self.0
             .end_where(|open| open.server == server, SAMPAN_ERROR_GONE);
@@ -193,7 +193,7 @@ pub(crate) fn by_callback(
             RequestState::Called(answer @ Some(_)) => (answer.take(), Some(SAMPAN_ERROR_ANSWERED)),
             state => {
                 *state = RequestState::Waiting(inbox::of_this_worker());
-                // Under the lock of the request: whoever answers from now on finds somebody who waits.
+                // Under the lock of the request: an answer from now on finds a waiting client.
                 (None, None)
             }
         });
@@ -361,8 +361,8 @@ pub(crate) fn give(request: u64, answer: GivenAnswer) -> sampan_status {
 }
 
 /// Answers a request of a callback. Any thread, during the callback or later. SAMPAN_ERROR_ANSWERED for a second
-/// answer; SAMPAN_ERROR_GONE if nobody waits for it any more; SAMPAN_ERROR_ARGUMENT for a status or a header that
-/// cannot be sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
+/// answer; SAMPAN_ERROR_GONE if its client has gone; SAMPAN_ERROR_ARGUMENT for a status or a header that cannot be
+/// sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
 ///
 /// # Safety
 /// What `response` points to must live as long as the call.
@@ -408,7 +408,7 @@ pub unsafe extern "C" fn sampan_answer_text(
     })
 }
 
-/// Finds the first header of a name, whatever its case. SAMPAN_ERROR_MISSING: there is none. Only during the callback.
+/// Finds the first header of a name, in any case. SAMPAN_ERROR_MISSING: there is none. Only during the callback.
 ///
 /// # Safety
 /// `request` is that of a callback that has not returned, or one of the caller's own.

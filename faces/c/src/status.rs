@@ -27,7 +27,7 @@ pub const SAMPAN_ERROR_LOAD: sampan_status = -5;
 pub const SAMPAN_ERROR_ADDRESS: sampan_status = -6;
 /// The request has been answered before.
 pub const SAMPAN_ERROR_ANSWERED: sampan_status = -7;
-/// Nobody waits for this answer any more: the client has gone, the time is over, the server has stopped.
+/// This answer is not needed any more: the client has gone, the time is over, the server has stopped.
 pub const SAMPAN_ERROR_GONE: sampan_status = -8;
 /// The server or the scripts were stopped: nothing comes any more.
 pub const SAMPAN_ERROR_STOPPED: sampan_status = -9;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// An answer that is being written: a number. 0 is never one.
 pub type sampan_stream = u64;
 
-/// While so many bytes wait for the client, whoever writes more waits too.
+/// While so many bytes wait for the client, further writes wait too.
 const WAITING_BYTES_MAX: usize = 256 * 1024;
 
 static STREAMS: Handles<Arc<Pipe>> = Handles::new(HandleKind::Stream);
@@ -26,7 +26,7 @@ static STREAMS: Handles<Arc<Pipe>> = Handles::new(HandleKind::Stream);
 #[derive(Default)]
 pub(crate) struct Pipe {
     state: Mutex<PipeState>,
-    /// Room for more, or nobody who takes it.
+    /// Room for more, or no client.
     changed: Condvar,
 }
 
@@ -94,7 +94,7 @@ impl Pipe {
     }
 }
 
-/// The end of it from which the client is served. Once it is dropped nobody takes anything.
+/// The end of it from which the client is served. Once it is dropped, the answer has no reader.
 pub(crate) struct PipeReader(Arc<Pipe>);
 
 impl Drop for PipeReader {
@@ -155,7 +155,7 @@ impl Drop for PipeBody {
 
 /// Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and
 /// sampan_stream_write adds to it.
-/// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this
+/// *stream is the answer's number, which is to be given to sampan_stream_end once, also after errors. It is 0 if this
 /// fails.
 ///
 /// Errors: as sampan_answer.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn sampan_answer_begin(
         if status == SAMPAN_OK {
             stream.write(made);
         } else {
-            // Nobody knows the number.
+            // The number is still unknown outside.
             let _ = STREAMS.remove(made);
         }
         Ok(status)
@@ -197,9 +197,9 @@ pub unsafe extern "C" fn sampan_answer_begin(
 
 /// Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most
 /// timeout_millis: -1 is for ever, 0 not at all, as in a callback. Any thread; of several that write at the same time,
-/// none knows which is first. With no bytes it says whether somebody still reads.
+/// none knows which is first. With no bytes it reports whether the client still reads.
 ///
-/// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with
+/// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: it has no reader, as the client has left, has asked with
 /// HEAD, or got nothing for limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn sampan_stream_write(
 
 /// Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is
 /// missing, and the log says so. The number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE.
-/// SAMPAN_ERROR_GONE: nobody has read to the end.
+/// SAMPAN_ERROR_GONE: the client did not read to the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_stream_end(stream: sampan_stream, is_whole: i32) -> sampan_status {
     protect_plain(|| {

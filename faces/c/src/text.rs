@@ -67,7 +67,7 @@ pub(crate) unsafe fn utf8<'a>(
 /// A place for a result.
 ///
 /// # Safety
-/// `place` is NULL, or points to memory for a `T` that is the caller's for `'a`, whatever it holds.
+/// `place` is NULL, or points to memory for a `T` that is the caller's for `'a`, with any content.
 pub(crate) unsafe fn place<'a, T>(place: *mut T, name: &str) -> Result<Place<'a, T>, Fault> {
     match std::ptr::NonNull::new(place) {
         Some(place) => Ok(Place(place, std::marker::PhantomData)),
@@ -80,7 +80,7 @@ pub(crate) struct Place<'a, T>(std::ptr::NonNull<T>, std::marker::PhantomData<&'
 
 impl<T> Place<'_, T> {
     pub(crate) fn write(&mut self, value: T) {
-        // SAFETY: `place` was told that it is memory for a `T`, which nobody else uses meanwhile.
+        // SAFETY: `place` was told that it is memory for a `T`, which has no other user meanwhile.
         unsafe { self.0.as_ptr().write(value) }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn copy(storage: &Storage, to: &Path, force: bool) -> Result<(), Stri
         let percent = u64::from(progress.done_pages) * 100 / u64::from(progress.total_pages.max(1));
         if is_watched && shown != Some(percent) {
             shown = Some(percent);
-            // Nobody misses what cannot be shown.
+            // Output that cannot be shown is not needed.
             let _ = write!(io::stderr(), "\r{percent:3} %");
         }
     };

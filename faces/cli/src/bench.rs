@@ -1,9 +1,9 @@
 //! `sampan bench`: puts a server under load and measures it.
 //!
 //! Without a rate each connection sends its next request when it has its answer (a closed loop): that finds the most
-//! that a server does, but while the server stalls nobody asks, and the stall counts once. With `--rate` requests are
-//! due at fixed times whatever the server does (an open model), and a latency counts from the time at which its request
-//! was due. So a stall counts for all that would have been asked meanwhile.
+//! that a server does, but while the server stalls no requests are sent, and the stall counts once. With `--rate`
+//! requests are due at fixed times (an open model), and a latency counts from the time at which its request was due. So
+//! a stall counts for all that would have been asked meanwhile.
 
 mod answer;
 mod connection;
@@ -195,7 +195,7 @@ fn show_progress(plan: &load::Plan, shared: &Shared, started: Instant) {
                 plan.duration.as_secs_f64(),
                 report::grouped((answers as f64 / seconds) as u64)
             );
-            // Nobody misses what cannot be shown.
+            // Output that cannot be shown is not needed.
             let _ = write!(io::stderr(), "\r\x1b[K{line}");
         }
     }

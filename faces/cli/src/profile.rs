@@ -122,7 +122,7 @@ fn wait(shared: &Shared, duration: Duration) {
     }
 }
 
-/// A file beside the output, so that nobody ever sees half of it. It goes if it is dropped.
+/// A file beside the output, so that no reader ever sees half of it. Dropping it removes the file.
 fn unfinished(output: &Path) -> Result<NamedTempFile, String> {
     let shown = output.display();
     if output.is_dir() {
@@ -138,7 +138,7 @@ fn unfinished(output: &Path) -> Result<NamedTempFile, String> {
         .prefix(".profile-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder);
-    // The error would name a file that nobody knows.
+    // The error would name a file that the user does not know.
     made.map_err(|error| match fs::metadata(folder) {
         Err(error) => format!("cannot write {shown}: {error}"),
         Ok(_) => format!("cannot write {shown}: {}", error.kind()),

@@ -25,9 +25,9 @@ pub enum Streaming {}
 pub struct Limited<Kind>(PhantomData<Kind>);
 
 /// A function that answers the requests of a route: from [`Request`] to what becomes a [`Response`](crate::Response)
-/// (see the table of [`IntoResponse`]), or to a future of that. `Kind` tells the two apart; nobody needs to name it. It
-/// is called when the request has arrived with all of its body. One that also takes a [`RequestBody`] is called before
-/// the body has arrived, and gives a future.
+/// (see the table of [`IntoResponse`]), or to a future of that. `Kind` tells the two apart; programs need not name it.
+/// It is called when the request has arrived with all of its body. One that also takes a [`RequestBody`] is called
+/// before the body has arrived, and gives a future.
 ///
 /// The future stays on the thread of its worker, so it may hold what cannot be sent. It is dropped when the client
 /// leaves, or when

@@ -49,7 +49,7 @@ impl Request {
         self.0.params()
     }
 
-    /// The value of the first header of this name, whatever its case.
+    /// The value of the first header of this name, in any case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.0.header(name)
     }

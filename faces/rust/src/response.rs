@@ -206,9 +206,8 @@ impl Response {
 /// | `Result<T, E>` | `T`; for an error 500 without details, and the log says what failed of which request |
 /// | [`Error`] | its [status](Error::status); below 500 its message too, and no line of the log |
 ///
-/// The `E` of a result is whatever `?` takes for `Box<dyn std::error::Error + Send + Sync>`: errors of the standard
-/// library and of other crates,
-/// `anyhow::Error`, texts. An [`Error`] in its place answers as it does alone.
+/// The `E` of a result is any type that `?` converts to `Box<dyn std::error::Error + Send + Sync>`: errors of the
+/// standard library and of other crates, `anyhow::Error`, texts. An [`Error`] in its place answers as it does alone.
 ///
 /// ```
 /// # use sampan::{App, Error, Request, Response};

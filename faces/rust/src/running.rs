@@ -136,12 +136,12 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Tells a server to stop that somebody else waits for.
+/// Stops a server that another caller waits for.
 struct StopWhenDropped(Sender<ServerEvent>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
-        // Nobody hears it if the server has ended.
+        // This has no effect if the server has ended.
         let _ = self.0.send(ServerEvent::Shutdown);
     }
 }

@@ -201,7 +201,7 @@ impl Scripts {
 
     fn started(&self, work: Work) -> Result<Ticket, Error> {
         let (sender, outcome) = oneshot::channel();
-        // Nobody hears of it if the future was dropped.
+        // The result is dropped if the future was dropped.
         let done = Box::new(move |outcome| drop(sender.send(outcome)));
         let job = self.0.0.submit(work, done)?;
         Ok(Ticket { job, outcome })

@@ -54,9 +54,9 @@ impl<R: AsyncRead> BodyStream for Reader<R> {
 /// The body of a request, read as it arrives: what a handler with two parameters takes. It is a [`Stream`] of pieces,
 /// and an [`AsyncRead`].
 ///
-/// Nothing is received while nobody reads, so a slow handler slows its client down. The limit of the route holds: a
-/// body that is larger gives an error, which answers 413 if the handler returns it. `limits.handler_millis_max` begins
-/// again with each piece.
+/// Nothing is received while the handler does not read, so a slow handler slows its client down. The limit of the route
+/// holds: a body that is larger gives an error, which answers 413 if the handler returns it.
+/// `limits.handler_millis_max` begins again with each piece.
 ///
 /// ```
 /// # use sampan::{App, Error, Request, RequestBody, body_bytes_max};

@@ -267,7 +267,7 @@ pub(super) struct TestState {
     /// The snapshots that it compared, and those of them that it wrote.
     snapshots: RefCell<Vec<String>>,
     written: RefCell<Vec<String>>,
-    /// Errors that nobody awaits.
+    /// Errors of unawaited promises.
     unawaited: RefCell<Vec<Error>>,
     /// Calls of `t` that wait, as the test wrote them.
     running: RefCell<Slab<String>>,
@@ -318,12 +318,12 @@ impl TestState {
         self.unawaited.take();
     }
 
-    /// Takes note of an error that nobody awaits.
+    /// Records an error of an unawaited promise.
     pub(super) fn note_unawaited(&self, error: Error) {
         self.unawaited.borrow_mut().push(error);
     }
 
-    /// The errors that nobody awaits, so far.
+    /// The errors of unawaited promises so far.
     pub(super) fn take_unawaited(&self) -> Vec<Error> {
         self.unawaited.take()
     }

@@ -35,7 +35,7 @@ pub(super) struct FileRun {
     pub(super) sender: Sender<Message>,
 }
 
-/// Says that a file is over, whatever ends it.
+/// Reports the end of a file, for every cause.
 struct Ending(Sender<Message>);
 
 impl Drop for Ending {

@@ -100,7 +100,7 @@ pub(super) fn check(
             )));
         }
         Ok(_) => {}
-        // On a server of continuous integration nobody would commit it.
+        // A server of continuous integration would not commit it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if !update && env::var_os("CI").is_some_and(|value| value != "false") {
                 return Err(Error::script(format!(

@@ -23,7 +23,7 @@ const ENDINGS: [&str; 10] = [
 /// When each file was changed, and its length.
 type Stamps = BTreeMap<PathBuf, (SystemTime, u64)>;
 
-/// The files of a project as they were when somebody looked last.
+/// The files of a project at the last look.
 pub struct ProjectWatch {
     root: PathBuf,
     /// A configuration file, which may lie elsewhere.

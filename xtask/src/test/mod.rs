@@ -42,7 +42,7 @@ pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
     let started = Instant::now();
     let mut total = Tally::default();
     let check = |name: &str, arguments: &str| cargo(&root, name, CountFormat::ExitCode, arguments);
-    // The names alone: `cargo fmt` mends them, nobody needs to read how.
+    // The names alone: `cargo fmt` mends them, so the differences are not printed.
     total.add(step::run(check(
         "fmt",
         "fmt --all --check -- --files-with-diff",

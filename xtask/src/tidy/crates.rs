@@ -88,7 +88,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("libsqlite3-sys", "capabilities/db"),
 ];
 
-/// Licences that let anybody use Sampan under either of its own.
+/// Licences that allow the use of Sampan under either of its own.
 const PERMISSIVE: &[&str] = &[
     "0BSD",
     "Apache-2.0",

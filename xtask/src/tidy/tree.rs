@@ -34,7 +34,7 @@ impl Tree {
 
     fn walk(&mut self, folder: &str) -> Result<(), Error> {
         let place = self.root.join(folder);
-        // Cargo marks its output folders with this file, whatever they are called.
+        // Cargo marks its output folders with this file, under any name.
         if place.join("CACHEDIR.TAG").exists() {
             return Ok(());
         }

@@ -57,7 +57,7 @@ impl Checks {
         };
         let is_ours = match &self.audience {
             Some(ours) => audience.iter().any(|one| ours.iter().any(|our| our == one)),
-            // Whoever does not say who it is must refuse a token for somebody (section 4.1.3).
+            // A verifier without an audience must refuse a token for an audience (section 4.1.3).
             None => audience.is_empty(),
         };
         if !is_ours {

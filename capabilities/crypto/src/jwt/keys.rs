@@ -123,7 +123,7 @@ impl Key {
             return Err(Error::script("a key of a token needs algorithm and key"));
         };
         if matches!(algorithm.0.1, Family::Hmac(_)) {
-            // Whoever has a public key could sign with it.
+            // Every holder of the public key could sign with it.
             if pem::is_pem(&bytes) {
                 return Err(Error::script(format!(
                     "{} needs a secret, not a PEM text",

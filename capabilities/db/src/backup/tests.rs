@@ -87,7 +87,7 @@ fn the_copy_is_one_file_with_everything_in_it() {
 fn a_stopped_database_is_copied_too_and_its_log_with_it() {
     let folder = TestFolder::new();
     let (config, writer) = database(&folder, 1);
-    // As after kill -9: the log is there, and nobody has the database open.
+    // As after kill -9: the log is there, and no process has the database open.
     let stopped = folder.path("stopped.db");
     fs::copy(&config.path, &stopped).expect("copied");
     fs::copy(folder.path("a.db-wal"), folder.path("stopped.db-wal")).expect("copied");

@@ -36,8 +36,8 @@ pub(super) struct ReadOnly {
 
 impl ReadOnly {
     pub(super) fn install(self: &Arc<Self>, sqlite: &mut Connection) -> rusqlite::Result<()> {
-        // SQLite asks nobody about VACUUM, and modules of virtual tables prepare statements that write before they
-        // read.
+        // SQLite calls no authorizer for VACUUM, and modules of virtual tables prepare statements that write before
+        // they read.
         sqlite.execute_batch("PRAGMA query_only=ON")?;
         let read_only = Arc::clone(self);
         sqlite.authorizer(Some(move |asked: AuthContext<'_>| {

@@ -59,8 +59,8 @@ impl Db {
     }
 
     /// Reports whether a handler of this route must wait before it goes on after a wait, see [`Db::writable`]: it
-    /// writes, and while transactions are
-    /// open or wait for their turn nobody waits in place. The request of such a transaction goes on.
+    /// writes, and while transactions are open or wait for their turn no worker waits in place. The request of such a
+    /// transaction goes on.
     pub fn must_queue(&self, route: &RouteUse) -> bool {
         let inner = &*self.0;
         let has_transactions = || {
@@ -109,7 +109,7 @@ impl WorkerDb {
             return false;
         }
         let Some(writer) = opened.writers.try_take() else {
-            // Nobody will have it: the handler is told when it writes.
+            // The connection is not available: the handler gets the error when it writes.
             return opened.writers.refused().is_some();
         };
         *self.fetching.borrow_mut() = Fetch::Owned(writer);
@@ -259,8 +259,8 @@ impl WorkerDb {
         }
     }
 
-    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would.
-    /// Nobody waits in place for a transaction: it may need this thread. Who can wait in the middle of a call
+    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would. No
+    /// worker waits in place for a transaction: it may need this thread. Who can wait in the middle of a call
     /// (`may_wait`) is told so, and calls [`WorkerDb::writable`].
     pub(crate) fn open_in_place(&self, may_wait: bool) -> Result<(), Error> {
         if self.is_in_transaction() {

@@ -1,7 +1,7 @@
 //! The thread that copies the write-ahead log into the database, so that no writer and no worker has to.
 //!
-//! Most checkpoints are PASSIVE: they wait for nobody and nobody waits for them. But under writers that never pause
-//! such a checkpoint never sees the end of the log, which then grows on instead of starting over. So when it has become
+//! Most checkpoints are PASSIVE: they wait for no lock and block no connection. But under writers that never pause such
+//! a checkpoint never sees the end of the log, which then grows on instead of starting over. So when it has become
 //! twice as long as it should be, writers are asked to wait, and a RESTART checkpoint copies the last few pages.
 //! Readers that still need an old state of the database (a backup, a long query) make it give up soon, and it comes
 //! back less and less often.
@@ -285,7 +285,7 @@ impl CheckpointWorker {
         Ok(true)
     }
 
-    /// Makes the log start over. `true` if somebody was in the way.
+    /// Makes the log start over. `true` if a reader or writer was in the way.
     fn insist(&mut self, mode: Mode) -> Result<bool, String> {
         self.shared.keeps_out.store(true, Relaxed);
         let outcome = self.checkpoint(mode);

@@ -56,7 +56,7 @@ pub(crate) struct WorkerDb {
     /// True if the last commit failed.
     pub(crate) is_failing: Cell<bool>,
     pub(crate) latency: CommitLatency,
-    /// Told how long statements take, if somebody wants to know.
+    /// The observer of the durations of statements, if there is one.
     pub(crate) meter: OnceCell<CurrentRun>,
     /// Wakes [`Db::serve`].
     pub(crate) wake: tokio::sync::Notify,
@@ -64,7 +64,7 @@ pub(crate) struct WorkerDb {
     pub(crate) fetching: RefCell<Fetch>,
     /// The transactions of this worker's requests that are open or wait for their turn.
     pub(crate) transactions: RefCell<Vec<RunningTransaction>>,
-    /// A project is being loaded or starts: nobody is kept waiting by a write that waits in place.
+    /// A project is being loaded or starts: no write may wait in place, as that would delay others.
     pub(crate) is_loading: Cell<bool>,
 }
 
@@ -186,7 +186,7 @@ impl Db {
             route.note_undone();
         }
         let is_alone = route.is_some_and(|route| route.runs_alone());
-        // While commits fail nobody joins a group who has not written: reads must go on.
+        // While commits fail, only requests that have written join a group: reads must go on.
         let goes_now = is_alone || inner.is_failing.get();
         if !inner.is_open() {
             return;
@@ -245,7 +245,7 @@ impl Db {
 }
 
 impl WorkerDb {
-    /// Lets those join the group who can: whatever is runnable runs first, and the system is asked for more, again and
+    /// Lets those join the group who can: all runnable tasks run first, and the system is asked for more, again and
     /// again while more come. The group's age is looked at whenever one has run, so this ends.
     async fn gather(&self) {
         let mut joined = self.outbox.held();

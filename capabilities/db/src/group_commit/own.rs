@@ -20,7 +20,7 @@ impl Db {
         self.timed(|db| db.own_read(sql, params))
     }
 
-    /// Joins the open group of writes or begins one, so that nobody else writes between what is read and written now.
+    /// Joins the open group of writes or begins one, so that no other write comes between this read and this write.
     ///
     /// # Errors
     /// It cannot be begun. Of kind [`ErrorKind::TooLong`] where it would have to wait for the write connection: try
@@ -111,7 +111,7 @@ impl WorkerDb {
             Err(must_wait())
         };
         self.wrote.set(wrote);
-        // It may not be a run of a script that writes: then nobody else says that there is something to commit.
+        // It may not be a run of a script that writes: then no other code reports that there is something to commit.
         self.tell();
         opened
     }

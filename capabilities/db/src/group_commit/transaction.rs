@@ -2,8 +2,8 @@
 //! its function has ended.
 //!
 //! A transaction takes its turn with the [`WriterHandover`](crate::group_commit::writer::WriterHandover) like a group.
-//! While one is open or waits for its turn, nobody waits for the connection in place: the one who has it may need this
-//! very thread to go on. What its request answers meanwhile is held until it has ended; all others read what is
+//! While one is open or waits for its turn, no worker waits for the connection in place: the one who has it may need
+//! this very thread to go on. What its request answers meanwhile is held until it has ended; all others read what is
 //! committed.
 //!
 //! It is rolled back when its function fails, when it is older than `transaction_millis_max`, and when it is dropped:
@@ -345,7 +345,7 @@ async fn time_out(transaction: Weak<Transaction>, time_max: Duration) {
 }
 
 impl Drop for Transaction {
-    /// Nobody waits for it any more. A commit that is on its way is waited for: the connection must come back.
+    /// Its caller has gone. A commit that is on its way is waited for: the connection must come back.
     fn drop(&mut self) {
         self.end(TransactionEnd::Done);
         let over = TransactionState::Over(TransactionEnd::Done);

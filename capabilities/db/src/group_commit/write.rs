@@ -241,7 +241,7 @@ impl WorkerDb {
         };
         let was_alone = group.writes.get() <= 1 && self.depth.get() == 0;
         if let Some(opened) = self.database.opened() {
-            // The disk's faults are nobody's fault.
+            // A fault of the disk is not the fault of a request.
             if matches!(fault.code, ErrorCode::Full | ErrorCode::Io { .. }) {
                 self.is_failing.set(true);
             } else {
@@ -251,7 +251,7 @@ impl WorkerDb {
             opened.take_back(group.writer, &fault);
         }
         if was_alone {
-            // Nobody wrote anything but this statement, so its error says it all.
+            // This statement was the only write, so its error covers all.
             self.outbox.settle(Verdict::Committed);
             return fault.error;
         }

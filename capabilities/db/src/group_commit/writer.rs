@@ -75,7 +75,7 @@ impl WriterHandover {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Reports whether nobody has it at the moment.
+    /// Reports whether it is free at the moment.
     pub(crate) fn is_free(&self) -> bool {
         self.is_free.load(Ordering::Relaxed)
     }
@@ -85,12 +85,13 @@ impl WriterHandover {
         self.leases.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The lease that goes on, if somebody has the connection: a number that no other lease has.
+    /// The current lease, if the connection is taken: a number that no other lease has.
     pub(crate) fn lease(&self) -> Option<u64> {
         (!self.is_free()).then(|| self.leases.load(Ordering::Relaxed))
     }
 
-    /// A transaction is going to take the connection. Until what this gives is dropped, nobody begins to wait in place.
+    /// A transaction is going to take the connection. Until the returned guard is dropped, no worker begins to wait in
+    /// place.
     pub(crate) fn announce(self: &Arc<Self>) -> Announced {
         let _state = self.lock();
         self.transactions.fetch_add(1, Ordering::Relaxed);
@@ -107,7 +108,7 @@ impl WriterHandover {
         self.lock().refused.clone()
     }
 
-    /// Gives the connection back, or a new one: to the first who waits, if somebody does.
+    /// Gives the connection back, or a new one: to the first waiter, if there is one.
     pub(crate) fn give(&self, connection: Box<SqliteConnection>) {
         let mut state = self.lock();
         if matches!(state.refused, Some(Refused::Closed | Refused::Gone)) {
@@ -135,7 +136,7 @@ impl WriterHandover {
         }
     }
 
-    /// Takes the connection if nobody has it and nobody waits for it.
+    /// Takes the connection if it is free and has no waiter.
     pub(crate) fn try_take(&self) -> Option<Box<SqliteConnection>> {
         let taken = self.lock().free.take()?;
         self.lent();

@@ -2,7 +2,7 @@
 //!
 //! `NNNN_name.sql`, four digits or more, counted up from 0001 without a gap. A hole means that a file was forgotten:
 //! once a later one has been applied it could not be applied any more, so it is noticed before. Other files are left
-//! alone, unless they end in `.sql`, because then somebody expects them to be applied.
+//! alone, unless they end in `.sql`, because such files are expected to be applied.
 
 use sampan_host::{Error, ErrorKind};
 use sha2::{Digest, Sha256};
@@ -232,7 +232,7 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(may_stand)
 }
 
-/// The text of a file, the same whatever editor and version control made of its line ends.
+/// The text of a file, with the same line ends for all editors and version control systems.
 fn text(path: &Path) -> Result<String, Error> {
     let shown = path.display();
     let unreadable = |error| fault(format!("cannot read {shown}: {error}"));

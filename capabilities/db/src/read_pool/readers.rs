@@ -1,7 +1,7 @@
 //! Threads for reads that would keep a worker too long.
 //!
 //! They start when there is something to read, each with a connection of its own, and take what is asked for in order.
-//! Whoever asked holds a future; dropping it takes the statement out of the queue, or stops it.
+//! The caller holds a future; dropping it takes the statement out of the queue, or stops it.
 
 use crate::config::DatabaseConfig;
 use crate::sqlite::connection::{Role, SqliteConnection};
@@ -290,7 +290,7 @@ fn unavailable(code: ErrorCode, message: &str) -> StatementError {
     StatementError::new(ErrorKind::Unavailable, code, message)
 }
 
-/// A read that somebody waits for.
+/// A read with a waiting caller.
 struct PendingRead {
     shared: Arc<ReadersShared>,
     job: Arc<ReadJob>,

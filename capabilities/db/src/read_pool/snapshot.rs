@@ -3,7 +3,7 @@
 //! Each read transaction takes and releases a lock in the file system and looks at the head of the log: two system
 //! calls, which cost as much as several rows. Where a worker's last turn had several reads, those of the next one share
 //! a transaction, which ends with the turn. No read is answered from an older state than the last commit of this
-//! process: whoever was told of a write sees it, whichever worker it asks.
+//! process: a client whose write was acknowledged sees it on every worker.
 
 use crate::group_commit::group::WorkerDb;
 use crate::sqlite::connection::SqliteConnection;

@@ -87,7 +87,8 @@ impl SqliteConnection {
     /// Runs the statement and returns its rows.
     ///
     /// # Errors
-    /// Whatever [`SqliteConnection::is_readonly`] refuses, parameters that do not fit, and what fails while it runs.
+    /// Statements that [`SqliteConnection::is_readonly`] refuses, parameters that do not fit, and what fails
+    /// while it runs.
     pub(crate) fn query(
         &self,
         sql: &str,

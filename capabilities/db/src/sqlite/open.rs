@@ -118,7 +118,7 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
     }
     match role {
         Role::Reader => sqlite.execute_batch("PRAGMA query_only=ON"),
-        // Whoever has the connection tries again, without a worker's thread asleep.
+        // The holder of the connection tries again, without a worker's thread asleep.
         Role::Writer => sqlite.busy_timeout(Duration::ZERO),
         Role::Maintenance => Ok(()),
     }
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_folder_without_permission_says_so() {
-        // Nobody creates files here, the administrator included.
+        // No user creates files here, the administrator included.
         let path = Path::new("/proc/self/data.db");
         if path.parent().is_some_and(Path::is_dir) {
             let fault = refusal(path, Role::Writer);

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use sampan_host::{Cell, Rows};
 use std::sync::Arc;
 
-/// The most room that a result begins with, whatever the last one of its statement took: a large one grows as it comes.
+/// The most room that a result begins with, for any size of its statement's last result: a large one grows as it comes.
 const ROOM_CELLS_MAX: usize = 1_024;
 const ROOM_BYTES_MAX: usize = 16 * 1024;
 

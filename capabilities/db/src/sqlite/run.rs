@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(fault.error.kind(), ErrorKind::Stopped);
         assert_eq!(fault.code, ErrorCode::Interrupted);
         stopper.join().unwrap();
-        // A statement of nobody is not stopped by what was.
+        // A statement without a request is not stopped by an earlier stop.
         let counted = FOREVER.replace("FROM n)", "FROM n WHERE i < 100000)");
         assert_eq!(db.rows(&counted).len(), 1);
     }

@@ -33,7 +33,7 @@ fn config(root: &Path, durability: Durability) -> FilesConfig {
     }
 }
 
-/// A project with a storage folder, and something beside it that nobody may reach.
+/// A project with a storage folder, and a file beside it that must be unreachable.
 struct Tree {
     root: tempfile::TempDir,
     storage: Storage,
@@ -294,7 +294,7 @@ fn all_folders_of_a_durable_change_are_on_the_disk() {
 fn what_is_removed_is_not_made_again() {
     let tree = Tree::new();
     let storage = Storage::new(config(tree.root.path(), Durability::Full));
-    // As where somebody removes the folder between a change and its way to the disk.
+    // As if another process removes the folder between a change and its way to the disk.
     storage.sync_parent("gone/x").expect("nothing to do");
     assert_eq!(
         storage

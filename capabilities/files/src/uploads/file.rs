@@ -107,7 +107,7 @@ pub(crate) struct UploadedFile {
     pub(crate) name: String,
     pub(crate) content_type: String,
     pub(crate) size: u64,
-    /// Taken out while somebody works on it.
+    /// Taken out while a call works on it.
     content: RefCell<Option<Content>>,
     position: Cell<u64>,
     storage: Arc<Storage>,

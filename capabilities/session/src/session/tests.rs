@@ -405,7 +405,7 @@ fn what_two_requests_put_in_together_is_measured_too() {
     let rows = table.rows.borrow();
     assert!(rows.values().all(|row| row.data.len() <= 100), "{rows:?}");
     drop(rows);
-    // The messages that nobody has shown yet count as well.
+    // Messages that were not shown yet count too.
     let set = run(&context, &request(""), |session| {
         let message = "x".repeat(40);
         session

@@ -26,7 +26,7 @@ pub(super) fn markup(state: &State<'_, '_>, text: String) -> Value {
     }
 }
 
-/// Escapes text for HTML, whatever the mode of the template is.
+/// Escapes text for HTML, in every mode of the template.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     crate::vm::escape_html(&mut out, text.as_bytes());

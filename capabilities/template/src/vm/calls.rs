@@ -13,7 +13,7 @@ use minijinja::{State, Value};
 use sampan_host as host;
 use sampan_host::reader::{Kind, Name};
 
-/// The methods that every map has, whatever its members are called.
+/// The methods that every map has, with any names of its members.
 const METHODS_OF_MAPS: [&str; 4] = ["get", "items", "keys", "values"];
 
 impl<'m, 'e> Machine<'m, 'e> {

@@ -7,16 +7,16 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
-/// A body that comes in pieces, to one reader at a time. Nothing is received while nobody reads, so a slow script slows
-/// its client down.
+/// A body that comes in pieces, to one reader at a time. Nothing is received while there is no reader, so a slow script
+/// slows its client down.
 #[derive(Clone)]
 pub struct BodySource(Rc<Source>);
 
 struct Source {
-    /// Taken out while somebody reads.
+    /// Taken out while a reader reads.
     body: RefCell<Option<Box<dyn StreamedBody>>>,
     is_begun: Cell<bool>,
-    /// All of it, once somebody has asked for that.
+    /// The whole body, once it was requested.
     whole: OnceCell<Vec<u8>>,
 }
 
@@ -36,10 +36,10 @@ impl BodySource {
         }))
     }
 
-    /// Somebody begins to read.
+    /// Begins a read.
     ///
     /// # Errors
-    /// When somebody has before.
+    /// When a read has begun before.
     pub fn begin(&self) -> Result<(), Error> {
         if self.0.is_begun.replace(true) {
             return Err(already_read());
@@ -47,7 +47,7 @@ impl BodySource {
         Ok(())
     }
 
-    /// All of the body, if somebody has read it to its end by [`BodySource::read_whole`].
+    /// The whole body, if it was read to its end by [`BodySource::read_whole`].
     pub fn whole(&self) -> Option<&[u8]> {
         self.0.whole.get().map(Vec::as_slice)
     }

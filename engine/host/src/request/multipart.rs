@@ -385,7 +385,7 @@ mod tests {
         for piece in 1..5 {
             assert_eq!(parts(later.as_bytes(), piece).as_ref(), Ok(&whole));
         }
-        // Whatever is cut off at the end.
+        // With any number of bytes cut off at the end.
         let end = BODY.find("--\r\nmore").expect("the end");
         for length in 0..end {
             parts(&BODY.as_bytes()[..length], 7).expect_err("a body without an end");

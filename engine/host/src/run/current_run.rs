@@ -106,7 +106,7 @@ impl CurrentRun {
         run
     }
 
-    /// Takes note of a statement that began then, if somebody wants to know.
+    /// Records a statement that began then, if there is an observer.
     #[inline]
     pub fn ran(&self, sql: &str, params: &Value, begun: Option<Instant>) {
         if let Some(begun) = begun
@@ -146,7 +146,7 @@ impl CurrentRun {
         self.0.request.borrow().clone()
     }
 
-    /// Reads the clock if somebody measures: the beginning of something that a capability does for the script.
+    /// Reads the clock if there is an observer: the beginning of something that a capability does for the script.
     #[inline]
     pub fn begin(&self) -> Option<Instant> {
         self.0.is_measured.get().then(Instant::now)

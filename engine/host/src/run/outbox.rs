@@ -1,9 +1,9 @@
 //! The outbox: effects that must not leave the process yet.
 //!
 //! While a worker has writes that are not committed, everything that its isolate produces may depend on them: answers,
-//! chunks, and later outbound requests, messages and jobs. Whoever writes [opens](Outbox::open) the worker's outbox and
-//! [settles](Outbox::settle) it when it knows; whoever sends asks whether it [is open](Outbox::is_open) and, if so,
-//! leaves what it has with [`Outbox::hold`]. Neither knows the other.
+//! chunks, and later outbound requests, messages and jobs. The writer [opens](Outbox::open) the worker's outbox and
+//! [settles](Outbox::settle) it when it knows; a sender asks whether it [is open](Outbox::is_open) and, if so, leaves
+//! what it has with [`Outbox::hold`]. Neither knows the other.
 //!
 //! While the outcome is being found out elsewhere (a slow commit on a thread of its own) the outbox is
 //! [sealed](Outbox::seal): the isolate may not be entered until it is settled, because what it would do then would
@@ -89,7 +89,7 @@ impl Outbox {
         *self.0.fate.borrow_mut() = Some(Fate::default());
     }
 
-    /// The outcome is being found out elsewhere: nobody enters the isolate until it is settled.
+    /// The outcome is being found out elsewhere: the isolate is not entered until it is settled.
     pub fn seal(&self) {
         debug_assert!(self.is_open());
         self.0.is_sealed.set(true);

@@ -17,7 +17,7 @@ pub type Kick = Box<dyn Fn() + Send + Sync>;
 pub enum StopCause {
     /// The run takes longer than `script_millis_max`.
     TooLong,
-    /// Nobody waits for what it gives any more.
+    /// The caller that waited for its result has gone.
     GivenUp,
     /// The isolate is about to end.
     Closing,
@@ -100,7 +100,7 @@ impl Watch {
         }
     }
 
-    /// Called by whoever has an interest in the run of `epoch`: it must stop, for this cause.
+    /// Asks the run of `epoch` to stop, for this cause.
     pub fn stop_for(&self, epoch: u64, cause: StopCause) {
         match cause {
             StopCause::TooLong => {}

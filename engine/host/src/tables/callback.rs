@@ -18,8 +18,8 @@ pub trait ScriptFunction {
     fn call(&self, args: &[Value]) -> Result<Value, Error>;
 
     /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing
-    /// runs before the future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox,
-    /// as for any run.
+    /// runs before the future is polled, and dropping the future gives the run up. The code that polls it sees to the
+    /// outbox, as for any run.
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
 
     /// Starts a call in globals and modules of its own, where each request has such: a function that the project's file

@@ -215,7 +215,7 @@ pub enum FunctionKind {
         /// [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) and the script can
         /// wait in the middle of a call.
         later: Option<AsyncBody>,
-        /// Runs last, whatever happened.
+        /// Runs last, also after an error.
         leave: LeaveBody,
     },
     /// A bracket around a function that may wait. In JavaScript the result is a promise.

@@ -208,7 +208,7 @@ impl Objects {
         if value.is_some() {
             self.0.free.borrow_mut().push(object.slot);
         }
-        // The destructor may be anybody's code: nothing is borrowed now.
+        // The destructor may run arbitrary code, so no borrow is held here.
         drop(value);
     }
 
@@ -271,7 +271,7 @@ impl RequestObjects {
     /// From so many on, those that are gone are looked for now and then.
     const TIDY_MIN: usize = 16;
 
-    /// Takes a new object, if it is of a class whose objects go with their request and nobody owns it yet.
+    /// Takes a new object, if its class has objects that end with their request, and it has no owner yet.
     pub fn own(&mut self, objects: &Objects, object: Object) {
         let is_new = object.class.lifetime == Lifetime::Request
             && objects.with(object, |slot| !std::mem::replace(&mut slot.has_owner, true))

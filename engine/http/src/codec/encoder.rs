@@ -179,7 +179,7 @@ pub fn encode_response(
     exchange.keep_alive &= !parts.close;
     let length = match &body {
         _ if bodiless => Length::Unsaid,
-        // RFC 9110 section 8.6: the length that GET would have, or none. Nobody has said what GET would send.
+        // RFC 9110 section 8.6: the length that GET would have, or none. The length of GET's body is unknown here.
         Body::Empty if exchange.head_only => {
             parts.declared_length.map_or(Length::Unsaid, Length::Bytes)
         }

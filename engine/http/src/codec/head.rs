@@ -82,7 +82,7 @@ pub struct Head {
     pub body: BodyFraming,
 }
 
-/// The bit of a field name: by its length and its last letter, whatever the case.
+/// The bit of a field name: by its length and its last letter, in any case.
 #[inline]
 pub(crate) fn name_bit(name: &[u8]) -> u64 {
     let last = name.last().map_or(0, |byte| usize::from(byte | 0x20));
@@ -183,8 +183,8 @@ fn refuse(error: httparse::Error, bytes: &[u8]) -> Fault {
     }
 }
 
-/// Reports whether the request line is one of three words of which the last is a well-formed version (`HTTP/` DIGIT
-/// `.` DIGIT), whatever its number.
+/// Reports whether the request line is one of three words of which the last is a well-formed version (`HTTP/` DIGIT `.`
+/// DIGIT), with any number.
 fn has_other_version(bytes: &[u8]) -> bool {
     let line = &bytes[..memchr::memchr(b'\r', bytes).unwrap_or(bytes.len())];
     let mut words = line.split(|&byte| byte == b' ').skip(2);

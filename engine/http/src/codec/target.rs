@@ -63,9 +63,9 @@ fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Resul
     let after = &target[start..];
     let len = memchr::memchr(b'?', after);
     let path = &after[..len.unwrap_or(after.len())];
-    // Clients resolve dot segments before they send (RFC 3986 section 5.2.4), and turn a backslash into a slash.
-    // Whoever sends them wants two readers of the path to disagree, such as middleware of `/admin/*` and `new
-    // URL(request.url)`.
+    // Clients resolve dot segments before they send (RFC 3986 section 5.2.4), and turn a backslash into a slash. Such
+    // targets serve to make two readers of the path disagree, such as middleware of `/admin/*` and
+    // `new URL(request.url)`.
     if memchr::memchr3(b'.', b'%', b'\\', path).is_some() && has_dot_segment_or_backslash(path) {
         return Err(Fault::bad("dot segment or backslash in path"));
     }

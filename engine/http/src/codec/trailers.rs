@@ -3,7 +3,7 @@
 //! RFC 9110 section 6.5.1: a field that is needed before the content is read has no business behind it. We drop
 //! trailers, but a proxy in front of us, or a server beside us, may merge them into the head and read another message.
 
-/// In lower case, by the reason that the RFC gives. `If-` and `X-Forwarded-` are refused whatever follows.
+/// In lower case, by the reason that the RFC gives. All names that begin with `If-` or `X-Forwarded-` are refused.
 const REFUSED: [&[u8]; 34] = [
     // Message framing, and what the connection does next.
     b"connection",

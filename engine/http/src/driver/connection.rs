@@ -84,7 +84,7 @@ pub(super) struct Connection<S: Socket> {
     /// True if it is only here to be told 503.
     pub(super) refused: bool,
 
-    /// The receive buffer; none while no byte is in hand. Nobody else holds it between two requests.
+    /// The receive buffer; none while no byte is in hand. It has no other owner between two requests.
     pub(super) input: Option<Rc<Request>>,
     pub(super) phase: Phase,
     pub(super) read_by: u64,
@@ -102,7 +102,7 @@ pub(super) struct Connection<S: Socket> {
     /// The body that the handler of the last request reads. Only that is taken from the client then.
     pub(super) receiving: Option<Receiving>,
     pub(super) output: Output,
-    /// The answers in the output that somebody observes.
+    /// The answers in the output that have an observer.
     pub(super) observed: Answers,
     pub(super) write_by: u64,
     /// Bytes written since `write_by` was set.

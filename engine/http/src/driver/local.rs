@@ -33,7 +33,7 @@ pub(super) struct Local {
     pub(super) clock: Clock,
     pub(super) deadlines: Deadlines,
     pub(super) pool: BufferPool,
-    /// The buffer for bytes that nobody reads any more.
+    /// The buffer for bytes that are dropped.
     pub(super) waste: RefCell<Vec<u8>>,
     /// The worker is about to end: no connection is kept alive after its answer.
     pub(super) draining: Cell<bool>,

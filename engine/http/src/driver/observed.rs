@@ -13,8 +13,7 @@ use crate::answer::{Observer, RequestOutcome};
 /// The status of a request whose client left before it was answered, as nginx counts it.
 const CLIENT_LEFT: u16 = 499;
 
-/// A request that somebody observes; `None` where nobody does. Dropped without an answer, it tells that the client
-/// left.
+/// A request with an observer; `None` without one. Dropped without an answer, it tells that the client left.
 pub(super) type Observed = Option<Box<PendingOutcome>>;
 
 pub(super) struct PendingOutcome {
@@ -132,7 +131,7 @@ impl Answers {
 }
 
 impl<S: Socket> Connection<S> {
-    /// Asks whether somebody wants to know what becomes of a request; `None` for one whose head could not be read.
+    /// Asks for an observer of a request; `None` is a request whose head could not be read.
     pub(super) fn observe(&self, request: Option<&crate::Request>) -> Observed {
         let observer = self.local.handler().observe(self.peer, request)?;
         Some(PendingOutcome::new(observer))

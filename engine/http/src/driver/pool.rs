@@ -19,7 +19,7 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// An empty request that nobody else holds.
+    /// An empty request without another owner.
     pub(super) fn request(&self, peer: Peer) -> Rc<Request> {
         let pooled = self.requests.borrow_mut().pop();
         if let Some(mut pooled) = pooled
@@ -31,7 +31,7 @@ impl BufferPool {
         Rc::new(Request::empty(peer))
     }
 
-    /// Takes a request back if nobody else holds it.
+    /// Takes a request back if it has no other owner.
     pub(super) fn give_request(&self, mut request: Rc<Request>) {
         let mut requests = self.requests.borrow_mut();
         if requests.len() < KEPT_MAX

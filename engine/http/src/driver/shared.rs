@@ -25,7 +25,7 @@ pub(super) enum Incoming {
     Refused(TcpStream),
 }
 
-/// An open socket, whatever runtime has it.
+/// An open socket, in any runtime.
 pub(super) type SharedSocket = Arc<dyn AsFd + Send + Sync>;
 
 /// Sockets that the worker has not picked up yet; closed from its end on.

@@ -182,7 +182,7 @@ impl<S: Socket> Connection<S> {
         receiving.filter(|receiving| receiving.state == ReceiveState::Reading)
     }
 
-    /// Reports whether the bytes to come belong to a body that the handler reads, or to nobody.
+    /// Reports whether the coming bytes belong to a body that the handler reads.
     pub(super) fn reads_body(&self) -> bool {
         let receiving = self.receiving.as_ref();
         receiving.is_some_and(|receiving| receiving.state != ReceiveState::Whole)

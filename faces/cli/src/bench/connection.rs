@@ -198,7 +198,7 @@ impl Connection {
             };
             *received += length as u64;
             if is_idle {
-                // Nobody has asked.
+                // There was no request.
                 return Err(Failure::Malformed);
             }
             let taken = self.reader.take(&buffer[..length], is_head);

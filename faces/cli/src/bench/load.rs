@@ -326,7 +326,7 @@ impl<'a> Driver<'a> {
                 return due;
             }
             let Some(at) = self.idle.pop() else {
-                // Whoever becomes idle sends it.
+                // The next idle connection sends it.
                 return u64::MAX;
             };
             if self.connections[at].phase == Phase::Idle {

@@ -66,7 +66,7 @@ impl OwnServer {
             BufReader::new(stream).read_line(&mut line)?;
             Ok(line)
         };
-        // Whatever else goes wrong shows under load too.
+        // Other faults show under load too.
         let line = asked().unwrap_or_default();
         match line.split(' ').nth(1) {
             Some(status @ ("404" | "405")) => Err(format!(

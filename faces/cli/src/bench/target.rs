@@ -19,7 +19,7 @@ pub(super) struct TargetArgs<'a> {
 pub(super) struct RequestBytes {
     /// Head and body.
     pub(super) bytes: Vec<u8>,
-    /// Answers have no body, whatever their head says (RFC 9110 section 9.3.2).
+    /// Answers have no body, in spite of their head (RFC 9110 section 9.3.2).
     pub(super) is_head: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Colour, where a terminal shows it and nobody has asked for none (<https://no-color.org>).
+//! Colour, where a terminal shows it and it was not disabled (<https://no-color.org>).
 
 use std::sync::LazyLock;
 

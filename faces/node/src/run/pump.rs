@@ -217,7 +217,7 @@ unsafe extern "C" fn rung(env: sys::napi_env, _: sys::napi_value, _: *mut c_void
     let Some(pump) = PUMP.get().filter(|_| !env.is_null()) else {
         return;
     };
-    // Before the turn: whoever rings now rings for the next one.
+    // Before the turn: a ring from now on is for the next one.
     pump.bell.is_rung.swap(false, Ordering::AcqRel);
     // A panic must not cross C; tasks have handlers of their own, so this is a fault of the pump.
     let turned = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pump.turn()));

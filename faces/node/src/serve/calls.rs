@@ -240,7 +240,7 @@ fn text_or_bytes(call: &NativeCall, index: usize) -> Vec<u8> {
     }
 }
 
-/// server, request, status, headers, body → whether somebody waited for it
+/// server, request, status, headers, body → whether a client waited for it
 fn answer(call: &NativeCall) -> Result<Js, String> {
     let headers = call.latin1(4).unwrap_or_default();
     let body = text_or_bytes(call, 5);

@@ -136,7 +136,7 @@ impl Exchanges {
         (exchange.key.serial == key.serial).then(|| Rc::clone(exchange))
     }
 
-    /// Answers one. False if nobody waits for it.
+    /// Answers one. False if its client has gone.
     pub(crate) fn answer(&self, key: Key, response: Response) -> bool {
         let Some(exchange) = self.find(key) else {
             return false;

@@ -185,7 +185,7 @@ impl NativeCall {
     /// A `Uint8Array` with a copy of the bytes.
     pub(super) fn bytes_of(&self, bytes: &[u8]) -> Js {
         let (mut start, mut buffer, mut result) = (null_mut(), null_mut(), null_mut());
-        // SAFETY: writable results; the new buffer has room for the bytes, and nobody else knows it.
+        // SAFETY: writable results; the new buffer has room for the bytes, and has no other owner.
         unsafe {
             let status = sys::napi_create_arraybuffer(
                 self.env,

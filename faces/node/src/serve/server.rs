@@ -21,7 +21,7 @@ use crate::doorbell::Doorbell;
 /// The longest time that one turn may run tasks before JavaScript gets to run.
 const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 
-/// The time that the server sleeps while requests gather. Linux adds 50 µs to whatever is said here.
+/// The time that the server sleeps while requests gather. Linux adds 50 µs to this value.
 const NAP: Duration = Duration::from_micros(1);
 /// One that took longer was not a nap: the processor is busy, or its clock is coarse.
 const NAP_MAX: Duration = Duration::from_micros(300);
@@ -227,7 +227,7 @@ impl Server {
         self.exchanges().find(key)
     }
 
-    /// Answers one request at once. False if nobody waits for it.
+    /// Answers one request at once. False if its client has gone.
     ///
     /// # Errors
     /// A header field that cannot be sent.
@@ -246,7 +246,7 @@ impl Server {
         Ok(self.exchanges().answer(key, response))
     }
 
-    /// Answers one request with a body that comes piece by piece. `None` if nobody waits for it.
+    /// Answers one request with a body that comes piece by piece. `None` if its client has gone.
     ///
     /// # Errors
     /// As [`Server::answer`].

@@ -62,7 +62,7 @@ const SELECTOR: Param = Param {
     doc: "A CSS selector, as in `ul.notes > li a[href]`.",
 };
 
-/// A page, parsed when somebody looks for something in it.
+/// A page, parsed at its first query.
 pub(super) struct Page {
     source: String,
     parsed: OnceCell<Dom>,

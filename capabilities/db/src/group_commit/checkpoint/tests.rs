@@ -105,7 +105,7 @@ fn a_log_that_became_long_starts_over_and_writers_wait_meanwhile() {
     let other = rusqlite::Connection::open(&scene.config.path).expect("opened");
     scene.write(50 * RESTART_TIMES + 100);
     wait::until("an empty log", || scene.checkpointer.wal_bytes() == 0);
-    // Now somebody has the lock that it needs, so that it can be seen waiting.
+    // Now another connection has the lock that it needs, so that it can be seen waiting.
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
     scene
         .checkpointer

@@ -234,7 +234,7 @@ fn a_statement_that_undid_nothing_but_itself_is_an_error_like_others() {
             .unwrap_err();
         assert!(error.message().contains("UNIQUE"), "{error}");
         assert_eq!(rig.db.losses(), losses);
-        // Whoever catches it may go on.
+        // A script that catches it may continue.
         rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
         rig.answer("caught");
         assert_eq!(rig.settle().await, named(&["caught"], Verdict::Committed));
@@ -254,7 +254,7 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
             .unwrap_err();
         let error = rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
         assert!(error.message().contains("undid"), "{error}");
-        // Whoever catches the error and goes on is told at the end.
+        // A script that catches the error and continues gets it at the end.
         rig.db.0.leave_batch(inner, true).unwrap_err();
         rig.db.0.leave_batch(outer, true).unwrap_err();
         let route = RouteUse::default();

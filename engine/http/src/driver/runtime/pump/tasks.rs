@@ -137,8 +137,8 @@ impl Tasks {
             let Some(slot) = slots.get_mut(key) else {
                 return;
             };
-            // A swap, not a store: whoever wakes it from another thread and finds it queued relies on this poll to see
-            // what that has done.
+            // A swap, not a store: a waker on another thread that finds it queued relies on this poll to see what that
+            // has done.
             slot.state.is_queued.swap(false, Ordering::AcqRel);
             let Some(task) = slot.task.take() else {
                 return;
