@@ -144,7 +144,7 @@ impl Chapter {
             };
             self.anchors.push(id);
         }
-        // What stands between backticks is no link.
+        // What stands between backticks is not a link.
         let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for rest in prose.split("](").skip(1) {
             if let Some((target, _)) = rest.split_once(')') {

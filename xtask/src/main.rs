@@ -40,7 +40,7 @@ enum Task {
     Tidy,
     /// Run the tests of the JavaScript engine under AddressSanitizer; needs clang and the nightly toolchain
     Asan(asan::AsanOptions),
-    /// Ask the advisory database about our dependencies; needs the network, so it is no part of `test`
+    /// Ask the advisory database about our dependencies; needs the network, so it is not part of `test`
     Advisories,
     /// Write docs/reference/ and types/ from the tables of functions, and the C header from faces/c
     Codegen,

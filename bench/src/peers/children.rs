@@ -88,7 +88,7 @@ impl Drop for Child {
     }
 }
 
-/// Sends a signal to all processes of a group. A group that is gone already is no error.
+/// Sends a signal to all processes of a group. A group that is gone already is not an error.
 fn signal_group(id: u32, signal: &str) {
     let _ = Command::new("sh")
         .arg("-c")

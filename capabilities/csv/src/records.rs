@@ -115,7 +115,7 @@ async fn run(calls: &mut Calls, mut piece: &[u8]) -> Result<Step, Error> {
     }
 }
 
-/// A form is no CSV, even if it carries one: `curl -d` says that it sends a form, and a browser's upload is in one.
+/// A form is not CSV, even if it carries one: `curl -d` says that it sends a form, and a browser's upload is in one.
 fn refuse_forms(request: &dyn RequestView) -> Result<(), Error> {
     let given = request.header("content-type").unwrap_or_default();
     let essence = given.split(|byte| *byte == b';').next().unwrap_or_default();

@@ -297,7 +297,7 @@ impl Encoder {
     }
 
     fn end_line(&mut self) {
-        // An empty line is no record.
+        // An empty line is not a record.
         if self.fields == 1 && self.field.is_empty() {
             self.out.extend_from_slice(b"\"\"");
         }

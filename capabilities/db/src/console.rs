@@ -262,7 +262,7 @@ impl Console {
     pub fn words(&self) -> Vec<String> {
         let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') UNION
              SELECT c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type IN ('table', 'view')";
-        // Without them nothing is completed, which is no reason to say anything.
+        // Without them nothing is completed, which is not a reason to say anything.
         self.names(sql, "").unwrap_or_default()
     }
 

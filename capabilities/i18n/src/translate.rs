@@ -144,7 +144,7 @@ impl I18n {
     /// A number as the locale writes it.
     ///
     /// # Errors
-    /// It is no number, or no digits can be had so.
+    /// It is not a number, or no digits can be had so.
     pub fn number(
         &self,
         locale: LocaleId,
@@ -178,7 +178,7 @@ impl I18n {
     /// `full`, `zone` the name of a time zone.
     ///
     /// # Errors
-    /// It is no date, or the style or the time zone does not exist.
+    /// It is not a date, or the style or the time zone does not exist.
     pub fn date(
         &self,
         locale: LocaleId,

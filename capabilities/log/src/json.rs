@@ -166,7 +166,7 @@ fn lossy(bytes: &[u8], bytes_max: usize) -> String {
     String::from_utf8_lossy(shown).into_owned()
 }
 
-/// JSON has no word for what is no number.
+/// JSON has no word for what is not a number.
 fn float(out: &mut String, value: f64) {
     let _ = if value.is_finite() {
         write!(out, "{value}")

@@ -144,7 +144,7 @@ impl LineBatch {
     }
 }
 
-/// A closed stream is no reason to fail anything.
+/// A closed stream is not a reason to fail anything.
 fn write(stream: LogStream, bytes: &[u8]) {
     match stream {
         LogStream::Error => drop(std::io::stderr().lock().write_all(bytes)),

@@ -21,8 +21,7 @@ pub struct Csrf {
 impl Csrf {
     /// A protection that passes requests of these origins.
     ///
-    /// # Errors
-    /// What is no origin, and why.
+    /// # Errors The value that is not an origin, and the reason.
     pub fn new(trusted_origins: &[String]) -> Result<Self, String> {
         let trusted = trusted_origins.iter().map(|text| origin::checked(text));
         Ok(Self {

@@ -1,6 +1,6 @@
 //! Ready middleware: what a site needs around its handlers, checked in Rust before any script runs.
 //!
-//! Each function makes a native object that `app.use` takes. [`Csrf`] is no function: `app` puts it around every
+//! Each function makes a native object that `app.use` takes. [`Csrf`] is not a function: `app` puts it around every
 //! project.
 
 mod auth;

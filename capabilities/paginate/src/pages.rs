@@ -23,7 +23,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Finds the page. One that is no number is the first.
+    /// Finds the page. One that is not a number is the first.
     pub(crate) fn of(asked: Asked) -> Self {
         let pages = asked.total.div_ceil(asked.per_page).max(1);
         let wanted = asked.query.iter().find(|(name, _)| *name == asked.param);

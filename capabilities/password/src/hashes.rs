@@ -30,7 +30,7 @@ const SALT_BYTES: usize = 16;
 /// The length of a new hash, in bytes.
 const OUTPUT_BYTES: usize = 32;
 
-/// Refuses what is no password.
+/// Refuses what is not a password.
 pub(crate) fn check(password: &[u8]) -> Result<(), Error> {
     if password.is_empty() {
         return Err(Error::script("the password is empty"));

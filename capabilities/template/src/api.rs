@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The maximum number of templates that are no files an isolate keeps compiled.
+/// The maximum number of compiled templates that an isolate keeps and that are not files.
 const STRINGS_MAX: usize = 256;
 
 const NAME: Param = Param {
@@ -235,7 +235,7 @@ impl TemplateStore {
         rendered.map_err(|fault| fault.told())
     }
 
-    /// A template that is no file.
+    /// A template that is not a file.
     fn string(&self, text: &str) -> Result<Rc<Template>, Error> {
         if let Some(known) = self.strings.borrow().get(text) {
             return Ok(Rc::clone(known));

@@ -24,7 +24,7 @@ const BRANCHES_MAX: usize = 500;
 /// Compiles a template.
 ///
 /// # Errors
-/// The text is no template.
+/// The text is not a template.
 pub(crate) fn compile(name: &str, text: &str) -> Result<Template, CompileFault> {
     // The generator takes some trees for impossible that the parser makes of wrong text.
     catch_unwind(|| compile_tree(name, text)).unwrap_or_else(|_| {

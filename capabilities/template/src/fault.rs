@@ -69,7 +69,7 @@ impl Fault {
     /// The error that the script gets: the message, the lines around the place, and how it was reached.
     #[cold]
     pub(crate) fn told(self) -> Error {
-        // What stops a run is no matter of the template.
+        // What stops a run is not a matter of the template.
         let Some((source, line)) = self
             .place
             .filter(|_| self.error.kind() == ErrorKind::Script)

@@ -124,7 +124,7 @@ pub(crate) enum Op {
     CallBlock(Name),
     Extend,
     Include {
-        /// True if a template that does not exist is no error.
+        /// True if a template that does not exist is not an error.
         ignores_missing: bool,
         sight: Sight,
     },

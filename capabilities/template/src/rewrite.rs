@@ -25,7 +25,7 @@ struct Block<'a> {
     inner: u32,
 }
 
-/// Rewrites the text of a template. Text that is no template stays as it is, for the parser to tell.
+/// Rewrites the text of a template. Text that is not a template stays as it is, for the parser to tell.
 pub(crate) fn rewrite(text: &str) -> Rewritten<'_> {
     let mut macros = 0_u32;
     let mut open: Option<Block<'_>> = None;
@@ -92,7 +92,7 @@ pub(crate) fn rewrite(text: &str) -> Rewritten<'_> {
 }
 
 fn move_blocks<'a>(text: &str, moved: Vec<(Range<usize>, Block<'a>)>) -> Rewritten<'a> {
-    // The last line's end is no part of what a template prints.
+    // The last line's end is not part of what a template prints.
     let body = text.strip_suffix('\n').unwrap_or(text);
     let body = body.strip_suffix('\r').unwrap_or(body);
     let (mut shown, mut behind, mut at) =

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most items and bytes that the constants of a template may have that its operators make.
 const FOLDED_MAX: usize = 100_000;
 
-/// Why a text is no template.
+/// The reason for which a text is not a template.
 pub(crate) struct CompileFault {
     pub(crate) error: Error,
     /// The line, where minijinja's error has none.

@@ -32,7 +32,7 @@ impl Templates {
     /// Compiles the templates in `files`: their names, with `/` between the parts, and their text.
     ///
     /// # Errors
-    /// The first that is no template, with its line.
+    /// The first that is not a template, with its line.
     pub fn compile<N: Into<String>>(
         files: impl IntoIterator<Item = (N, Vec<u8>)>,
     ) -> Result<Self, Error> {

@@ -112,7 +112,7 @@ pub fn location(url: &[u8]) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Returns the error for a result that is no answer: `found` is what it is, with its article.
+/// Returns the error for a result that is not an answer: `found` is what it is, with its article.
 #[cold]
 pub fn no_answer(words: &Words, found: &str) -> Error {
     Error::script(format!(

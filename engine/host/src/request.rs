@@ -74,7 +74,7 @@ pub trait RequestView {
     /// the place of the one that text, bytes and streams have by default; an answer with any other keeps it.
     ///
     /// # Errors
-    /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has
+    /// A name that is not a token, a value with control bytes, more than an answer has room for, or an answer that has
     /// been handed over already.
     fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error>;
 
@@ -274,7 +274,7 @@ pub fn text(body: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the error for a body that is no JSON is answered with.
+/// Returns the error that answers a body that is not JSON.
 #[cold]
 pub fn bad_json(error: &JsonError) -> Error {
     Error::new(ErrorKind::BadRequest, error.to_string())

@@ -136,7 +136,7 @@ impl Acceptor {
     /// socket without a listener is replaced. The file is removed with the acceptor.
     ///
     /// # Errors
-    /// Those of the system; `AddrInUse` if a process listens there, or the file is no socket.
+    /// Those of the system; `AddrInUse` if a process listens there, or the file is not a socket.
     pub fn bind_unix(
         path: &Path,
         mode: u32,

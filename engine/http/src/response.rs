@@ -184,7 +184,7 @@ impl Response {
     /// - `Date` replaces the engine's.
     ///
     /// # Errors
-    /// A name that is no token, a value with control bytes, or more than 64 KiB of headers; nothing is added then.
+    /// A name that is not a token, a value with control bytes, or more than 64 KiB of headers; nothing is added then.
     pub fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
         if !is_token(name) {
             return Err(HeaderError::InvalidName);

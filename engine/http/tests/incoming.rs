@@ -257,7 +257,7 @@ fn what_is_left_unread_ends_the_connection_after_the_answer() {
         assert!(!body.is_empty());
         assert_eq!(socket.read(&mut [0]).unwrap(), 0);
     }
-    // One that came with the head is no reason to end it.
+    // One that came with the head is not a reason to end it.
     let mut socket = server.connect();
     for _ in 0..2 {
         let mut small = sized("/now", 5);
@@ -340,7 +340,7 @@ fn the_time_for_bytes_is_not_that_of_the_handler() {
         ..limits()
     };
     let (server, _) = start(limits);
-    // One byte now and then is no progress.
+    // One byte now and then is not progress.
     let mut socket = server.connect();
     socket.write_all(&sized("/count", 1000)).unwrap();
     let mut answer = [0; 12];

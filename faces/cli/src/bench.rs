@@ -42,7 +42,7 @@ pub(crate) struct BenchArgs {
     /// The duration, as in 500ms, 10s or 2min.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
     duration: Duration,
-    /// Requests per second, sent at that rate whatever the server does [default: as many as are answered].
+    /// Requests per second, sent at that rate even while the server stalls [default: as many as are answered].
     #[arg(short, long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
     #[command(flatten)]

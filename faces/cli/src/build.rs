@@ -18,7 +18,7 @@ pub(crate) struct BuildArgs {
     /// The executable of Sampan that the project is put into, for another machine [default: this program].
     #[arg(long, value_name = "EXECUTABLE")]
     target: Option<PathBuf>,
-    /// Replace the file if it exists, whatever it is.
+    /// Replace the file even if it is not an earlier build.
     #[arg(long)]
     force: bool,
     /// A file or folder of the project that stays out.

@@ -186,7 +186,7 @@ fn stop_on_interrupt(interrupt: Interrupt, is_running: Arc<AtomicBool>) -> Resul
     })
 }
 
-/// Why SQL did not run to its end: for people, with the place; the exit status where that is no error of the SQL.
+/// Why SQL did not run to its end: for people, with the place; the exit status where that is not an error of the SQL.
 fn told(error: RunError, name: &str) -> Result<i32, String> {
     match error {
         RunError::Sql(fault) => Err(shown(&fault, name)),

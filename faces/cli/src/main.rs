@@ -174,7 +174,7 @@ fn main() {
         Err(fault) => Err(fault),
     };
     let status = result.unwrap_or_else(|message| {
-        // Standard error may be full or gone, which is no reason to panic.
+        // Standard error may be full or gone, which is not a reason to panic.
         let _ = writeln!(io::stderr(), "sampan: {message}");
         1
     });
@@ -231,7 +231,7 @@ fn counted(count: u64, one: &str) -> String {
     }
 }
 
-/// Prints a line. That the reader has gone is no fault: what was to be done is done.
+/// Prints a line. That the reader has gone is not a fault: what was to be done is done.
 fn say(line: impl std::fmt::Display) -> Result<(), String> {
     match writeln!(io::stdout(), "{line}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

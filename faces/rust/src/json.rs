@@ -7,7 +7,7 @@ use serde_json::{Map, Number};
 /// A value from a text of JSON. Whole numbers that fit into 64 bits stay exact.
 ///
 /// # Errors
-/// The text is no JSON.
+/// The text is not JSON.
 pub fn from_json(text: &[u8]) -> Result<Value, Error> {
     let read: serde_json::Value = serde_json::from_slice(text)
         .map_err(|error| Error::new(ErrorKind::Config, format!("no JSON: {error}")))?;

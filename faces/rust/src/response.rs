@@ -70,7 +70,7 @@ impl Response {
     /// A value as JSON.
     ///
     /// # Errors
-    /// It cannot be JSON, as a map whose keys are no texts.
+    /// It cannot be JSON, as a map whose keys are not texts.
     pub fn json(value: &impl Serialize) -> Result<Self, Error> {
         let body = serde_json::to_vec(value);
         let body = body.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;

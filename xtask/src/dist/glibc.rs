@@ -10,7 +10,7 @@ const PREFIX: &str = "GLIBC_";
 /// The version; `None` for an executable that asks for none.
 ///
 /// # Errors
-/// It is no ELF file of 64 bits.
+/// It is not an ELF file of 64 bits.
 pub(super) fn oldest(executable: &[u8]) -> Result<Option<String>, Error> {
     let file: ElfFile64<'_, Endianness> = ElfFile64::parse(executable)?;
     let (endian, data) = (file.endian(), file.data());

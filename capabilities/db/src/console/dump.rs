@@ -31,7 +31,7 @@ struct Made {
     kind: String,
     name: String,
     sql: String,
-    /// As `pragma_table_list` calls it; empty for what is no table.
+    /// As `pragma_table_list` calls it; empty for what is not a table.
     table: String,
 }
 

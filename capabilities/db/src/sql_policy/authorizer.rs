@@ -230,7 +230,7 @@ pub(crate) fn first_word(sql: &str) -> &str {
         } else {
             let end = skipped
                 .find(|char: char| !(char.is_alphanumeric() || char == '_'))
-                // What does not begin with a word is no statement either; SQLite says what it stumbles over.
+                // What does not begin with a word is not a statement either; SQLite says what it stumbles over.
                 .map_or(skipped.len(), |end| end.max(1));
             return skipped.get(..end).unwrap_or(skipped);
         };

@@ -51,7 +51,7 @@ impl SqliteConnection {
     /// Opens the file of `config`, creating it where there is none.
     ///
     /// # Errors
-    /// A file that is no database, that cannot be created, read or written, or that another process keeps locked.
+    /// A file that is not a database, that cannot be created, read or written, or that another process keeps locked.
     pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Self, StatementError> {
         let mut sqlite = open::open(config, role)?;
         let (authorizer, guard) = (

@@ -36,7 +36,7 @@ pub(crate) enum ErrorCode {
     Syntax,
     /// The parameters do not fit the statement.
     Parameter,
-    /// A function was given a value that it refuses: text that is no JSON, a number that is too large.
+    /// A function was given a value that it refuses: text that is not JSON, a number that is too large.
     Data,
     /// Scripts may not run this statement.
     Denied,
@@ -59,7 +59,7 @@ pub(crate) enum ErrorCode {
     ReadOnly,
     /// The file is damaged.
     Corrupt,
-    /// The file is no database.
+    /// The file is not a database.
     NotADatabase,
     /// An earlier error undid the transaction, or it could not be committed.
     Aborted,

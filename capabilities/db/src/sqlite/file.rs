@@ -14,7 +14,7 @@ use std::time::Instant;
 /// The bytes of events that one look reads. More events stay for the next look.
 const EVENT_BYTES: usize = 1024;
 
-/// The file that was opened, as the system numbers it; shared by clones. All are equal: it is no setting.
+/// The file that was opened, as the system numbers it; shared by clones. All are equal: it is not a setting.
 #[derive(Clone, Debug, Default)]
 pub struct KnownFile(Arc<OnceLock<OpenedFile>>);
 

@@ -211,7 +211,7 @@ fn reading_writes_only_when_the_end_is_worth_putting_off() {
         })
     };
     assert_eq!((read().len(), table.writes.get()), (0, 1));
-    // Setting what is there already is no change.
+    // Setting what is there already is not a change.
     run(&context, &request(&cookie), |session| put(session, "a", 1));
     assert_eq!(table.writes.get(), 1);
     for row in table.rows.borrow_mut().values_mut() {

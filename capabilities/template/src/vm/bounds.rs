@@ -222,7 +222,7 @@ fn is_container(value: &Value) -> bool {
     value.as_object().is_some()
 }
 
-/// Reports whether the first item is no text and no number: comparing such takes longer.
+/// Reports whether the first item is neither text nor a number: comparing such takes longer.
 fn has_objects(value: &Value) -> bool {
     let first = value.try_iter().ok().and_then(|mut items| items.next());
     first.is_some_and(|first| is_container(&first))

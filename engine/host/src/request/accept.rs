@@ -107,7 +107,7 @@ impl AcceptedCodings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAcceptable;
 
-/// Parses a weight such as `q=0.5`, with up to three digits (RFC 9110 section 12.4.2). `None` where it is no weight.
+/// Parses a weight such as `q=0.5`, with up to three digits (RFC 9110 section 12.4.2). `None` where it is not a weight.
 pub fn quality(parameter: &[u8]) -> Option<Quality> {
     let text = std::str::from_utf8(parameter).ok()?;
     let (name, value) = text.split_once('=')?;

@@ -29,7 +29,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Something that is no function of the script.
+    /// Something that is not a function of the script.
     pub fn native(name: impl Into<String>) -> Self {
         Self {
             name: Some(name.into()),

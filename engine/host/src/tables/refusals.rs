@@ -47,7 +47,7 @@ pub fn too_late(what: &str) -> Error {
     ))
 }
 
-/// Returns the error for a header name that is no token (RFC 9110 section 5.6.2).
+/// Returns the error for a header name that is not a token (RFC 9110 section 5.6.2).
 #[cold]
 pub fn header_name(name: &str) -> Error {
     Error::script(format!(

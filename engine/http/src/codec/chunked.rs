@@ -65,7 +65,7 @@ enum Extension {
 }
 
 impl Extension {
-    /// The place after `byte`, which is no CR; `None` for what the grammar does not have. Whitespace, which it
+    /// The place after `byte`, which is not a CR; `None` for what the grammar does not have. Whitespace, which it
     /// calls bad and has for old senders, is left out of it here.
     fn after(self, byte: u8) -> Option<Extension> {
         Some(match (self, byte) {

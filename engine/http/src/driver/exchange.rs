@@ -135,7 +135,7 @@ impl<S: Socket> Connection<S> {
             Answer::Precomputed(response) => (Reply::Precomputed(response), None),
             Answer::Held(response, ticket) => (Reply::Response(response), Some(ticket)),
             Answer::Upgrade(upgrade) if exchange.version_minor == 1 => {
-                // What the client sends from now on is no request.
+                // What the client sends from now on is not a request.
                 self.last = true;
                 (Reply::Upgrade(upgrade), None)
             }

@@ -38,7 +38,7 @@ pub(super) enum Received {
     /// The answer is not complete.
     Part,
     Answer(Answered),
-    /// An idle connection was closed, which is no failure.
+    /// An idle connection was closed, which is not a failure.
     IdleEnd,
 }
 

@@ -304,7 +304,7 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// A value of JSON: bytes as hex, what is no number as null.
+/// A value of JSON: bytes as hex, what is not a number as null.
 fn json(cell: &Cell<'_>) -> serde_json::Value {
     match cell {
         Cell::Null => serde_json::Value::Null,

@@ -70,7 +70,7 @@ impl<T: Typed> Prompt<T> {
         match self.editor.readline(prompt) {
             Ok(text) => {
                 if !text.trim().is_empty() {
-                    // A history that cannot be kept is no reason to stop.
+                    // A history that cannot be kept is not a reason to stop.
                     let _ = self.editor.add_history_entry(&text);
                 }
                 Ok(Input::Text(text))

@@ -25,7 +25,7 @@ fn calls(code: &str) -> impl Iterator<Item = Vec<&str>> {
             word == "sampan" || word.ends_with("/bin/sampan")
         };
         let at = words.iter().position(is_name)?;
-        // A path that is copied or moved is no call.
+        // A path that is copied or moved is not a call.
         let is_call = words[..at]
             .iter()
             .all(|word| *word == "$" || word.contains('='));

@@ -111,7 +111,7 @@ fn every_line_of_json_is_an_object_whatever_it_says() {
                 &format!("X-Request-Id: {id}\r\nReferer: \u{e9}\"\r\n"),
             );
             if answer.status == 200 {
-                // What is no id is replaced by one of the server's.
+                // What is not an id is replaced by one of the server's.
                 let text = answer.text();
                 assert!(
                     text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit()),

@@ -330,7 +330,7 @@ fn what_a_script_leaves_unhandled_is_told_beside_its_answer() {
         assert!(answer.is_cut, "{name}");
         let error = answer.error.expect("what the script raised");
         assert_eq!(error.message(), "on purpose", "{name}");
-        // A client's fault, and what is there, are no errors.
+        // A client's fault, and what is there, are not errors.
         for path in ["/nowhere", "/teapot", "/hi/a", "/ip"] {
             let answer = ask(path);
             assert!(answer.error.is_none(), "{name} {path}: {:?}", answer.error);

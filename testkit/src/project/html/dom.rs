@@ -18,7 +18,7 @@ const VOID: [&str; 14] = [
     "track", "wbr",
 ];
 
-/// Elements whose text is no text of the page, and is written as it is.
+/// Elements whose text is not text of the page, and is written as it is.
 const RAW: [&str; 4] = ["script", "style", "noscript", "template"];
 
 /// The kind of a node.

@@ -30,7 +30,7 @@ fn a_repeated_head_is_recognised_and_nothing_else_is() {
     assert!(!decoder.known.is_empty());
     let twice = [&first[..], first].concat();
     assert_eq!(targets(&mut decoder, &twice).0, ["/a", "/a"]);
-    // One field more, another target, and a line end too few are no repetitions.
+    // One field more, another target, and a line end too few are not repetitions.
     let more = b"GET /a HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n";
     assert_eq!(targets(&mut decoder, more), (vec![], Some(400)));
     assert!(decoder.known.is_empty(), "a refused head is not known");
