@@ -374,7 +374,7 @@ declare module "sampan" {
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
     csvDownload(name: string): void;
-    /** The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
+    /** The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
     setCookie(name: string, value: string, options?: Record<string, any>): void;
     /** The answer deletes a cookie of the browser. */
     deleteCookie(name: string, options?: Record<string, any>): void;
@@ -540,7 +540,7 @@ declare module "sampan" {
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
     csvDownload(name: string): void;
-    /** The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
+    /** The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
     setCookie(name: string, value: string, options?: Record<string, any>): void;
     /** The answer deletes a cookie of the browser. */
     deleteCookie(name: string, options?: Record<string, any>): void;
@@ -808,9 +808,9 @@ declare module "sampan" {
     function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ. */
     function equal(a: string | Uint8Array | ArrayBuffer, b: string | Uint8Array | ArrayBuffer): boolean;
-    /** Random bytes that nobody can guess. */
+    /** Random bytes that cannot be guessed. */
     function randomBytes(count: number): Uint8Array;
-    /** A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`. */
+    /** A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`. */
     function token(count?: number): string;
     /** Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`. */
     function seal(data: string | Uint8Array | ArrayBuffer, purpose: string, options?: Record<string, any>): string;
@@ -890,7 +890,7 @@ declare module "sampan" {
     function lines(path: string, fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** Opens a file to be read piece by piece. */
     function open(path: string, options?: Record<string, any>): Promise<FileStream>;
-    /** Writes a file, and makes its folders. Whoever reads it sees the old content or the new one, whole. */
+    /** Writes a file, and makes its folders. A reader sees the old content or the new one, whole. */
     function write(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
     /** Adds to the end of a file, and makes it and its folders. */
     function append(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;

@@ -52,7 +52,7 @@ function request:csv_records(fn, options) end
 ---@param name string The name of the file: `visits.csv`.
 function request:csv_download(name) end
 
---- The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is an error.
+--- The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error.
 ---@param name string The name of the cookie.
 ---@param value string ASCII without spaces, quotes, commas, semicolons and backslashes; of an encrypted cookie any text.
 ---@param options? table `max_age`: how many seconds it lasts; until the browser ends unless given. `path`, `/` unless given. `domain`. `same_site`: `"lax"` (default), `"strict"` or `"none"`. `http_only`, true unless given. `secure`, true over TLS unless given. `partitioned`. `signed = true`: `req:signed_cookie` gives it back. `encrypted = true`: `req:encrypted_cookie` does.
@@ -74,7 +74,7 @@ function request:signed_cookie(name) end
 function request:encrypted_cookie(name) end
 
 --- Leaves a message for the next page of this browser, in its session.
----@param kind string What kind of message it is: `notice`, `error`.
+---@param kind string The kind of the message: `notice`, `error`.
 ---@param message any A text, or anything else that JSON has.
 function request:flash(kind, message) end
 
@@ -91,7 +91,7 @@ function request:render(name, data, options) end
 
 --- The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that.
 ---@param key string The key of the text, with dots between its parts: `owner.pets`.
----@param values? table What stands in the text for `{name}`, by name. `n` decides the form of a text that has several.
+---@param values? table The values for `{name}` in the text, by name. `n` decides the form of a text that has several.
 ---@return string
 function request:t(key, values) end
 
@@ -281,7 +281,7 @@ function app.basic_auth(options) end
 function app.bearer_auth(options) end
 
 --- Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is.
----@param options? any `csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, `"none"` (unless given), `"self"` or sources such as `"https://app.example"`; `false` for everybody. `referrer_policy`: `strict-origin-when-cross-origin` unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), `false` for none; sent only over HTTPS.
+---@param options? any `csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, `"none"` (unless given), `"self"` or sources such as `"https://app.example"`; `false` for all sites. `referrer_policy`: `strict-origin-when-cross-origin` unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), `false` for none; sent only over HTTPS.
 ---@return sampan.NativeMiddleware
 function app.secure_headers(options) end
 
@@ -321,7 +321,7 @@ function app.time.now() end
 function app.time.now_ms() end
 
 --- Waits without blocking other requests. A negative, too long or NaN duration is an error.
----@param seconds number How long: fractions count; from 0 to 86400 (one day).
+---@param seconds number The duration: fractions count; from 0 to 86400 (one day).
 function app.time.sleep(seconds) end
 
 --- The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins with 1, `offset` is how many seconds the zone is ahead of UTC then.
@@ -348,22 +348,22 @@ function app.time.parse(text, format, options) end
 app.log = {}
 
 --- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
----@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
 ---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.debug(message, fields) end
 
 --- Writes a line of level INFO.
----@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
 ---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.info(message, fields) end
 
 --- Writes a line of level WARN.
----@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
 ---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.warn(message, fields) end
 
 --- Writes a line of level ERROR.
----@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
 ---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.error(message, fields) end
 
@@ -385,7 +385,7 @@ function app.env.get(name) end
 app.json = {}
 
 --- The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`.
----@param value any What to write.
+---@param value any The value to write.
 ---@return string
 function app.json.encode(value) end
 
@@ -527,7 +527,7 @@ function Regex:replace(text, replacement) end
 function Regex:split(text) end
 
 --- The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`.
----@param total number How many rows there are.
+---@param total number The number of rows.
 ---@param options? table `query`: that of the request. `per_page`: how many rows a page has, 20 unless given. `param`: the name of the page in the query, `page` unless given.
 ---@return { page: integer, pages: integer, limit: integer, total: integer, offset: integer, first: integer, last: integer, prev: string?, next: string?, links: table }
 function app.paginate(total, options) end
@@ -631,13 +631,13 @@ function app.crypto.hmac(algorithm, key, data) end
 ---@return boolean
 function app.crypto.equal(a, b) end
 
---- Random bytes that nobody can guess.
----@param count integer How many: 1 to 65536.
+--- Random bytes that cannot be guessed.
+---@param count integer The number of bytes: 1 to 65536.
 ---@return string
 function app.crypto.random_bytes(count) end
 
---- A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`.
----@param count? integer How many random bytes it has: 32 unless given, 16 to 1024.
+--- A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`.
+---@param count? integer The number of random bytes: 32 unless given, 16 to 1024.
 ---@return string
 function app.crypto.token(count) end
 
@@ -686,7 +686,7 @@ function app.crypto.ed25519_sign(data, private_key) end
 function app.crypto.ed25519_verify(data, signature, public_key) end
 
 --- A JSON Web Token.
----@param claims any What the token says: `{ sub = "7" }`.
+---@param claims any The claims of the token: `{ sub = "7" }`.
 ---@param key table `algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls it.
 ---@param options? table `expires_in`: how many seconds it is valid; writes `iat` and `exp`.
 ---@return string
@@ -763,7 +763,7 @@ function app.db.query_async(sql, params) end
 function app.db.one_async(sql, params) end
 
 --- A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing.
----@param text string What somebody typed. Of more than 32 words the first count, of a word the first 64 letters.
+---@param text string The text that a user typed. Of more than 32 words the first count, of a word the first 64 letters.
 ---@param options? table `prefix = true`: each word may be the beginning of a longer one.
 ---@return string
 function app.db.fts_query(text, options) end
@@ -877,7 +877,7 @@ function app.files.lines(path, fn, options) end
 ---@return sampan.FileStream
 function app.files.open(path, options) end
 
---- Writes a file, and makes its folders. Whoever reads it sees the old content or the new one, whole.
+--- Writes a file, and makes its folders. A reader sees the old content or the new one, whole.
 ---@param path string Names with `/` between them, below the storage folder.
 ---@param data string The content.
 function app.files.write(path, data) end
@@ -988,7 +988,7 @@ app.i18n = {}
 --- The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`.
 ---@param locale string One of the app's locales: `de`.
 ---@param key string The key of the text, with dots between its parts: `owner.pets`.
----@param values? table What stands in the text for `{name}`, by name. `n` decides the form of a text that has several.
+---@param values? table The values for `{name}` in the text, by name. `n` decides the form of a text that has several.
 ---@return string
 function app.i18n.t(locale, key, values) end
 
@@ -1001,7 +1001,7 @@ function app.i18n.locales() end
 app.t = {}
 
 --- Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without cookies, and may wait.
----@param name string What holds if it passes. No other test of the file has the same name.
+---@param name string The behaviour that the test checks. No other test of the file has the same name.
 ---@param fn function A function without parameters.
 function app.t.test(name, fn) end
 
@@ -1048,30 +1048,30 @@ function app.t.request(method, path, options) end
 
 --- Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.
 ---@param actual any What there is.
----@param expected any What it is compared with.
----@param message? string What is said if it fails.
+---@param expected any The expected value.
+---@param message? string The message if the check fails.
 function app.t.equal(actual, expected, message) end
 
 --- Fails if both values are the same.
 ---@param actual any What there is.
----@param expected any What it is compared with.
----@param message? string What is said if it fails.
+---@param expected any The expected value.
+---@param message? string The message if the check fails.
 function app.t.not_equal(actual, expected, message) end
 
 --- Fails if the value is nothing or false.
 ---@param actual any What there is.
----@param message? string What is said if it fails.
+---@param message? string The message if the check fails.
 function app.t.ok(actual, message) end
 
 --- Fails unless a text or a list contains the part.
 ---@param actual any What there is.
 ---@param part any A part of the text, or one of the values of the list.
----@param message? string What is said if it fails.
+---@param message? string The message if the check fails.
 function app.t.contains(actual, part, message) end
 
 --- Fails unless the function raises an error. Returns its message. The function may wait.
 ---@param fn function A function without parameters.
----@param part? string What the error's message must contain.
+---@param part? string The text that the error's message must contain.
 ---@return string
 function app.t.fails(fn, part) end
 

@@ -98,18 +98,18 @@ pub static MODULE: Module = Module {
             name: "random_bytes",
             params: &[COUNT],
             returns: Type::Bytes,
-            doc: "Random bytes that nobody can guess.",
+            doc: "Random bytes that cannot be guessed.",
             kind: FunctionKind::Sync(|_, args| random::bytes(&args)),
         },
         Function {
             name: "token",
             params: &[Param {
                 optional: true,
-                doc: "How many random bytes it has: 32 unless given, 16 to 1024.",
+                doc: "The number of random bytes: 32 unless given, 16 to 1024.",
                 ..COUNT
             }],
             returns: Type::Text,
-            doc: "A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`.",
+            doc: "A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`.",
             kind: FunctionKind::Sync(|_, args| random::token(&args)),
         },
         Function {
@@ -215,7 +215,7 @@ pub static MODULE: Module = Module {
                     name: "claims",
                     ty: Type::Json,
                     optional: false,
-                    doc: "What the token says: `{ sub = \"7\" }`.",
+                    doc: "The claims of the token: `{ sub = \"7\" }`.",
                 },
                 Param {
                     name: "key",
@@ -311,7 +311,7 @@ const COUNT: Param = Param {
     name: "count",
     ty: Type::Int,
     optional: false,
-    doc: "How many: 1 to 65536.",
+    doc: "The number of bytes: 1 to 65536.",
 };
 
 /// The bytes of an argument of [`Type::Bytes`].

@@ -150,7 +150,8 @@ pub static MODULE: Module = Module {
                     name: "text",
                     ty: Type::Text,
                     optional: false,
-                    doc: "What somebody typed. Of more than 32 words the first count, of a word the first 64 letters.",
+                    doc: "The text that a user typed. Of more than 32 words the first count, of a word the first 64 \
+                          letters.",
                 },
                 Param {
                     name: "options",

@@ -66,7 +66,7 @@ pub static MODULE: Module = Module {
             name: "write",
             params: &[PATH, DATA],
             returns: Type::Nothing,
-            doc: "Writes a file, and makes its folders. Whoever reads it sees the old content or the new one, whole.",
+            doc: "Writes a file, and makes its folders. A reader sees the old content or the new one, whole.",
             kind: FunctionKind::Async(write),
         },
         Function {

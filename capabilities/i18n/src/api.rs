@@ -17,7 +17,7 @@ const VALUES: Param = Param {
     name: "values",
     ty: Type::Map,
     optional: true,
-    doc: "What stands in the text for `{name}`, by name. `n` decides the form of a text that has several.",
+    doc: "The values for `{name}` in the text, by name. `n` decides the form of a text that has several.",
 };
 
 /// The `i18n` table.

@@ -16,7 +16,7 @@ pub static MODULE: Module = Module {
                 name: "value",
                 ty: Type::Json,
                 optional: false,
-                doc: "What to write.",
+                doc: "The value to write.",
             }],
             returns: Type::Text,
             doc: "The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are \

@@ -12,7 +12,7 @@ const PARAMS: &[Param] = &[
         name: "message",
         ty: Type::Shown,
         optional: true,
-        doc: "What happened: text as it is, an error with its stack and its causes, anything else as JSON.",
+        doc: "The message: text as it is, an error with its stack and its causes, anything else as JSON.",
     },
     Param {
         name: "fields",

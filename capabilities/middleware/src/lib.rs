@@ -114,7 +114,7 @@ pub static MODULE: Module = Module {
                 optional: true,
                 doc: "`csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, \
                  `\"none\"` (unless given), `\"self\"` \
-                      or sources such as `\"https://app.example\"`; `false` for everybody. `referrer_policy`: \
+                      or sources such as `\"https://app.example\"`; `false` for all sites. `referrer_policy`: \
                        `strict-origin-when-cross-origin` \
                       unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only \
                        (a year unless given), \

@@ -23,7 +23,7 @@ pub static MODULE: Module = Module {
                 name: "total",
                 ty: Type::Number,
                 optional: false,
-                doc: "How many rows there are.",
+                doc: "The number of rows.",
             },
             Param {
                 name: "options",

@@ -111,7 +111,7 @@ pub static MODULE: Module = Module {
                     name: "kind",
                     ty: Type::Text,
                     optional: false,
-                    doc: "What kind of message it is: `notice`, `error`.",
+                    doc: "The kind of the message: `notice`, `error`.",
                 },
                 Param {
                     name: "message",

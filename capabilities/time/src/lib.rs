@@ -35,7 +35,7 @@ pub static MODULE: Module = Module {
                 name: "seconds",
                 ty: Type::Number,
                 optional: false,
-                doc: "How long: fractions count; from 0 to 86400 (one day).",
+                doc: "The duration: fractions count; from 0 to 86400 (one day).",
             }],
             returns: Type::Nothing,
             doc: "Waits without blocking other requests. A negative, too long or NaN duration is an error.",

@@ -30,7 +30,7 @@ pub static MODULE: Module = Module {
                     name: "name",
                     ty: Type::Text,
                     optional: false,
-                    doc: "What holds if it passes. No other test of the file has the same name.",
+                    doc: "The behaviour that the test checks. No other test of the file has the same name.",
                 },
                 FUNCTION,
             ],
@@ -149,7 +149,7 @@ pub static MODULE: Module = Module {
                     name: "part",
                     ty: Type::Text,
                     optional: true,
-                    doc: "What the error's message must contain.",
+                    doc: "The text that the error's message must contain.",
                 },
             ],
             returns: Type::Text,
@@ -227,14 +227,14 @@ const EXPECTED: Param = Param {
     name: "expected",
     ty: Type::Any,
     optional: false,
-    doc: "What it is compared with.",
+    doc: "The expected value.",
 };
 
 const MESSAGE: Param = Param {
     name: "message",
     ty: Type::Text,
     optional: true,
-    doc: "What is said if it fails.",
+    doc: "The message if the check fails.",
 };
 
 /// The type of the answer to a request.

@@ -32,7 +32,7 @@ pub(crate) static METHODS: &[Function] = &[
             },
         ],
         returns: Type::Nothing,
-        doc: "The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What \
+        doc: "The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What \
          browsers would ignore is \
                   an error.",
         kind: FunctionKind::Sync(cookies::set_cookie),
