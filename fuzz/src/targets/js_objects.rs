@@ -30,7 +30,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let seed = hash(bytes) as u32 | 1;
     let choices = serde_json::json!({ "seed": seed, "bytes": bytes }).to_string();
     let answer = app.only(post("/a/b?c=d", "application/json", &choices));
-    if bytes.len() % 8 == 0 {
+    if bytes.len().is_multiple_of(8) {
         app.isolate.collect_garbage();
     }
     let told = answer

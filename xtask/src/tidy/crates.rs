@@ -159,7 +159,7 @@ pub(super) fn printed_arrows(tree: &Tree) -> Result<Vec<String>, Error> {
     let shown = page
         .split_once(BEGIN)
         .and_then(|(_, rest)| rest.split_once(END));
-    let printed: String = ARROWS.iter().map(|arrow| printed_arrow(arrow)).collect();
+    let printed: String = ARROWS.iter().map(printed_arrow).collect();
     if shown.is_some_and(|(shown, _)| shown == printed) {
         return Ok(Vec::new());
     }
