@@ -2,6 +2,7 @@
 
 use crate::support::{Process, Scratch};
 use std::process::Command;
+use std::time::Duration;
 
 const APP: &str = "local app = require 'sampan'
 app.get('/', function() return app.db.query('SELECT name FROM users ORDER BY id') end)
@@ -299,6 +300,8 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
     )]);
     let process = serve(&scratch);
     let mut client = process.client();
+    let patience = Duration::from_secs(60);
+    client.set_read_time(patience).expect("set");
     let mut ask = |path: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
         client.send(request.as_bytes()).expect("sent");
