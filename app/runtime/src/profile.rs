@@ -23,7 +23,8 @@ pub struct Profiler {
 }
 
 impl Running {
-    /// Takes samples from now on. The server was started with [`Config::is_profiled`](crate::Config::is_profiled).
+    /// Takes samples from now on. The server was started with
+    /// [`ProgramParts::is_profiled`](crate::ProgramParts::is_profiled).
     ///
     /// # Errors
     /// The system has no thread left.

@@ -5,6 +5,7 @@
 
 mod circles;
 mod crates;
+mod lengths;
 mod names;
 mod sources;
 mod specs;
@@ -36,7 +37,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("doc comments begin with a verb or a noun phrase", words::openings),
     ("lines end at 120 columns", words::columns),
     ("tests wait for events, not for a time", waits::events),
-    ("no file is longer than 800 lines", sources::lengths),
+    ("no source file is longer than 400 lines without a reason", lengths::lengths),
     ("unsafe code stays where ARCHITECTURE.md allows it", sources::unsafe_code),
     ("no unfinished business in the source", sources::markers),
     ("the documents are there and README has the two commands", sources::documents),

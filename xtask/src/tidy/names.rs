@@ -12,6 +12,7 @@ const ENGINES: &[&str] = &[
     "engine/lua/src/",
     "engine/js/src/",
     "engine/js_contract/src/",
+    "engine/napi/src/",
 ];
 
 /// Words that name a language or its engine wherever they stand in a longer word.
@@ -36,6 +37,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/js/src/vm/modules.rs", "json", "the extension of a file that scripts import"),
     ("engine/lua/src/request/object.rs", "json", "a method of requests"),
     ("engine/js/src/request/prototypes.rs", "json", "a method of the Web's Request"),
+    ("engine/napi/src/vm/prelude/request.js", "json", "a method of the Web's Request"),
     ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
     ("engine/js/src/web/fetch/response.js", "json", "a static method of the Web's Response"),

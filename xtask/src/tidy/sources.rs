@@ -3,9 +3,6 @@
 use super::tree::Tree;
 use crate::Error;
 
-/// The longest source file that still shows what it is about.
-const FILE_LINES_MAX: usize = 800;
-
 /// The folders whose crates may use unsafe code anywhere; single modules elsewhere are listed in ARCHITECTURE.md.
 const UNSAFE_FOLDERS: &[&str] = &[
     "engine/lua/",
@@ -58,25 +55,6 @@ pub(super) fn module_docs(tree: &Tree) -> Result<Vec<String>, Error> {
             .and_then(|line| line.strip_prefix("//!"));
         if opening.is_none_or(|words| words.trim().is_empty()) {
             complaints.push(format!("{path} must open with `//!` and what it is for"));
-        }
-    }
-    Ok(complaints)
-}
-
-/// The folder of files that `cargo xtask codegen` writes is as long as the tables are.
-const GENERATED_FOLDER: &str = "types/";
-
-/// No source file that is written by hand has more than [`FILE_LINES_MAX`] lines.
-///
-/// # Errors
-///
-/// When a file cannot be read.
-pub(super) fn lengths(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.with_extension(&["rs", "lua", "js", "mjs", "ts"]) {
-        let lines = tree.text(path)?.lines().count();
-        if lines > FILE_LINES_MAX && !path.starts_with(GENERATED_FOLDER) {
-            complaints.push(format!("{path} has {lines} lines: split it"));
         }
     }
     Ok(complaints)

@@ -1,8 +1,8 @@
 //! `sampan build`: one executable from this program and a project.
 //!
-//! [`build`] checks what can be checked without running the project, collects its files ([`collect`]) with the modules
-//! that it reaches ([`reach`]), compresses what is served ([`compress`]), and writes the executable with the archive
-//! behind it ([`write`]). The same files give the same bytes: paths are sorted, and no time and no name of this machine
+//! [`build`] checks what can be checked without running the project, collects its files (`collect`) with the modules
+//! that it reaches (`reach`), compresses what is served (`compress`), and writes the executable with the archive
+//! behind it (`write`). The same files give the same bytes: paths are sorted, and no time and no name of this machine
 //! is kept.
 
 mod base;

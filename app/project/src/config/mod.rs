@@ -1,6 +1,6 @@
 //! The configuration of a run as plain data.
 //!
-//! Each part of the program declares its section as a table ([`Section`](sampan_host::Section)); `sources` reads the
+//! Each part of the program declares its section as a table ([`Section`]); `sources` reads the
 //! file, the environment and flags into [`AllSettings`] by these tables. Here are the sections that say what to run,
 //! resolved: `[server]` and `[scripts]`. Other parts resolve theirs from [`Config::sections`].
 

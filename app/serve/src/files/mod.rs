@@ -1,8 +1,8 @@
 //! Files that the server answers with: those in `public/` by their paths, and those that a handler names.
 //!
-//! A request for a file in `public/` that no middleware wraps never reaches the script. [`StaticFiles::find`] says what
-//! is at a path and [`StaticFiles::answer`] answers; where a script is between them, its answer names the file and
-//! [`ServedFile::complete`] puts it in. Each worker has files of its own, so nothing is locked.
+//! A request for a file in `public/` that no middleware wraps never reaches the script: `StaticFiles::find` finds the
+//! file at a path and `StaticFiles::answer` answers. Where a script is between them, its answer names the file and
+//! `ServedFile::complete` puts it in. Each worker has files of its own, so nothing is locked.
 
 mod answer;
 pub(crate) mod answer_tag;
