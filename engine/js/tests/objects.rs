@@ -339,6 +339,7 @@ fn a_bracket_that_waits_goes_with_its_request() {
     let mut cx = Context::from_waker(Waker::noop());
     for _ in 0..20 {
         assert!(rest.poll(&mut cx, &mut answer).is_pending());
+        sampan_rig::wait::dawdle(std::time::Duration::from_millis(1));
     }
     assert_eq!(app.live.0.get(), 1);
     drop(rest);

@@ -329,6 +329,7 @@ fn a_bracket_that_waits_goes_with_its_request() {
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     for _ in 0..20 {
         assert!(rest.poll(&mut cx, &mut answer).is_pending());
+        sampan_rig::wait::dawdle(std::time::Duration::from_millis(1));
     }
     assert_eq!(rig.live.0.get(), 1);
     drop(rest);

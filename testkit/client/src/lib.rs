@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The longest time that the client waits for the next byte, in seconds.
-const READ_SECONDS_MAX: u64 = 15;
+const READ_SECONDS_MAX: u64 = 60;
 /// The largest body that the client takes, in bytes.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 

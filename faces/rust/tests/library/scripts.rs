@@ -262,7 +262,7 @@ fn limits_are_those_of_the_server() {
             let error = call(&scripts, function, &[]).expect_err("a limit");
             assert_eq!(error.kind(), ErrorKind::Limit, "{name} {function}: {error}");
         }
-        for (path, status, line) in [("/forever", 503, [9, 8]), ("/sleeps", 504, [22, 20])] {
+        for (path, status, line) in [("/forever", 503, [9, 8]), ("/sleeps", 504, [23, 21])] {
             let answer = scripts.handle_blocking("GET", path, &[], b"", None);
             let answer = answer.expect("an answer");
             assert_eq!(answer.status, status, "{name} {path}");
@@ -312,7 +312,7 @@ fn what_a_script_leaves_unhandled_is_told_beside_its_answer() {
             answer.expect("an answer")
         };
         let is_js = usize::from(name == "app.js");
-        for (path, line) in [("/fails", [17, 16]), ("/fails-later", [21, 21])] {
+        for (path, line) in [("/fails", [18, 17]), ("/fails-later", [22, 22])] {
             let answer = ask(path);
             assert_eq!(answer.status, 500, "{name} {path}");
             let body = String::from_utf8_lossy(&answer.body);
