@@ -7,6 +7,7 @@ use sampan_client::wait;
 use sampan_host::{LocalFuture, Store};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A table in memory.
 #[derive(Default)]
@@ -458,7 +459,7 @@ fn a_change_costs_as_much_as_what_is_changed() {
             let session = of(&context, &asked).expect("a session");
             text(&session, "large", bytes).expect("room");
             let begun = wait::cpu_time();
-            for value in 0..500 {
+            for value in 0..20_000 {
                 put(&session, "small", value);
             }
             wait::cpu_time() - begun
@@ -466,8 +467,10 @@ fn a_change_costs_as_much_as_what_is_changed() {
         (0..5).map(|_| of_one()).min().expect("a time")
     };
     let (beside_little, beside_much) = (time(10), time(60_000));
+    // The system counts processor time in steps.
+    let step = Duration::from_millis(20);
     assert!(
-        beside_much < beside_little * 8,
+        beside_much < beside_little * 8 + step,
         "{beside_little:?} beside 10 bytes, {beside_much:?} beside 60,000"
     );
 }
