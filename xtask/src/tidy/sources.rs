@@ -190,17 +190,6 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_found() {
-        let at_limit = "x\n".repeat(FILE_LINES_MAX);
-        assert_eq!(complaints(lengths, &[("a.lua", &at_limit)]), [""; 0]);
-        let over = "x\n".repeat(FILE_LINES_MAX + 1);
-        assert_eq!(
-            complaints(lengths, &[("a.lua", &over), ("b.txt", &over)]),
-            ["a.lua has 801 lines: split it"]
-        );
-    }
-
-    #[test]
     fn unsafe_code_outside_its_fence_is_found() {
         let found = |path: &str, code: &str| complaints(unsafe_code, &[(path, code)]).len();
         let fault = "    #[allow(unsafe_code)] // why\nfn f() {}";
