@@ -158,8 +158,7 @@ fn ctrl_c_stops_a_runaway_line_alone() {
         };
         for line in [endless, waiting] {
             terminal.wait_for(name);
-            terminal.type_line(line);
-            terminal.interrupt_until("stopped");
+            terminal.interrupt_until(line, "stopped");
         }
         terminal.wait_for(name);
         // Tab completes the name of a field.
