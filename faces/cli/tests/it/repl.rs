@@ -158,7 +158,7 @@ fn ctrl_c_stops_a_runaway_line_alone() {
         };
         for line in [endless, waiting] {
             terminal.wait_for(name);
-            terminal.interrupt_until(line, "stopped");
+            terminal.run_and_interrupt(line, "stopped");
         }
         terminal.wait_for(name);
         // Tab completes the name of a field.

@@ -210,10 +210,10 @@ fn a_terminal_has_a_prompt_and_ctrl_c_stops_the_statement_alone() {
     terminal.type_line("SELECT name");
     terminal.type_line("FROM user;");
     terminal.wait_for("2 rows");
-    terminal.interrupt_until(
+    terminal.type_line(
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;",
-        "stopped",
     );
+    terminal.interrupt_until("stopped");
     terminal.type_line("SELECT 'still ' || 'here';");
     terminal.wait_for("still here");
     terminal.wait_for("sql> ");

@@ -96,9 +96,18 @@ impl Terminal {
         at.is_some()
     }
 
+    /// Types Ctrl-C now and then until a text is shown: the first may come before there is something to interrupt.
+    pub(crate) fn interrupt_until(&mut self, text: &str) {
+        wait::until(text, || {
+            wait::dawdle(Duration::from_millis(200));
+            self.type_keys("\x03");
+            self.has_shown(text)
+        });
+    }
+
     /// Types a line, and Ctrl-C now and then until a text is shown. The first Ctrl-C may come before the line runs, and
     /// take it back: then it is typed again.
-    pub(crate) fn interrupt_until(&mut self, line: &str, text: &str) {
+    pub(crate) fn run_and_interrupt(&mut self, line: &str, text: &str) {
         const TRIES: usize = 20;
         let mut tries = 0;
         wait::until(text, || {
