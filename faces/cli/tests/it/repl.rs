@@ -162,8 +162,7 @@ fn ctrl_c_stops_a_runaway_line_alone() {
         }
         terminal.wait_for(name);
         // Tab completes the name of a field.
-        terminal.type_line("gre\t('you')");
-        terminal.wait_for("\"hello you\"");
+        terminal.type_line_until("gre\t('you')", "\"hello you\"");
         terminal.wait_for(name);
         terminal.type_line("db.sql_or_not == db.que\t");
         terminal.wait_for("false");

@@ -214,8 +214,7 @@ fn a_terminal_has_a_prompt_and_ctrl_c_stops_the_statement_alone() {
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;",
     );
     terminal.interrupt_until("stopped");
-    terminal.type_line("SELECT 'still ' || 'here';");
-    terminal.wait_for("still here");
+    terminal.type_line_until("SELECT 'still ' || 'here';", "still here");
     terminal.wait_for("sql> ");
     terminal.type_keys("half a line\x03");
     terminal.wait_for("half a line");

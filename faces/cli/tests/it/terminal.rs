@@ -8,7 +8,10 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The time after which keys count as lost, and are typed again.
+const REACTION_TIME: Duration = Duration::from_secs(5);
 
 /// A command whose standard streams are a terminal.
 pub(crate) struct Terminal {
@@ -96,29 +99,47 @@ impl Terminal {
         at.is_some()
     }
 
-    /// Types Ctrl-C now and then until a text is shown: the first may come before there is something to interrupt.
+    /// Types Ctrl-C until a text is shown: the first may come before there is something to interrupt.
+    ///
+    /// The next is typed only where the one before has shown nothing for long, because one that comes late takes back
+    /// the line that is typed next.
     pub(crate) fn interrupt_until(&mut self, text: &str) {
         wait::until(text, || {
-            wait::dawdle(Duration::from_millis(200));
+            wait::dawdle(Duration::from_millis(100));
             self.type_keys("\x03");
-            self.has_shown(text)
+            self.shows_soon(text)
         });
     }
 
-    /// Types a line, and Ctrl-C now and then until a text is shown. The first Ctrl-C may come before the line runs, and
-    /// take it back: then it is typed again.
-    pub(crate) fn run_and_interrupt(&mut self, line: &str, text: &str) {
-        const TRIES: usize = 20;
-        let mut tries = 0;
+    /// Types a line until a text is shown: a late Ctrl-C may take a line back.
+    pub(crate) fn type_line_until(&mut self, line: &str, text: &str) {
         wait::until(text, || {
-            if tries % TRIES == 0 {
-                self.type_line(line);
-            }
-            tries += 1;
-            wait::dawdle(Duration::from_millis(200));
-            self.type_keys("\x03");
-            self.has_shown(text)
+            self.type_line(line);
+            self.shows_soon(text)
         });
+    }
+
+    /// Types a line, and Ctrl-C until a text is shown. A Ctrl-C that comes before the line runs takes the line back, so
+    /// both are typed again.
+    pub(crate) fn run_and_interrupt(&mut self, line: &str, text: &str) {
+        wait::until(text, || {
+            self.type_line(line);
+            wait::dawdle(Duration::from_millis(100));
+            self.type_keys("\x03");
+            self.shows_soon(text)
+        });
+    }
+
+    /// Waits up to [`REACTION_TIME`] for a text.
+    fn shows_soon(&mut self, text: &str) -> bool {
+        let until = Instant::now() + REACTION_TIME;
+        while !self.has_shown(text) {
+            if Instant::now() > until {
+                return false;
+            }
+            wait::dawdle(Duration::from_millis(5));
+        }
+        true
     }
 
     pub(crate) fn signal(&self, name: &str) {
