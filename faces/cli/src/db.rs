@@ -145,6 +145,8 @@ fn path_and_sql(
 struct Session {
     console: Console,
     is_running: Arc<AtomicBool>,
+    /// True at a prompt, which a Ctrl-C that comes a moment late must not end.
+    is_prompt: Arc<AtomicBool>,
     path: PathBuf,
     is_writer: bool,
 }
@@ -158,10 +160,16 @@ impl Session {
         let opened = Console::open(&storage.db, is_writer);
         let console = opened.map_err(|error| error.to_string())?;
         let is_running = Arc::new(AtomicBool::new(false));
-        stop_on_interrupt(console.interrupt(), Arc::clone(&is_running))?;
+        let is_prompt = Arc::new(AtomicBool::new(false));
+        stop_on_interrupt(
+            console.interrupt(),
+            Arc::clone(&is_running),
+            Arc::clone(&is_prompt),
+        )?;
         Ok(Self {
             console,
             is_running,
+            is_prompt,
             path: storage.db.path,
             is_writer,
         })
@@ -176,13 +184,17 @@ impl Session {
     }
 }
 
-fn stop_on_interrupt(interrupt: Interrupt, is_running: Arc<AtomicBool>) -> Result<(), String> {
+fn stop_on_interrupt(
+    interrupt: Interrupt,
+    is_running: Arc<AtomicBool>,
+    is_prompt: Arc<AtomicBool>,
+) -> Result<(), String> {
     signals::on_interrupt(move || {
         let is_running = is_running.load(Relaxed);
         if is_running {
             interrupt.stop();
         }
-        is_running
+        is_running || is_prompt.load(Relaxed)
     })
 }
 

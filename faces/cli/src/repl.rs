@@ -52,15 +52,17 @@ pub(crate) fn run(args: ReplArgs) -> Result<i32, String> {
     let repl = Rc::new(Repl::start(flags, language)?);
     let is_running = Arc::new(AtomicBool::new(false));
     let (interrupt, for_signals) = (repl.interrupt(), Arc::clone(&is_running));
+    // At a prompt a Ctrl-C that comes a moment late must not end it.
+    let is_prompt = io::stdin().is_terminal();
     signals::on_interrupt(move || {
         let is_running = for_signals.load(Relaxed);
         if is_running {
             interrupt.stop();
         }
-        is_running
+        is_running || is_prompt
     })?;
     let session = Session { repl, is_running };
-    match io::stdin().is_terminal() {
+    match is_prompt {
         true => session.talk(),
         false => session.read_pipe(),
     }

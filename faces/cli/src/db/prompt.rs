@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use sampan_runtime::db::console::RunError;
 use sampan_runtime::db::console::statements::is_complete;
 use std::io::{self, Write};
+use std::sync::atomic::Ordering::Relaxed;
 
 const HELP: &str = "\
 .tables         the tables and views
@@ -119,6 +120,7 @@ impl Typed for Sql {
 
 /// The prompt, until its user ends it.
 pub(super) fn run(session: &Session, mut printer: Printer) -> Result<i32, String> {
+    session.is_prompt.store(true, Relaxed);
     let access = match session.is_writer {
         true => "writing",
         false => "reading only; --write lets statements write",
