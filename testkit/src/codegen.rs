@@ -6,7 +6,7 @@ mod reference;
 mod requests;
 mod typescript;
 
-use sampan_runtime::host::{Function, FunctionKind, Module, Param, Type};
+use sampan_host::{Function, FunctionKind, Module, Param, Type};
 
 /// The generated files: their paths in the repository and their texts.
 pub fn files() -> Vec<(String, String)> {

@@ -5,8 +5,8 @@
 mod platforms;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use sampan_runtime::host::names::camel_case;
-use sampan_runtime::host::{Function, FunctionKind, RowOwner};
+use sampan_host::names::camel_case;
+use sampan_host::{Function, FunctionKind, RowOwner};
 use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! `sampan build`, with what it needs to know of the capabilities' settings and files.
 
-use crate::app_config::SECTIONS;
+use crate::capabilities::SECTIONS;
 use crate::migrations::migrations_of;
 use crate::process_parts::{catalogs_of, templates_of};
 use sampan_i18n::I18nSettings;

@@ -1,6 +1,7 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
-use crate::app_config::{AppConfig, SECTIONS};
+use crate::app_config::AppConfig;
+use crate::capabilities::SECTIONS;
 use crate::migrations::{migrations_in, migrations_of, packed_migrations};
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus, Migrations};
 use sampan_db::{Database, DatabaseConfig};

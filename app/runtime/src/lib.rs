@@ -7,87 +7,51 @@
 
 mod app_config;
 mod build;
+mod capabilities;
 mod csrf;
 mod database;
-mod dev;
+mod development;
 mod embedding;
 mod engine;
+mod generation;
 mod hooks;
+mod hosted;
 mod inspect;
 mod listening;
 mod local_app;
+mod locks;
 mod migrations;
 mod process_parts;
-mod profile;
 mod reload;
-pub mod repl;
 mod scripts;
 mod server;
 mod sessions;
+mod systemd;
 mod templates;
 mod worker;
 
-pub use app_config::{AppConfig, CapabilityConfigs, ProgramParts, SECTIONS, ServeConfig, settings};
+pub use app_config::{AppConfig, CapabilityConfigs, ProgramParts, ServeConfig, settings};
 pub use build::build;
+pub use capabilities::{MODULES, SECTIONS};
 pub use database::Storage;
-pub use dev::{DevFlags, dev};
+pub use development::Development;
 pub use embedding::{ContextSetup, Embedding, modules_with};
+pub use hosted::{Host, HostedWorker};
 pub use inspect::{CheckReport, RouteKind, RouteRow, check, routes};
+pub use listening::check as check_listening;
 pub use local_app::{LocalApp, LocalRun, LocalScript};
-pub use profile::Profiler;
-pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};
-pub use sampan_db as db;
-pub use sampan_host as host;
-pub use sampan_host::log::Level;
-pub use sampan_http as http;
-pub use sampan_http::{DirectAnswer, Response};
-pub use sampan_log::{LogSettings, Logger};
-pub use sampan_project::archive::{About, Archive};
-pub use sampan_project::build::{BuildFlags, Built};
-pub use sampan_project::config::{
-    Config, EnvFile, Flags, ListenAddress, OptionNames, Setting, WORKERS_MAX, address,
+pub use migrations::migrations_in;
+pub use reload::control::{
+    ReloadAnswer, listen as listen_for_reloads, reload_servers, server_pids,
 };
-pub use sampan_project::inspect::{Finding, Severity};
-pub use sampan_project::{Language, Project, VERSION};
-pub use sampan_serve::native::{NativeAnswer, NativeHandler, NativeRequest, NativeRoute};
-pub use sampan_serve::{Cidr, TrustedProxy, check_native_routes, release_memory_with};
-pub use scripts::{
-    Done, HttpRequest, JobHandle, Outcome, Refused, ScriptOptions, ScriptPool, ScriptSource, Work,
-    request_bytes,
-};
-pub use server::hosted::Host;
-pub use server::signals::{ServerEnd, run};
-pub use server::{HostedWorker, Running, Server, ServerEvent};
-
-use sampan_host::Module;
-
-/// Which route answers a method and a path, for faces that have handlers of their own.
-pub mod router {
-    pub use sampan_serve::routing::pattern::{Pattern, Segment, normal_form};
-    pub use sampan_serve::routing::routes::{Allow, RouteMatch, Routes as RouteTree, Spans, verb};
-}
-
-/// The capabilities that scripts get.
-pub static MODULES: &[&Module] = &[
-    &hooks::MODULE,
-    &sampan_serve::routing::names::MODULE,
-    &sampan_template::ANSWERS,
-    &sampan_middleware::MODULE,
-    &sampan_validate::MODULE,
-    &sampan_serve::files::MODULE,
-    &sampan_time::MODULE,
-    &sampan_log::MODULE,
-    &sampan_env::MODULE,
-    &sampan_json::MODULE,
-    &sampan_csv::MODULE,
-    &sampan_regex::MODULE,
-    &sampan_paginate::MODULE,
-    &sampan_codec::MODULE,
-    &sampan_crypto::MODULE,
-    &sampan_password::MODULE,
-    &sampan_db::MODULE,
-    &sampan_session::MODULE,
-    &sampan_template::MODULE,
-    &sampan_files::MODULE,
-    &sampan_i18n::MODULE,
-];
+pub use reload::requests::{ReloadInbox, ReloadOutcome, ReloadRequests};
+pub use reload::swap::{Reloaded, Reloader};
+pub use scripts::errors::Refused;
+pub use scripts::job::{Done, JobHandle, Outcome, Work};
+pub use scripts::pool::{ScriptOptions, ScriptPool, ScriptSource};
+pub use scripts::request::{HttpRequest, request_bytes};
+pub use server::events::{ServerEvent, ServerEvents, Stopper};
+pub use server::running::{Running, Samples};
+pub use server::signals::{FLUSH_TIME_MAX, Life, ServerEnd, run};
+pub use server::start::Server;
+pub use worker::watchdog::WorkerStacks;

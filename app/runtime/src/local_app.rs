@@ -7,12 +7,13 @@
 
 use crate::app_config::AppConfig;
 use crate::database;
+use crate::generation::Generation;
 use crate::migrations::migrations_of;
 use crate::process_parts::ProcessParts;
-use crate::reload::Generation;
 use crate::worker::loader::{Beside, Loader, OnUnawaited};
+use crate::worker::plan::WorkerPlan;
+use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
-use crate::worker::{LoadedWorker, STACK_BYTES, WorkerPlan, run_here, watch_of};
 use sampan_db::{Database, Durability, RestorePoint, migrate};
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
 use sampan_http::{DirectAnswer, Limits, UnsentBytes, answer_directly};

@@ -11,7 +11,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// There is a file in the place of their folder.
-pub(crate) fn migrations_in(root: &Path) -> Result<Migrations, String> {
+pub fn migrations_in(root: &Path) -> Result<Migrations, String> {
     let folder = root.join(MIGRATIONS);
     if folder.exists() && !folder.is_dir() {
         return Err(format!(

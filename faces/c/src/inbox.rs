@@ -2,8 +2,8 @@
 
 use crate::requests::REQUESTS;
 use crate::streams::{PipeBody, PipeReader};
-use sampan_runtime::Response;
-use sampan_runtime::http::Body;
+use sampan_http::Body;
+use sampan_http::Response;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};

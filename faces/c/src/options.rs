@@ -3,7 +3,7 @@
 use crate::status::Fault;
 use crate::text;
 use sampan::Level;
-use sampan_runtime::OptionNames;
+use sampan_project::config::OptionNames;
 use std::ffi::{c_char, c_void};
 
 /// The option names used in error messages.

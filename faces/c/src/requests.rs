@@ -10,7 +10,8 @@ use crate::status::{
     SAMPAN_ERROR_MISSING, SAMPAN_OK, protect_plain, sampan_status,
 };
 use crate::text;
-use sampan_runtime::{NativeAnswer, NativeRequest, Response};
+use sampan_http::Response;
+use sampan_serve::native::{NativeAnswer, NativeRequest};
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;

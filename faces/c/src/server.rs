@@ -14,8 +14,9 @@ use crate::status::{
 };
 use crate::text;
 use sampan::{App, Server};
-use sampan_runtime::http::BodyRule;
-use sampan_runtime::{NativeHandler, NativeRoute, check_native_routes};
+use sampan_http::BodyRule;
+use sampan_serve::check_native_routes;
+use sampan_serve::native::{NativeHandler, NativeRoute};
 use std::ffi::{c_char, c_void};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

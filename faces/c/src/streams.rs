@@ -7,7 +7,7 @@ use crate::status::{
     sampan_status,
 };
 use crate::text;
-use sampan_runtime::http::{BodyError, BodyStream, Chunk};
+use sampan_http::{BodyError, BodyStream, Chunk};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

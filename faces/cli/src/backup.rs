@@ -1,8 +1,9 @@
 //! `sampan backup`: a checked copy of a database that may be in use.
 
 use crate::StorageArgs;
+use sampan_db::backup;
+use sampan_db::backup::BackupProgress;
 use sampan_runtime::Storage;
-use sampan_runtime::db::backup::{self, BackupProgress};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

@@ -209,7 +209,7 @@ pub(crate) fn connections(text: &str) -> Result<usize, String> {
 }
 
 fn threads(text: &str) -> Result<usize, String> {
-    from_one(text, sampan_runtime::WORKERS_MAX)
+    from_one(text, sampan_project::config::WORKERS_MAX)
 }
 
 fn from_one(text: &str, most: usize) -> Result<usize, String> {

@@ -3,7 +3,7 @@
 pub(crate) mod built;
 
 use crate::say;
-use sampan_runtime::BuildFlags;
+use sampan_project::build::BuildFlags;
 use std::path::PathBuf;
 
 /// The arguments of `sampan build`.

@@ -2,7 +2,7 @@
 
 use crate::{ServerArgs, say};
 use clap::Args;
-use sampan_runtime::Flags;
+use sampan_project::config::Flags;
 
 #[derive(Args)]
 pub(crate) struct ConfigArgs {

@@ -21,7 +21,9 @@ mod terminal;
 mod test;
 
 use clap::{Parser, Subcommand};
-use sampan_runtime::{AppConfig, Archive, EnvFile, Flags, Storage};
+use sampan_project::archive::Archive;
+use sampan_project::config::{EnvFile, Flags};
+use sampan_runtime::{AppConfig, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
@@ -167,7 +169,7 @@ impl StorageArgs {
 }
 
 fn main() {
-    sampan_runtime::release_memory_with(allocator::release);
+    sampan_serve::release_memory_with(allocator::release);
     let result = match Archive::of_this_program() {
         Ok(None) => command(),
         Ok(Some(archive)) => build::built::run(&archive),
@@ -206,7 +208,7 @@ fn command() -> Result<i32, String> {
 
 /// `--listen` as it is written, if it makes sense.
 fn an_address(text: &str) -> Result<String, String> {
-    sampan_runtime::address(text).map(|_| text.to_owned())
+    sampan_project::config::address(text).map(|_| text.to_owned())
 }
 
 /// Says what to write in place of `--port`.
@@ -216,7 +218,7 @@ fn no_port(text: &str) -> Result<String, String> {
 }
 
 fn a_count(text: &str) -> Result<usize, String> {
-    let most = sampan_runtime::WORKERS_MAX;
+    let most = sampan_project::config::WORKERS_MAX;
     match text.parse() {
         Ok(count) if (1..=most).contains(&count) => Ok(count),
         _ => Err(format!("it must be a number from 1 to {most}")),

@@ -2,8 +2,9 @@
 
 use crate::{StorageArgs, say};
 use clap::Subcommand;
+use sampan_db::migrate;
+use sampan_db::migrate::{MigrationProgress, MigrationState};
 use sampan_runtime::Storage;
-use sampan_runtime::db::migrate::{self, MigrationProgress, MigrationState};
 use std::path::PathBuf;
 
 /// The arguments of `sampan migrate`.

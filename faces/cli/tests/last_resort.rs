@@ -3,10 +3,12 @@
 
 mod support;
 
-use sampan_runtime::host::{
+use sampan_host::log::Level;
+use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
 };
-use sampan_runtime::{AppConfig, Level, Logger, Running, Server, ServerEvent};
+use sampan_log::Logger;
+use sampan_runtime::{AppConfig, Running, Server, ServerEvent};
 use sampan_testkit::{Client, wait};
 use std::path::Path;
 use std::process::Command;

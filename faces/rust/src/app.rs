@@ -4,8 +4,12 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::IntoHandler;
 use crate::options::Options;
 use crate::running::Server;
-use sampan_runtime::host::{Context, Module, Place};
-use sampan_runtime::{AppConfig, Level, NativeRoute, OptionNames, check_native_routes};
+use sampan_host::log::Level;
+use sampan_host::{Context, Module, Place};
+use sampan_project::config::OptionNames;
+use sampan_runtime::AppConfig;
+use sampan_serve::check_native_routes;
+use sampan_serve::native::NativeRoute;
 use std::panic::Location;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! The one type of errors.
 
-use sampan_runtime::host;
+use sampan_host as host;
 use std::fmt;
 
 /// The kind of an error.

@@ -3,8 +3,8 @@
 use crate::request::Request;
 use crate::response::IntoResponse;
 use crate::stream::RequestBody;
-use sampan_runtime::http::BodyRule;
-use sampan_runtime::{NativeAnswer, NativeHandler};
+use sampan_http::BodyRule;
+use sampan_serve::native::{NativeAnswer, NativeHandler};
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Values from and to JSON.
 
 use crate::error::{Error, ErrorKind};
-use sampan_runtime::host::Value;
+use sampan_host::Value;
 use serde_json::{Map, Number};
 
 /// A value from a text of JSON. Whole numbers that fit into 64 bits stay exact.

@@ -90,12 +90,13 @@ pub use json::{from_json, to_json};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
 pub use running::Server;
-pub use sampan_runtime::host::Value;
-pub use sampan_runtime::{Level, VERSION};
+pub use sampan_host::Value;
+pub use sampan_host::log::Level;
+pub use sampan_project::VERSION;
 pub use scripts::{Answer, Scripts, ScriptsBuilder, Ticket};
 pub use stream::RequestBody;
 
 /// The parts of your own capabilities: tables of functions, values, errors.
 pub mod host {
-    pub use sampan_runtime::host::*;
+    pub use sampan_host::*;
 }

@@ -1,11 +1,11 @@
 //! The options common to servers and scripts.
 
 use crate::error::{Error, ErrorKind};
-use sampan_runtime::host::{Context, Module};
-use sampan_runtime::{
-    AppConfig, ContextSetup, Embedding, Flags, Level, MODULES, NativeRoute, OptionNames,
-    modules_with,
-};
+use sampan_host::log::Level;
+use sampan_host::{Context, Module};
+use sampan_project::config::{Flags, OptionNames};
+use sampan_runtime::{AppConfig, ContextSetup, Embedding, MODULES, modules_with};
+use sampan_serve::native::NativeRoute;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Requests of native routes.
 
-use sampan_runtime::NativeRequest;
+use sampan_serve::native::NativeRequest;
 use std::borrow::Cow;
 use std::fmt;
 

@@ -3,8 +3,8 @@
 use crate::error::{Error, ErrorKind};
 use crate::stream::{Pieces, Reader};
 use futures_core::Stream;
-use sampan_runtime::NativeRequest;
-use sampan_runtime::http::{Body, BodyStream};
+use sampan_http::{Body, BodyStream};
+use sampan_serve::native::NativeRequest;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -27,13 +27,13 @@ const BYTES: &str = "application/octet-stream";
 /// ```
 #[derive(Debug)]
 pub struct Response {
-    inner: sampan_runtime::Response,
+    inner: sampan_http::Response,
     /// Why the handler has failed, for the log.
     failure: Option<String>,
 }
 
-impl From<sampan_runtime::Response> for Response {
-    fn from(inner: sampan_runtime::Response) -> Self {
+impl From<sampan_http::Response> for Response {
+    fn from(inner: sampan_http::Response) -> Self {
         let failure = None;
         Self { inner, failure }
     }
@@ -42,11 +42,11 @@ impl From<sampan_runtime::Response> for Response {
 impl Response {
     /// An answer without a body. A status that cannot end a request (only 200 to 999 can) becomes 500.
     pub fn new(status: u16) -> Self {
-        sampan_runtime::Response::new(status).into()
+        sampan_http::Response::new(status).into()
     }
 
     fn with_body(content_type: &'static str, body: Vec<u8>) -> Self {
-        let mut response = sampan_runtime::Response::new(200);
+        let mut response = sampan_http::Response::new(200);
         response.content_type(content_type);
         *response.body_mut() = body;
         response.into()
@@ -131,7 +131,7 @@ impl Response {
     }
 
     fn streamed(stream: impl BodyStream + 'static) -> Self {
-        let mut response = sampan_runtime::Response::new(200);
+        let mut response = sampan_http::Response::new(200);
         response.content_type(BYTES);
         response.set_body(Body::Stream(Box::new(stream)));
         response.into()
@@ -168,7 +168,7 @@ impl Response {
     }
 
     /// The answer as the server has it, after the log was told why the handler has failed, if it has.
-    pub(crate) fn answered(self, request: &NativeRequest) -> sampan_runtime::Response {
+    pub(crate) fn answered(self, request: &NativeRequest) -> sampan_http::Response {
         if let Some(why) = &self.failure {
             request.failed(&format!("failed: {why}"));
         }

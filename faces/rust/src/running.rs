@@ -3,7 +3,8 @@
 use crate::app::App;
 use crate::error::{Error, ErrorKind};
 use crate::options::Options;
-use sampan_runtime::{AppConfig, NativeRoute, Reloader, Running, ServerEvent};
+use sampan_runtime::{AppConfig, Reloader, Running, ServerEvent};
+use sampan_serve::native::NativeRoute;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::mpsc::Sender;

@@ -2,10 +2,11 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::options::Options;
-use sampan_runtime::host::{Context, Module, Value};
+use sampan_host::log::Level;
+use sampan_host::{Context, Module, Value};
+use sampan_project::config::OptionNames;
 use sampan_runtime::{
-    HttpRequest, JobHandle, Level, OptionNames, Outcome, ScriptOptions, ScriptPool, ScriptSource,
-    Work,
+    HttpRequest, JobHandle, Outcome, ScriptOptions, ScriptPool, ScriptSource, Work,
 };
 use std::fmt;
 use std::future::Future;
@@ -239,7 +240,7 @@ impl fmt::Debug for Scripts {
 /// A work under way. Dropping it gives the work up.
 pub struct Ticket {
     job: JobHandle,
-    outcome: oneshot::Receiver<Result<Outcome, sampan_runtime::host::Error>>,
+    outcome: oneshot::Receiver<Result<Outcome, sampan_host::Error>>,
 }
 
 impl Future for Ticket {

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use futures_core::Stream;
-use sampan_runtime::NativeRequest;
-use sampan_runtime::http::{BodyError, BodyStream, Chunk};
+use sampan_http::{BodyError, BodyStream, Chunk};
+use sampan_serve::native::NativeRequest;
 use std::fmt::{self, Display};
 use std::io;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The annotations of Lua.
 
 use super::{all_names, has_table, in_lua, is_tag, passed, requests};
-use sampan_runtime::host::{Function, FunctionKind, Module, Type};
+use sampan_host::{Function, FunctionKind, Module, Type};
 use std::borrow::Cow;
 use std::fmt::Write;
 

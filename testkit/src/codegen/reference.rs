@@ -1,9 +1,8 @@
 //! The reference: one chapter for the fields and methods of requests, and one for each module.
 
 use super::{all_names, has_table, in_lua, is_tag, requests};
-use sampan_runtime::host::{
-    Function, FunctionKind, Module, Param, RowOwner, Type, names::camel_case,
-};
+use sampan_host::names::camel_case;
+use sampan_host::{Function, FunctionKind, Module, Param, RowOwner, Type};
 use std::borrow::Cow;
 use std::fmt::Write;
 

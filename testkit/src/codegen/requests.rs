@@ -3,7 +3,8 @@
 use super::lua::{lua_of, lua_type};
 use super::reference::{reference_of, title, type_word};
 use super::typescript::{respelled, ts_type, typescript_of};
-use sampan_runtime::host::{Function, Module, RowOwner, names::camel_case};
+use sampan_host::names::camel_case;
+use sampan_host::{Function, Module, RowOwner};
 use std::fmt::Write;
 
 fn fields<'a>(modules: &'a [&Module]) -> impl Iterator<Item = &'static Function> + 'a {
@@ -71,7 +72,7 @@ pub(super) fn lua_methods(modules: &[&Module]) -> String {
 mod tests {
     use super::super::{lua, reference, typescript};
     use super::*;
-    use sampan_runtime::host::{FunctionKind, Type};
+    use sampan_host::{FunctionKind, Type};
 
     const fn row(name: &'static str, kind: FunctionKind) -> Function {
         Function {

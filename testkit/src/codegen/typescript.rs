@@ -1,7 +1,8 @@
 //! The declarations of TypeScript.
 
 use super::{has_table, is_bracket, passed, requests};
-use sampan_runtime::host::{Class, Function, FunctionKind, Module, Type, names::camel_case};
+use sampan_host::names::camel_case;
+use sampan_host::{Class, Function, FunctionKind, Module, Type};
 use std::borrow::Cow;
 use std::fmt::Write;
 

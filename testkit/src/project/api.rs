@@ -5,11 +5,12 @@ use super::html::PAGE;
 use super::requests::{TestRequest, answered};
 use super::snapshots::{self, Snapshot};
 use crate::cookies::Cookies;
-use sampan_runtime::host::{
+use sampan_host::{
     Args, Callback, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type,
     Value, clock, refusals,
 };
-use sampan_runtime::{LocalApp, Project};
+use sampan_project::Project;
+use sampan_runtime::LocalApp;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

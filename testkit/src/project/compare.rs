@@ -1,8 +1,8 @@
 //! The comparison of values, and the description of differences.
 
 use super::limits::{DIFFERENCE_CONTEXT_LINES, DIFFERENCE_LINES_MAX};
-use sampan_runtime::host::Value;
-use sampan_runtime::host::json::write_string;
+use sampan_host::Value;
+use sampan_host::json::write_string;
 use similar::{ChangeTag, TextDiff};
 
 /// Reports whether two values are the same, all that is in them included. Whole numbers and others compare as numbers,

@@ -1,7 +1,7 @@
 //! The files of a project's tests.
 
 use super::limits::FILES_MAX;
-use sampan_runtime::{Language, Project};
+use sampan_project::{Language, Project};
 use std::path::{Path, PathBuf};
 
 /// The folder that they are in.

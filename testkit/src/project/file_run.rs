@@ -3,8 +3,9 @@
 use super::api::{DeclaredTest, TestState};
 use super::limits::{LEFT_PAUSE, LEFT_TIME_MAX};
 use super::{TestFailure, TestOptions, TestOutcome, failed_file};
-use sampan_runtime::host::{Context, Error, ErrorKind, LocalFuture, Module, clock};
-use sampan_runtime::{LocalApp, LocalScript, Project};
+use sampan_host::{Context, Error, ErrorKind, LocalFuture, Module, clock};
+use sampan_project::Project;
+use sampan_runtime::{LocalApp, LocalScript};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;

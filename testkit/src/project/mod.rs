@@ -24,8 +24,10 @@ pub use junit::junit;
 pub use watch::ProjectWatch;
 
 use file_run::{FileRun, Message};
-use sampan_runtime::host::{Module, clock};
-use sampan_runtime::{AppConfig, Flags, LocalRun, Logger};
+use sampan_host::{Module, clock};
+use sampan_log::Logger;
+use sampan_project::config::Flags;
+use sampan_runtime::{AppConfig, LocalRun};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
@@ -112,7 +114,7 @@ pub fn run(
     let mut config = AppConfig::resolve(&Flags {
         path: options.path.clone(),
         config: options.config.clone(),
-        env_file: sampan_runtime::EnvFile::OfProject,
+        env_file: sampan_project::config::EnvFile::OfProject,
         ..Flags::default()
     })?;
     let files = match &options.only {

@@ -3,9 +3,9 @@
 use super::html::{PAGE, Page};
 use super::limits::JSON_DEPTH_MAX;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use sampan_runtime::DirectAnswer;
-use sampan_runtime::host::json::{Tape, write_value};
-use sampan_runtime::host::{Error, Objects, Value, refusals};
+use sampan_host::json::{Tape, write_value};
+use sampan_host::{Error, Objects, Value, refusals};
+use sampan_http::DirectAnswer;
 use std::fmt::Write;
 
 /// The options of a request.

@@ -1,7 +1,7 @@
 //! Snapshots: what a test gave once, kept in a file beside it, one for each.
 
 use super::compare::difference;
-use sampan_runtime::host::{Error, Value};
+use sampan_host::{Error, Value};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 

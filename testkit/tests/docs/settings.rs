@@ -2,8 +2,8 @@
 
 use crate::root;
 use libtest_mimic::{Failed, Trial};
+use sampan_host::settings::{Preset, SettingKey, units};
 use sampan_runtime::SECTIONS;
-use sampan_runtime::host::settings::{Preset, SettingKey, units};
 
 /// The heading in `docs/limits.md` whose table has the keys of `[limits]`.
 const LIMITS: &str = "## Configurable limits\n";

@@ -18,8 +18,6 @@ const OLD: &str = "longer before the rule";
 /// Source files that may be longer, and the reasons.
 #[rustfmt::skip]
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("app/runtime/src/dev/watch.rs", OLD),
-    ("app/runtime/src/scripts/worker.rs", OLD),
     ("app/runtime/src/worker/loader.rs", OLD),
     ("app/serve/src/dispatch/exchange.rs", OLD),
     ("app/serve/src/routing/pattern.rs", OLD),

@@ -10,6 +10,7 @@ mod names;
 mod sources;
 mod specs;
 mod tree;
+mod tunnels;
 mod waits;
 mod words;
 
@@ -28,6 +29,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("crates depend only along the allowed arrows", crates::arrows),
     ("ARCHITECTURE.md shows the allowed arrows", crates::printed_arrows),
     ("files of the application form no circles", circles::circles),
+    ("no crate passes another one on", tunnels::tunnels),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),
     ("no capability knows a language", names::languages),

@@ -4,6 +4,7 @@
 //! file, the environment and flags into [`AllSettings`] by these tables. Here are the sections that say what to run,
 //! resolved: `[server]` and `[scripts]`. Other parts resolve theirs from [`Config::sections`].
 
+mod dev;
 mod flags;
 mod listen;
 mod scripts;
@@ -11,6 +12,7 @@ mod server;
 mod shown;
 mod sources;
 
+pub use dev::{DevSettings, SECTION as DEV};
 pub use flags::{Flags, OptionNames};
 pub use listen::{ListenAddress, address};
 pub use server::WORKERS_MAX;

@@ -3,46 +3,26 @@
 
 mod capabilities;
 mod fixed;
-mod limits;
+pub(crate) mod limits;
 mod serving;
 
 pub use capabilities::CapabilityConfigs;
 pub use serving::ServeConfig;
 
-use crate::dev;
-use crate::dev::{Dev, DevSettings};
+use crate::capabilities::{MODULES, SECTIONS};
+use crate::development::Development;
 use crate::embedding::Embedding;
-use crate::reload::{FollowedFiles, ScriptFiles};
-use crate::repl;
-use crate::server::hosted::Host;
+use crate::hosted::Host;
+use crate::reload::followed_files::FollowedFiles;
+use crate::reload::script_files::ScriptFiles;
 use sampan_crypto::SecretKeys;
 use sampan_host::Module;
-use sampan_host::settings::Section;
 use sampan_log::{LogSettings, Logger};
 use sampan_project::Language;
 use sampan_project::Project;
-use sampan_project::config::{self, Config, Flags, Setting};
+use sampan_project::config::{self, Config, DevSettings, Flags, Setting};
 use std::path::Path;
 use std::sync::Arc;
-
-/// The sections of the configuration.
-pub static SECTIONS: &[&Section] = &[
-    &config::SERVER,
-    &limits::SECTION,
-    &config::SCRIPTS,
-    &sampan_log::SECTION,
-    &sampan_db::SECTION,
-    &sampan_template::SECTION,
-    &sampan_crypto::SECTION,
-    &sampan_files::SECTION,
-    &sampan_files::FORMS,
-    &sampan_middleware::SECTION,
-    &sampan_session::SECTION,
-    &sampan_serve::files::SECTION,
-    &sampan_i18n::SECTION,
-    &sampan_serve::COMPRESSION,
-    &dev::SECTION,
-];
 
 /// All that a server or a pool of scripts runs with.
 #[derive(Clone, Debug)]
@@ -73,10 +53,8 @@ pub struct ProgramParts {
     pub is_profiled: bool,
     /// The files of a running server that looks whether they change.
     pub(crate) script_files: Option<Arc<ScriptFiles>>,
-    /// The state that workers share in development.
-    pub(crate) dev: Option<Arc<Dev>>,
-    /// The connection between `sampan repl` and the scripts.
-    pub(crate) repl: Option<repl::Link>,
+    /// The additions of a program in which the project is developed.
+    pub development: Option<Arc<dyn Development>>,
 }
 
 impl AppConfig {
@@ -89,7 +67,10 @@ impl AppConfig {
     }
 
     /// Resolves the settings of a project that was found.
-    pub(crate) fn of_project(project: Project, flags: &Flags) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// As [`AppConfig::resolve`].
+    pub fn of_project(project: Project, flags: &Flags) -> Result<Self, String> {
         Self::of(Config::of_project(project, flags, SECTIONS)?)
     }
 
@@ -124,19 +105,18 @@ impl AppConfig {
     fn of(base: Config) -> Result<Self, String> {
         let log = base.sections.of(&sampan_log::SECTION);
         // Told wherever the file is read, also where nothing uses it.
-        base.resolve(&dev::SECTION, DevSettings::from_settings)?;
+        base.resolve(&config::DEV, DevSettings::from_settings)?;
         Ok(Self {
             capabilities: CapabilityConfigs::of(&base)?,
             serving: ServeConfig::of(&base)?,
             program: ProgramParts {
                 logger: Logger::new(LogSettings::from_settings(&log)),
-                modules: crate::MODULES,
+                modules: MODULES,
                 embedding: Arc::default(),
                 host: None,
                 is_profiled: false,
                 script_files: None,
-                dev: None,
-                repl: None,
+                development: None,
             },
             base,
         })
@@ -164,7 +144,8 @@ impl AppConfig {
 
     /// For a server that looks whether its files change: notes from now on what is read of them.
     pub(crate) fn follow_files(&mut self) {
-        if let (Some(check_time), None) = (self.base.scripts.check_time, &self.program.dev) {
+        if let (Some(check_time), None) = (self.base.scripts.check_time, &self.program.development)
+        {
             let (files, project) = FollowedFiles::of(&self.base.project, check_time);
             self.base.project = project;
             self.program.script_files = Some(Arc::new(ScriptFiles::new(files)));

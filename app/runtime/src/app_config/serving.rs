@@ -22,7 +22,7 @@ pub struct ServeConfig {
     /// The check that refuses unsafe requests of other sites.
     pub(crate) csrf: Option<CsrfGuard>,
     /// The files that are served by their paths.
-    pub(crate) static_files: StaticSettings,
+    pub static_files: StaticSettings,
 }
 
 impl ServeConfig {

@@ -2,6 +2,7 @@
 
 use super::*;
 use sampan_host::log::Level;
+use sampan_host::settings::Section;
 use sampan_host::settings::{Preset, SettingKey, SettingKind};
 use sampan_project::config::{Environment, FILE, address, default_of, read_text};
 
@@ -259,7 +260,7 @@ fn shown(text: &str) -> Result<String, String> {
         &resolve(text, &Flags::default())?
             .base
             .sections
-            .of(&dev::SECTION),
+            .of(&config::DEV),
     )?;
     let log = program.logger.settings();
     Ok(format!(

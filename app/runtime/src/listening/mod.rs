@@ -53,7 +53,7 @@ pub(crate) fn open(
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn check(config: &AppConfig) -> Result<(), String> {
+pub fn check(config: &AppConfig) -> Result<(), String> {
     if handed_over()?.is_empty() {
         for address in &config.base.listen {
             if let ListenAddress::Tcp(_) = address {

@@ -4,7 +4,7 @@
 //! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They
 //! are visible to every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
 
-use super::ReloadRequests;
+use super::requests::ReloadRequests;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Uid, geteuid};
 use sampan_host::log::Level;
@@ -50,7 +50,7 @@ fn prefix(root: &Path) -> String {
 
 /// Hears callers from now on, on a thread of its own. Where that cannot be the log is told, and the server goes on
 /// without.
-pub(crate) fn listen(root: &Path, requests: ReloadRequests, logger: &Logger) {
+pub fn listen(root: &Path, requests: ReloadRequests, logger: &Logger) {
     if let Err(error) = try_listen(root, requests) {
         let text = format!("sampan reload cannot reach this server: {error}");
         logger.text(Level::Warn, text);
@@ -113,7 +113,7 @@ pub fn reload_servers(root: &Path) -> Result<Vec<ReloadAnswer>, String> {
 }
 
 /// The processes that serve the project in a folder.
-pub(crate) fn server_pids(root: &Path) -> Result<BTreeSet<u32>, String> {
+pub fn server_pids(root: &Path) -> Result<BTreeSet<u32>, String> {
     let list = std::fs::read_to_string(SOCKETS);
     let list = list.map_err(|error| format!("cannot read {SOCKETS}: {error}"))?;
     Ok(pids(&list, &prefix(root)))

@@ -1,8 +1,7 @@
-//! When it is looked whether the files have changed that a project was loaded from, and which those are: for servers
-//! with
+//! The files that a project was loaded from, and the times at which they are looked at: for servers with
 //! `mode = "file"`, and for pools of scripts.
 
-use super::SeenFiles;
+use super::seen_files::SeenFiles;
 use sampan_project::Project;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

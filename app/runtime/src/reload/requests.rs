@@ -1,19 +1,19 @@
 //! The thread that performs reloads one after the other, so that signals are heard meanwhile.
 
-use super::Reloader;
+use super::swap::Reloader;
 use crate::app_config::AppConfig;
-use crate::server::systemd;
+use crate::systemd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// The result of a reload: a line about it, or why there was none.
-pub(crate) type ReloadOutcome = Result<String, String>;
+pub type ReloadOutcome = Result<String, String>;
 
 /// Asks for reloads, also before the server has started: then the first one is done after that.
 #[derive(Clone)]
-pub(crate) struct ReloadRequests(Sender<Option<Sender<ReloadOutcome>>>);
+pub struct ReloadRequests(Sender<Option<Sender<ReloadOutcome>>>);
 
 /// The receiver of reload requests.
-pub(crate) struct ReloadInbox(Receiver<Option<Sender<ReloadOutcome>>>);
+pub struct ReloadInbox(Receiver<Option<Sender<ReloadOutcome>>>);
 
 impl ReloadRequests {
     pub(crate) fn new() -> (Self, ReloadInbox) {
@@ -22,12 +22,12 @@ impl ReloadRequests {
     }
 
     /// Asks for a reload, and waits for none.
-    pub(crate) fn ask(&self) {
+    pub fn ask(&self) {
         let _ = self.0.send(None);
     }
 
     /// Asks for a reload, and waits for what comes of it.
-    pub(crate) fn ask_and_wait(&self) -> ReloadOutcome {
+    pub fn ask_and_wait(&self) -> ReloadOutcome {
         let gone = || "the server ends".to_owned();
         let (reply, outcome) = channel();
         self.0.send(Some(reply)).map_err(|_| gone())?;
@@ -40,7 +40,7 @@ impl ReloadInbox {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub(crate) fn serve(
+    pub fn serve(
         self,
         reloader: Reloader,
         resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,

@@ -1,10 +1,10 @@
 //! The two steps of a reload, on the side of the server: all workers load, then all swap.
 
-use super::Generation;
 use crate::app_config::AppConfig;
 use crate::database;
-use crate::server::ServerShared;
-use sampan_host::Error;
+use crate::generation::Generation;
+use crate::server::shared::ServerShared;
+use crate::worker::order::Order;
 use sampan_host::log::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,16 +17,6 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// The longest time that a project may load before a reload tells the log.
 const SLOW_LOAD: Duration = Duration::from_millis(250);
-
-/// A message to a worker.
-pub(crate) enum Order {
-    /// Load this beside what serves, and tell whether it loaded.
-    Load(Arc<Generation>, SyncSender<Result<(), Error>>),
-    /// Answer with what was loaded from now on, and tell when that is so.
-    Swap(SyncSender<()>),
-    /// Drop what was loaded.
-    Discard,
-}
 
 /// The result of a reload.
 #[derive(Clone, Debug)]
@@ -65,7 +55,7 @@ impl Reloader {
     }
 
     /// Swaps to the project as its files are now, with the settings that are in force. The log is told too.
-    pub(super) fn reload_files(&self) -> Result<Reloaded, String> {
+    pub(crate) fn reload_files(&self) -> Result<Reloaded, String> {
         self.reload((*self.0.generation().config).clone())
     }
 

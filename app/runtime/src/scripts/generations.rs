@@ -8,50 +8,46 @@
 //! - A reload that the program asks for is a trial: all isolates load it beside what they serve, and it counts when all
 //!   have.
 
-use super::worker::WorkerState;
-use super::{PoolShared, lock};
-use crate::app_config::AppConfig;
-use crate::reload::{FollowedFiles, Generation, SeenFiles};
-use sampan_host::log::Level;
-use sampan_host::{Error, Sources};
+use super::job::WorkerState;
+use crate::generation::Generation;
+use crate::locks::lock;
+use crate::reload::followed_files::FollowedFiles;
+use crate::reload::seen_files::SeenFiles;
+use sampan_host::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
-
-/// The interval at which a reload that waits for isolates looks whether the pool is still there.
-const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// A generation, and the files that it was read from, where they are noted.
-type Read = (Arc<Generation>, Option<Arc<SeenFiles>>);
+pub(super) type Read = (Arc<Generation>, Option<Arc<SeenFiles>>);
 
 /// The generations that the isolates of a pool load.
 pub(super) struct Generations {
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// Counts the changes of the state, so that a worker sees without a lock that there is something to do.
     changes: AtomicU64,
-    has_tried: Condvar,
-    turn: TurnHolder,
+    pub(super) has_tried: Condvar,
+    pub(super) turn: TurnHolder,
     /// The files of the generation that counts; none if the script is a text.
-    files: Option<FollowedFiles>,
+    pub(super) files: Option<FollowedFiles>,
     /// True if work has the files looked at.
     looks: bool,
 }
 
-struct State {
+pub(super) struct State {
     /// The generation that all isolates answer with, or will before their next work.
     current: Read,
     /// The generation before, for the case that an isolate cannot load what another could.
     before: Option<Read>,
-    trial: Option<Trial>,
+    pub(super) trial: Option<Trial>,
 }
 
 /// A generation that all isolates are asked to load.
-struct Trial {
-    generation: Arc<Generation>,
+pub(super) struct Trial {
+    pub(super) generation: Arc<Generation>,
     /// The number of isolates that have loaded it.
-    loaded: usize,
+    pub(super) loaded: usize,
     /// Why one of them could not.
-    fault: Option<Error>,
+    pub(super) fault: Option<Error>,
 }
 
 /// The task of a worker.
@@ -176,7 +172,7 @@ impl Generations {
         self.tell_workers();
     }
 
-    fn set_trial(&self, trial: Option<Trial>) {
+    pub(super) fn set_trial(&self, trial: Option<Trial>) {
         lock(&self.state).trial = trial;
         self.tell_workers();
     }
@@ -186,84 +182,9 @@ impl Generations {
     }
 }
 
-impl PoolShared {
-    /// The script as it is on the disk now.
-    pub(super) fn read_anew(&self) -> Result<Read, String> {
-        let before = self.generations.current();
-        let mut config = AppConfig::clone(&before.config);
-        let seen = self.generations.files.as_ref().map(|files| {
-            let (project, seen) = files.anew(&self.script);
-            config.base.project = project.with_entry(&self.entry);
-            seen
-        });
-        if let Some(seen) = &seen {
-            // Noted whatever it is, so that it is not tried again until it has changed.
-            let _ = seen.read(self.script.entry());
-        }
-        let config = Arc::new(config);
-        let parts = self.script.check_entry();
-        let parts = parts.and_then(|()| before.parts.renewed(&config));
-        match parts {
-            Ok(parts) => Ok((Arc::new(Generation { config, parts }), seen)),
-            Err(fault) => {
-                self.generations.reject(&(before, seen));
-                Err(fault)
-            }
-        }
-    }
-
-    /// Says in the log that a script does not load.
-    pub(super) fn tell(&self, fault: &str) {
-        let text = format!("not reloaded, the old script goes on: {fault}");
-        let logger = &self.generations.current().config.program.logger;
-        logger.text(Level::Error, text);
-    }
-
-    /// Loads the script anew in all isolates, or in none.
-    pub(super) fn reload(&self) -> Result<(), String> {
-        let _turn = self.generations.turn.take();
-        let read = self.read_anew()?;
-        self.generations.set_trial(Some(Trial {
-            generation: Arc::clone(&read.0),
-            loaded: 0,
-            fault: None,
-        }));
-        self.queue.wake_all();
-        let fault = self.fault_of_trial();
-        match &fault {
-            None => self.generations.accept(read),
-            Some(error) => {
-                self.generations.reject(&read);
-                self.generations.set_trial(None);
-                self.tell(&error.to_string());
-            }
-        }
-        // Those that wait swap now, or drop what they loaded.
-        self.queue.wake_all();
-        let project = &self.script;
-        fault.map_or(Ok(()), |error| Err(project.load_fault(&error)))
-    }
-
-    /// Waits until all isolates have loaded what is tried, or one could not.
-    fn fault_of_trial(&self) -> Option<Error> {
-        let mut state = lock(&self.generations.state);
-        loop {
-            let trial = state.trial.as_ref()?;
-            if trial.fault.is_some() || trial.loaded >= self.count {
-                return trial.fault.clone();
-            }
-            if self.queue.is_closed() {
-                return Some(super::stopped());
-            }
-            let waited = self.generations.has_tried.wait_timeout(state, LOOKS_EVERY);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-}
-
 /// The holder of the turn to reload, one at a time.
 #[derive(Default)]
-struct TurnHolder {
+pub(super) struct TurnHolder {
     holder: Mutex<Option<Holder>>,
     is_free: Condvar,
 }
@@ -278,7 +199,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl TurnHolder {
-    fn take(&self) -> Turn<'_> {
+    pub(super) fn take(&self) -> Turn<'_> {
         let mut holder = lock(&self.holder);
         while holder.is_some() {
             let waited = self.is_free.wait(holder);

@@ -1,13 +1,14 @@
-//! One piece of work on its way through a pool: what is to be done, and who is told what came of it.
+//! One piece of work on its way through a pool, the callback for its outcome, and the worker that runs it.
 
+use super::errors::cancelled;
 use super::request::HttpRequest;
-use super::worker::WorkerState;
-use super::{PoolShared, cancelled, lock};
-use sampan_host::{Error, Value};
+use crate::locks::lock;
+use sampan_host::{Error, StopCause, Value, Watch};
 use sampan_http::DirectAnswer;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 /// The work of a script.
@@ -46,14 +47,14 @@ pub type Done = Box<dyn FnOnce(Result<Outcome, Error>) + Send>;
 pub struct JobHandle(Arc<Job>);
 
 /// The state of a work, for any thread.
-pub(crate) struct Job {
+pub(super) struct Job {
     id: u64,
     /// Until somebody has been told.
     done: Mutex<Option<Done>>,
     is_given_up: AtomicBool,
     /// The worker that runs it, and the continuation of the work there while it waits.
     runner: Mutex<Runner>,
-    pool: Weak<PoolShared>,
+    places: Arc<Places>,
 }
 
 #[derive(Default)]
@@ -63,13 +64,13 @@ struct Runner {
 }
 
 impl JobHandle {
-    pub(super) fn new(id: u64, done: Done, pool: Weak<PoolShared>) -> Self {
+    pub(super) fn new(id: u64, done: Done, places: Arc<Places>) -> Self {
         Self(Arc::new(Job {
             id,
             done: Mutex::new(Some(done)),
             is_given_up: AtomicBool::new(false),
             runner: Mutex::default(),
-            pool,
+            places,
         }))
     }
 
@@ -125,9 +126,7 @@ impl Job {
         let Some(done) = done else {
             return false;
         };
-        if let Some(pool) = self.pool.upgrade() {
-            pool.queue.ended();
-        }
+        self.places.give_back();
         // What the program does with it is its own matter, and must not end a worker.
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| done(outcome)));
         drop(told);
@@ -151,5 +150,71 @@ impl Job {
             waker.wake();
         }
         true
+    }
+}
+
+/// The state of a worker for other threads.
+pub(super) struct WorkerState {
+    pub(super) watch: Arc<Watch>,
+    /// The work whose script runs now; 0 if none does.
+    pub(super) running: AtomicU64,
+    /// The works that have begun and not ended.
+    pub(super) jobs: Mutex<HashMap<u64, Arc<Job>>>,
+    /// True if the worker could not be stopped, and another has its place.
+    pub(super) is_abandoned: AtomicBool,
+}
+
+impl WorkerState {
+    /// Stops the script that runs, if it does so for this work.
+    pub(super) fn stop_job(&self, id: u64) {
+        // The epoch first: if the run ends in between, its number is over and the stop hits nothing.
+        let epoch = self.watch.epoch();
+        if epoch & 1 == 1 && self.running.load(Ordering::Acquire) == id {
+            self.watch.stop_for(epoch, StopCause::GivenUp);
+        }
+    }
+
+    /// Stops the script that runs, whatever it is, as the pool ends.
+    pub(super) fn stop_run(&self) {
+        let epoch = self.watch.epoch();
+        if epoch & 1 == 1 {
+            self.watch.stop_for(epoch, StopCause::Closing);
+        }
+    }
+
+    /// Tells all who wait for works of this worker that nothing comes of them.
+    pub(super) fn give_all_up(&self, error: &Error) {
+        let jobs: Vec<Arc<Job>> = lock(&self.jobs).drain().map(|(_, job)| job).collect();
+        for job in jobs {
+            job.give_up(error.clone());
+        }
+    }
+}
+
+/// The places of a pool for works that wait or run.
+pub(super) struct Places {
+    taken: AtomicUsize,
+    count_max: usize,
+}
+
+impl Places {
+    pub(super) fn new(count_max: usize) -> Self {
+        Self {
+            taken: AtomicUsize::new(0),
+            count_max,
+        }
+    }
+
+    /// Takes a place. Returns false if none is free.
+    pub(super) fn take(&self) -> bool {
+        let is_free = self.taken.fetch_add(1, Ordering::Relaxed) < self.count_max;
+        if !is_free {
+            self.give_back();
+        }
+        is_free
+    }
+
+    pub(super) fn give_back(&self) {
+        self.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,17 +1,15 @@
 //! The queue between the threads of a program and those of a pool. Who waits sleeps; who hands over wakes one of them.
 
-use super::job::{JobHandle, Work};
-use super::{Refused, lock, stopped};
+use super::errors::{Refused, stopped};
+use super::job::{JobHandle, Places, Work};
+use crate::locks::lock;
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 pub(super) struct Queue {
     state: Mutex<QueueState>,
-    /// The number of works that wait or run.
-    under_way: AtomicUsize,
-    under_way_max: usize,
+    places: Arc<Places>,
 }
 
 struct QueueState {
@@ -37,21 +35,23 @@ impl Queue {
                 idle: vec![None; workers],
                 is_closed: false,
             }),
-            under_way: AtomicUsize::new(0),
-            under_way_max,
+            places: Arc::new(Places::new(under_way_max)),
         }
+    }
+
+    pub(super) fn places(&self) -> Arc<Places> {
+        Arc::clone(&self.places)
     }
 
     /// Adds a work.
     pub(super) fn push(&self, work: Work, handle: &JobHandle) -> Result<(), Refused> {
-        if self.under_way.fetch_add(1, Ordering::Relaxed) >= self.under_way_max {
-            self.ended();
+        if !self.places.take() {
             return Err(Refused::Full);
         }
         let mut state = lock(&self.state);
         if state.is_closed {
             drop(state);
-            self.ended();
+            self.places.give_back();
             return Err(Refused::Stopped);
         }
         state.jobs.push_back((work, handle.clone()));
@@ -61,11 +61,6 @@ impl Queue {
             idle.wake();
         }
         Ok(())
-    }
-
-    /// A work has ended.
-    pub(super) fn ended(&self) {
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The next work, if there is one.

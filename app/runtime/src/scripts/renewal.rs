@@ -1,8 +1,8 @@
 //! The way of a pool's worker to the current generation.
 
-use super::PoolShared;
-use super::worker::WorkerState;
-use crate::reload::Generation;
+use super::job::WorkerState;
+use super::shared::PoolShared;
+use crate::generation::Generation;
 use crate::worker::loader::{Loader, NextProject};
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,24 +1,25 @@
 //! The thread of one isolate: takes works from the queue, one run at a time; those that wait go on between others.
 
-use super::job::{Job, JobHandle, Outcome, Work};
-use super::module::CallLink;
+use super::calls::CallLink;
+use super::errors::{cancelled, stopped};
+use super::job::{Job, JobHandle, Outcome, Work, WorkerState};
 use super::queue::Next;
 use super::renewal::Renewal;
 use super::request::is_framing;
+use super::shared::PoolShared;
 use super::submitted::SubmittedRequest;
-use super::{PoolShared, cancelled, lock, stopped};
-use crate::reload;
+use crate::locks::lock;
+use crate::reload::retiring;
+use crate::worker::loader::Loader;
+use crate::worker::plan::WorkerPlan;
+use crate::worker::start::{LoadedWorker, STACK_BYTES, deaf_while_loading, run_here, watch_of};
 use crate::worker::watchdog::ABANDONED_MAX;
-use crate::worker::{
-    LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, loader::Loader, run_here, watch_of,
-};
 use sampan_host::log::Level;
-use sampan_host::{Error, ErrorKind, LocalFuture, StopCause, Watch};
+use sampan_host::{Error, ErrorKind, LocalFuture};
 use sampan_http::{UnsentBytes, answer_directly};
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Loaded;
-use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -33,44 +34,6 @@ use tokio::task::{spawn_local, yield_now};
 const TURN_WORKS_MAX: usize = 32;
 /// The pause between two checks at the end, whether requests that were given up have ended.
 const END_PAUSE: Duration = Duration::from_millis(2);
-
-/// The state of a worker for other threads.
-pub(crate) struct WorkerState {
-    watch: Arc<Watch>,
-    /// The work whose script runs now; 0 if none does.
-    running: AtomicU64,
-    /// The works that have begun and not ended.
-    jobs: Mutex<HashMap<u64, Arc<Job>>>,
-    /// True if the worker could not be stopped, and another has its place.
-    pub(super) is_abandoned: AtomicBool,
-}
-
-impl WorkerState {
-    /// Stops the script that runs, if it does so for this work.
-    pub(super) fn stop_job(&self, id: u64) {
-        // The epoch first: if the run ends in between, its number is over and the stop hits nothing.
-        let epoch = self.watch.epoch();
-        if epoch & 1 == 1 && self.running.load(Ordering::Acquire) == id {
-            self.watch.stop_for(epoch, StopCause::GivenUp);
-        }
-    }
-
-    /// Stops the script that runs, whatever it is, as the pool ends.
-    pub(super) fn stop_run(&self) {
-        let epoch = self.watch.epoch();
-        if epoch & 1 == 1 {
-            self.watch.stop_for(epoch, StopCause::Closing);
-        }
-    }
-
-    /// Tells all who wait for works of this worker that nothing comes of them.
-    pub(super) fn give_all_up(&self, error: &Error) {
-        let jobs: Vec<Arc<Job>> = lock(&self.jobs).drain().map(|(_, job)| job).collect();
-        for job in jobs {
-            job.give_up(error.clone());
-        }
-    }
-}
 
 /// Starts a worker. What it gives tells whether its script has loaded.
 pub(super) fn start(
@@ -304,7 +267,7 @@ impl Worker {
         self.loader.retired().await;
         let loaded = self.dispatch.loaded();
         let time_max = loaded.control.shutdown_time_max;
-        reload::stop(&loaded, time_max).await;
+        retiring::stop(&loaded, time_max).await;
         self.shared.watchdog.remove(self.id);
     }
 }

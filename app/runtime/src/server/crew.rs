@@ -1,17 +1,19 @@
 //! The workers of a server: how they start and end, and how one takes the place of another.
 
+use super::events::ServerEvent;
+use super::shared::{CrewMember, ServerShared};
 use super::worker::{self as server_worker, Starting, WorkerThread};
-use super::{ServerEvent, ServerShared, lock};
-use crate::reload::{Generation, Order};
+use crate::generation::Generation;
+use crate::locks::lock;
+use crate::worker::plan::WorkerPlan;
+use crate::worker::start::try_out;
 use crate::worker::watchdog::ABANDONED_MAX;
-use crate::worker::{self, WorkerPlan};
 use sampan_host::Error;
 use sampan_host::log::Level;
 use sampan_http::WorkerHandle;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc::UnboundedSender;
 
 /// The time that a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;
@@ -22,14 +24,6 @@ const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 /// A worker that could not be replaced is tried again after the pause, so often in all.
 const REPLACE_ATTEMPTS: u32 = 5;
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
-
-/// A worker that serves.
-pub(crate) struct CrewMember {
-    pub(crate) id: u64,
-    pub(super) handle: WorkerHandle,
-    pub(crate) orders: UnboundedSender<Order>,
-    thread: WorkerThread,
-}
 
 /// Waits for a thread, but not for ever.
 fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
@@ -73,7 +67,7 @@ impl ServerShared {
 
     /// Loads a generation on a thread of its own, to see that it loads.
     pub(crate) fn try_out(&self, generation: &Arc<Generation>) -> Result<(), Error> {
-        worker::try_out(WorkerPlan {
+        try_out(WorkerPlan {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             place: 0,
             is_trial: true,

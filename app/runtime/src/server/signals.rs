@@ -1,8 +1,12 @@
 //! The life of `sampan run`: start, wait for a signal, end in good order.
 
+use super::events::{ServerEvent, ServerEvents, Stopper};
+use super::running::Running;
+use super::start::Server;
 use crate::app_config::AppConfig;
-use crate::reload::{self, ReloadInbox, ReloadRequests};
-use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper, systemd};
+use crate::reload::control;
+use crate::reload::requests::{ReloadInbox, ReloadRequests};
+use crate::systemd;
 use sampan_host::log::Level;
 use sampan_log::Logger;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -12,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest time that the end of the process waits for standard error to take the last lines.
-pub(crate) const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
+pub const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +70,9 @@ fn serve(
     };
     let reloads = life.take_reloads()?;
     reloads.serve(running.reloader(), resolve, |_| {})?;
-    reload::listen(&root, life.requests.clone(), &logger);
-    systemd::keep_alive(running.health())?;
+    control::listen(&root, life.requests.clone(), &logger);
+    let health = running.health();
+    systemd::keep_alive(move |time| health.is_alive(time))?;
     systemd::ready(&format!("listening on {}", running.names()), &logger);
     Ok(life.wait(running, || {}, &logger))
 }
@@ -102,11 +107,13 @@ impl Hangup {
 }
 
 /// A process that serves, and the signals that it gets.
-pub(crate) struct Life {
-    pub(crate) stopper: Stopper,
-    pub(crate) events: ServerEvents,
+pub struct Life {
+    /// Ends the server.
+    pub stopper: Stopper,
+    /// The events that end the server.
+    pub events: ServerEvents,
     /// Asks for reloads.
-    pub(crate) requests: ReloadRequests,
+    pub requests: ReloadRequests,
     /// The inbox of those requests, until somebody carries them out.
     reloads: Cell<Option<ReloadInbox>>,
 }
@@ -116,7 +123,7 @@ impl Life {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub(crate) fn begin() -> Result<Self, String> {
+    pub fn begin() -> Result<Self, String> {
         let hangup = Hangup::of_process();
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
@@ -152,18 +159,13 @@ impl Life {
     }
 
     /// Takes the inbox of reload requests. For one who carries them out.
-    pub(crate) fn take_reloads(&self) -> Result<ReloadInbox, String> {
+    pub fn take_reloads(&self) -> Result<ReloadInbox, String> {
         let reloads = self.reloads.take();
         reloads.ok_or_else(|| "reloads are carried out already".to_owned())
     }
 
     /// Waits for what ends the server, and ends it. `before` runs before requests in flight are waited for.
-    pub(crate) fn wait(
-        self,
-        running: Running,
-        before: impl FnOnce(),
-        logger: &Logger,
-    ) -> ServerEnd {
+    pub fn wait(self, running: Running, before: impl FnOnce(), logger: &Logger) -> ServerEnd {
         match running.wait() {
             ServerEvent::GiveUp => {
                 logger.text(

@@ -1,11 +1,12 @@
 //! A worker of a server: a thread with its own runtime, its own isolate and its own connections.
 
 use crate::app_config::AppConfig;
-use crate::dev::DevHandler;
-use crate::reload::{self, FileModeHandler, Order};
-use crate::worker::{
-    LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, run_here, watch_of,
-};
+use crate::hosted::HostedWorker;
+use crate::reload::file_mode::FileModeHandler;
+use crate::reload::retiring;
+use crate::worker::order::Order;
+use crate::worker::plan::WorkerPlan;
+use crate::worker::start::{LoadedWorker, STACK_BYTES, deaf_while_loading, run_here, watch_of};
 use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{HandlerSlot, Pump, PumpSocket, Runtime, WorkerHandle};
@@ -59,25 +60,6 @@ impl WorkerThread {
     }
 }
 
-/// A worker that a [`Host`](crate::Host) is to run.
-pub struct HostedWorker {
-    plan: WorkerPlan,
-    orders: UnboundedReceiver<Order>,
-    ready: Ready,
-    ended: Arc<AtomicBool>,
-}
-
-impl HostedWorker {
-    /// Runs the worker to its end, on the sockets of a pump. To be polled on one thread, in a tokio `LocalSet`, where
-    /// tokio's time can be used.
-    pub async fn run(self, sockets: Pump) {
-        let (id, watchdog) = (self.plan.id, self.plan.watchdog.clone());
-        serve(self.plan, self.orders, &self.ready, Some(Hosted(sockets))).await;
-        watchdog.remove(id);
-        self.ended.store(true, Ordering::Release);
-    }
-}
-
 /// The runtime of a hosted worker's connections: sockets of a pump, and tasks in one queue with those of the
 /// capabilities.
 #[derive(Clone)]
@@ -99,12 +81,6 @@ impl Runtime for Hosted {
     }
 }
 
-impl std::fmt::Debug for HostedWorker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostedWorker").finish_non_exhaustive()
-    }
-}
-
 /// Starts a worker: on a thread of its own, or on one of the host's.
 ///
 /// # Errors
@@ -114,12 +90,15 @@ pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
     let (orders, inbox) = unbounded_channel();
     if let Some(host) = plan.generation.config.program.host.clone() {
         let ended: Arc<AtomicBool> = Arc::default();
-        host.run(HostedWorker {
-            plan,
-            orders: inbox,
-            ready: sender,
-            ended: Arc::clone(&ended),
-        });
+        let has_ended = Arc::clone(&ended);
+        host.run(HostedWorker::new(move |sockets| {
+            Box::pin(async move {
+                let (id, watchdog) = (plan.id, plan.watchdog.clone());
+                serve(plan, inbox, &sender, Some(Hosted(sockets))).await;
+                watchdog.remove(id);
+                has_ended.store(true, Ordering::Release);
+            })
+        }));
         return Ok(Starting {
             ready,
             orders,
@@ -173,8 +152,9 @@ async fn serve(
     if ready.send(Ok(handle)).is_ok() {
         drop(spawn_local(Rc::clone(&loader).obey(orders)));
         let dispatched = Rc::clone(&dispatch);
-        let handler: HandlerSlot = match (&config.program.dev, &config.program.script_files) {
-            (Some(dev), _) => Rc::new(DevHandler::new(dispatched, dev)).into(),
+        let program = &config.program;
+        let handler: HandlerSlot = match (program.development.clone(), &program.script_files) {
+            (Some(development), _) => development.handler(dispatched),
             (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
             (None, None) => dispatched.into(),
         };
@@ -185,7 +165,7 @@ async fn serve(
         end_background(&dispatch, &config, &ending).await;
         loader.retired().await;
         let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
-        reload::stop(&dispatch.loaded(), time_max).await;
+        retiring::stop(&dispatch.loaded(), time_max).await;
     }
 }
 

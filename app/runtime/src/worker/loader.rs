@@ -1,13 +1,14 @@
 //! Loads the project on a worker: at start, for a reload, and when its isolate is worn out.
 
-use super::WorkerPlan;
+use super::order::Order;
+use super::plan::WorkerPlan;
 use super::watchdog::Watchdog;
 use crate::app_config::AppConfig;
-use crate::dev::DevErrors;
 use crate::engine;
+use crate::generation::Generation;
 use crate::hooks::Hooks;
-use crate::reload::{self, Generation, Order, Retiring};
-use crate::scripts::CallLink;
+use crate::reload::retiring::{self, Retiring};
+use crate::scripts::calls::CallLink;
 use crate::sessions::WorkerSessions;
 use crate::templates;
 use sampan_crypto::KeySealer;
@@ -26,7 +27,7 @@ use sampan_serve::Gate;
 use sampan_serve::Ids;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
-use sampan_serve::{Control, ErrorPages, Loaded};
+use sampan_serve::{Control, Loaded};
 use sampan_template::TemplateStore;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -264,9 +265,7 @@ impl Loader {
         context.put(self.db.clone());
         context.put(self.outbox.clone());
         context.put(self.current.clone());
-        if let Some(repl) = &config.program.repl {
-            repl.put_into(&context, watch);
-        }
+        context.put(Arc::clone(watch));
         self.sessions.put_into(&context, config)?;
         Ok(context)
     }
@@ -325,9 +324,10 @@ impl Loader {
             cleanup_time_max: Duration::from_millis(config.serving.script.cleanup_millis_max),
             endings: Rc::clone(&self.endings),
             is_cut_off: Cell::new(false),
-            dev: config.program.dev.clone().map(|dev| {
-                Box::new(DevErrors::new(dev, &config.base.project)) as Box<dyn ErrorPages>
-            }),
+            dev: {
+                let development = config.program.development.clone();
+                development.map(|development| development.error_pages(&config.base.project))
+            },
         }
     }
 
@@ -378,7 +378,7 @@ impl Loader {
         self.sessions.serve(&generation.shared.config);
         let before = dispatch.replace(loaded);
         drop(self.generation.replace(generation));
-        reload::retire(before, &self.retiring);
+        retiring::retire(before, &self.retiring);
     }
 
     /// Waits until the isolates that others have replaced have ended. Each has a limit.
@@ -390,7 +390,7 @@ impl Loader {
     pub(crate) async fn discard(&self, next: Option<NextProject>) {
         if let Some(NextProject { loaded, .. }) = next {
             let time_max = loaded.control.shutdown_time_max;
-            reload::stop(&loaded, time_max).await;
+            retiring::stop(&loaded, time_max).await;
         }
     }
 

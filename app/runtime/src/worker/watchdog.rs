@@ -26,6 +26,15 @@ pub(crate) type Abandon = Box<dyn FnOnce(&str) + Send>;
 /// The names of a worker's handlers in the log.
 type HandlerNames = Vec<(HandlerId, String)>;
 
+/// The samples of a worker.
+#[derive(Debug)]
+pub struct WorkerStacks {
+    /// The stacks that were seen.
+    pub stacks: Vec<Stack>,
+    /// The names of the worker's handlers, by their ids.
+    pub handlers: Vec<(HandlerId, String)>,
+}
+
 /// The workers that are watched. Clones watch the same ones.
 #[derive(Clone, Default)]
 pub(crate) struct Watchdog {
@@ -93,12 +102,15 @@ impl Watchdog {
             .for_each(|watched| watched.watch.sample());
     }
 
-    /// The samples of each worker, with the names of its handlers.
-    pub(crate) fn stacks(&self) -> Vec<(Vec<Stack>, HandlerNames)> {
+    /// Returns the samples of each worker.
+    pub(crate) fn stacks(&self) -> Vec<WorkerStacks> {
         let watched = self.lock();
         let stacks = watched.iter().filter_map(|watched| {
             let samples = watched.watch.samples()?;
-            Some((samples.stacks(), watched.names.clone()))
+            Some(WorkerStacks {
+                stacks: samples.stacks(),
+                handlers: watched.names.clone(),
+            })
         });
         stacks.collect()
     }

@@ -1,8 +1,10 @@
 //! The project of a folder, served by this process on a free port, over a copy of its database.
 
 use super::OwnServerArgs;
-use sampan_runtime::db::backup;
-use sampan_runtime::{AppConfig, Flags, Profiler, Running, Server};
+use crate::profile::sampler::Profiler;
+use sampan_db::backup;
+use sampan_project::config::Flags;
+use sampan_runtime::{AppConfig, Running, Server};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -39,7 +41,7 @@ impl OwnServer {
             path: project.to_owned(),
             listen: Some("127.0.0.1:0".to_owned()),
             workers,
-            env_file: sampan_runtime::EnvFile::OfProject,
+            env_file: sampan_project::config::EnvFile::OfProject,
             ..Flags::default()
         })?;
         config.program.is_profiled = is_profiled;
@@ -83,7 +85,7 @@ impl OwnServer {
     /// Takes samples from now on.
     pub(crate) fn profiler(&self) -> Result<Profiler, String> {
         let running = self.running.as_ref();
-        running.ok_or("the server has ended")?.profiler()
+        Profiler::start(running.ok_or("the server has ended")?)
     }
 }
 

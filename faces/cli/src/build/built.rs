@@ -2,7 +2,9 @@
 
 use crate::{ServerOptions, backup, config, migrate, say};
 use clap::{Parser, Subcommand};
-use sampan_runtime::{About, Archive, Flags, Storage};
+use sampan_project::archive::{About, Archive};
+use sampan_project::config::Flags;
+use sampan_runtime::Storage;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,7 +5,9 @@ mod types;
 
 use crate::terminal::paint;
 use crate::{counted, say, signals};
-use sampan_runtime::{CheckReport, Finding, Flags, Severity};
+use sampan_project::config::Flags;
+use sampan_project::inspect::{Finding, Severity};
+use sampan_runtime::CheckReport;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -31,7 +33,7 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
     let flags = Flags {
         path: args.path.clone(),
         config: args.config,
-        env_file: sampan_runtime::EnvFile::OfProject,
+        env_file: sampan_project::config::EnvFile::OfProject,
         ..Flags::default()
     };
     let scratch = signals::scratch("sampan-check-")?;

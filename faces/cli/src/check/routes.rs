@@ -1,8 +1,9 @@
 //! `sampan routes`: what a project answers, and what looks at its requests.
 
 use crate::{say, signals};
-use sampan_runtime::host::Place;
-use sampan_runtime::{AppConfig, Flags, RouteKind, RouteRow};
+use sampan_host::Place;
+use sampan_project::config::Flags;
+use sampan_runtime::{AppConfig, RouteKind, RouteRow};
 use std::path::PathBuf;
 
 /// The arguments of `sampan routes`.
@@ -25,7 +26,7 @@ pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
     let config = AppConfig::resolve(&Flags {
         path: args.path,
         config: args.config,
-        env_file: sampan_runtime::EnvFile::OfProject,
+        env_file: sampan_project::config::EnvFile::OfProject,
         ..Flags::default()
     })?;
     let scratch = signals::scratch("sampan-routes-")?;

@@ -1,6 +1,7 @@
 //! `sampan check --types`: runs the compiler of TypeScript, where it is installed.
 
-use sampan_runtime::{Finding, Project};
+use sampan_project::Project;
+use sampan_project::inspect::Finding;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};

@@ -2,9 +2,10 @@
 
 use super::{Session, told};
 use crate::{StorageArgs, say};
+use sampan_db::console::{DumpError, Keys, LoadReport};
+use sampan_db::migrate;
+use sampan_db::migrate::MigrationState;
 use sampan_runtime::Storage;
-use sampan_runtime::db::console::{DumpError, Keys, LoadReport};
-use sampan_runtime::db::migrate::{self, MigrationState};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::Mode;
 use crate::paint;
-use sampan_runtime::db::PlanStep;
-use sampan_runtime::db::console::{Cell, Output};
+use sampan_db::PlanStep;
+use sampan_db::console::{Cell, Output};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

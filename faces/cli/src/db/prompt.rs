@@ -5,8 +5,8 @@ use super::{Mode, Session, shown};
 use crate::paint;
 use crate::prompt::{Input, Prompt, Typed};
 use clap::ValueEnum;
-use sampan_runtime::db::console::RunError;
-use sampan_runtime::db::console::statements::is_complete;
+use sampan_db::console::RunError;
+use sampan_db::console::statements::is_complete;
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,7 +1,9 @@
 //! Large answers, which are sent from where they lie.
 
 use crate::support::Scratch;
-use sampan_runtime::{AppConfig, Level, Logger, Server};
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use sampan_runtime::{AppConfig, Server};
 use sampan_testkit::Client;
 
 /// Each answer is another string of 12 MB, more than the system takes from a client that does not read.

@@ -1,7 +1,9 @@
 //! The `sampan` command as its users meet it: exit statuses, messages, signals, the examples.
 
 use crate::support::{Process, Scratch};
-use sampan_runtime::{AppConfig, Level, Logger, Server};
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use sampan_runtime::{AppConfig, Server};
 use sampan_testkit::Client;
 use sampan_testkit::wait;
 use std::io;

@@ -37,6 +37,9 @@ fn each_language(test: impl Fn(&str, &Process)) {
             "127.0.0.1:0",
             "--workers",
             "2",
+            // A machine that does much else needs minutes for the hashes.
+            "--set",
+            "limits.handler_millis_max=600000",
         ]));
         test(file, &process);
     }

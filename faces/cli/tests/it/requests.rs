@@ -1,10 +1,10 @@
 //! Additions of capabilities to requests reach the answer and nothing else.
 
 use crate::support::Scratch;
-use sampan_runtime::host::{
-    Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value,
-};
-use sampan_runtime::{AppConfig, Level, Logger, Server};
+use sampan_host::log::Level;
+use sampan_host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
+use sampan_log::Logger;
+use sampan_runtime::{AppConfig, Server};
 use sampan_testkit::Client;
 use std::cell::Cell;
 

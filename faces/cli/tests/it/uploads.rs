@@ -1,7 +1,9 @@
 //! Files of forms that are larger than what stays in memory.
 
 use crate::support::Scratch;
-use sampan_runtime::{AppConfig, Level, Logger, Running, Server};
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use sampan_runtime::{AppConfig, Running, Server};
 use sampan_testkit::Client;
 use sampan_testkit::wait;
 use std::path::Path;

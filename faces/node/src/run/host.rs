@@ -1,7 +1,7 @@
 //! The JavaScript threads of the program as the host of the server's workers.
 
 use super::pump::Bell;
-use sampan_runtime::host::{Error, Isolate, Setup};
+use sampan_host::{Error, Isolate, Setup};
 use sampan_runtime::{Host, HostedWorker};
 use std::collections::BTreeMap;
 use std::ops::Range;

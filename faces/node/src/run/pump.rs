@@ -1,13 +1,13 @@
 //! Runs a worker on a JavaScript thread: in turns, between those of the program's own loop.
 //!
-//! Sockets belong to a [pump](sampan_runtime::http::Pump) of the HTTP engine, whose doorbell wakes this thread.
+//! Sockets belong to a [pump](sampan_http::Pump) of the HTTP engine, whose doorbell wakes this thread.
 //! Tasks are those of tokio's `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the
 //! connections, so that a group of writes is committed behind all of them. Timers of tokio are kept by one thread
 //! for all of them.
 
 use napi_sys as sys;
+use sampan_http::{Pump as Sockets, Runtime, Turn};
 use sampan_napi::Env;
-use sampan_runtime::http::{self, Runtime, Turn};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::future::Future;
@@ -74,7 +74,7 @@ impl Bell {
 /// The worker's runtime on a JavaScript thread. There is one, for as long as the process: its tasks may not be dropped
 /// when the environment has gone.
 pub(super) struct Pump {
-    pump: http::Pump,
+    pump: Sockets,
     doorbell: Doorbell,
     bell: Arc<Bell>,
     is_turning: Cell<bool>,
@@ -88,7 +88,7 @@ thread_local! {
 impl Pump {
     /// Makes the pump of this thread, and its doorbell.
     pub(super) fn start(env: Env) -> io::Result<&'static Self> {
-        let pump = http::Pump::new()?;
+        let pump = Sockets::new()?;
         let bell = Arc::new(Bell {
             function: Mutex::new(Some(threadsafe_function(env)?)),
             is_rung: AtomicBool::new(false),
@@ -121,7 +121,7 @@ impl Pump {
     }
 
     /// Returns the sockets and timers.
-    pub(super) fn sockets(&self) -> http::Pump {
+    pub(super) fn sockets(&self) -> Sockets {
         self.pump.clone()
     }
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use napi_sys as sys;
-use sampan_runtime::http::{Body as ResponseBody, Limits, Peer, Response};
-use sampan_runtime::router::normal_form;
+use sampan_http::{Body as ResponseBody, Limits, Peer, Response};
+use sampan_serve::routing::pattern::normal_form;
 
 use super::exchanges::{Exchange, Key};
 use super::node_api::{self, Body, Caller, Js, NativeCall};

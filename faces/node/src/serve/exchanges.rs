@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use sampan_runtime::http::{Answer, Request, Response};
-use sampan_runtime::router::Spans;
+use sampan_http::{Answer, Request, Response};
+use sampan_serve::routing::routes::Spans;
 use slab::Slab;
 
 /// Names a thing that JavaScript knows by two numbers: its place, and a serial number that no other thing in that place

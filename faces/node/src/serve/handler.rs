@@ -4,9 +4,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use sampan_runtime::http::codec::{Exceeded, reason};
-use sampan_runtime::http::{Answer, Handler, Method, Observer, Request, Response};
-use sampan_runtime::router::Spans;
+use sampan_http::codec::{Exceeded, reason};
+use sampan_http::{Answer, Handler, Method, Observer, Request, Response};
+use sampan_serve::routing::routes::Spans;
 
 use super::exchanges::Exchanges;
 use super::routes::{Found, RouteSet};

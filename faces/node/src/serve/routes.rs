@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sampan_runtime::http::{Method, Precomputed, Response};
-use sampan_runtime::router::{Allow, Pattern, RouteMatch, RouteTree, Spans, normal_form, verb};
+use sampan_http::{Method, Precomputed, Response};
+use sampan_serve::routing::pattern::{Pattern, normal_form};
+use sampan_serve::routing::routes::{Allow, RouteMatch, Routes as RouteTree, Spans, verb};
 
 enum Target {
     Precomputed(Arc<Precomputed>),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sampan_runtime::http::{
+use sampan_http::{
     Accepting, Acceptor, Body, Handler, Limits, Pump, Response, Turn, WorkerHandle, Workers,
 };
 
@@ -87,13 +87,13 @@ impl Server {
             has_fetch: Cell::default(),
             generation: Cell::default(),
         });
-        let (handle, worker) = sampan_runtime::http::worker(Arc::clone(&limits));
+        let (handle, worker) = sampan_http::worker(Arc::clone(&limits));
         let has_ended = Rc::new(Cell::new(false));
         let (ended, served) = (
             Rc::clone(&has_ended),
             worker.run_on(pump.clone(), Rc::clone(&handler)),
         );
-        sampan_runtime::http::Runtime::spawn(&pump, async move {
+        sampan_http::Runtime::spawn(&pump, async move {
             served.await;
             ended.set(true);
         });

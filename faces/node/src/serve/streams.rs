@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use sampan_runtime::http::{BodyError, BodyStream, Chunk};
+use sampan_http::{BodyError, BodyStream, Chunk};
 use slab::Slab;
 
 use super::exchanges::Key;

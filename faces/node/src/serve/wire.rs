@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use sampan_runtime::http::{Method, Response};
-use sampan_runtime::router::normal_form;
+use sampan_http::{Method, Response};
+use sampan_serve::routing::pattern::normal_form;
 
 use super::exchanges::{Exchange, Exchanges, Key};
 

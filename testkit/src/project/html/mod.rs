@@ -4,7 +4,7 @@ mod dom;
 mod selector;
 
 use dom::{Dom, NodeId};
-use sampan_runtime::host::{
+use sampan_host::{
     Args, Class, Context, Error, Function, FunctionKind, Lifetime, Param, Type, Value,
 };
 use selector::Selector;

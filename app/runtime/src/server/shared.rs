@@ -1,0 +1,70 @@
+//! The state that the parts of a server share.
+
+use super::events::ServerEvent;
+use super::worker::WorkerThread;
+use crate::app_config::AppConfig;
+use crate::generation::Generation;
+use crate::locks::lock;
+use crate::worker::order::Order;
+use crate::worker::watchdog::Watchdog;
+use sampan_db::Database;
+use sampan_http::{Limits, UnsentBytes, WorkerHandle, Workers};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Instant;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// A worker that serves.
+pub(crate) struct CrewMember {
+    pub(crate) id: u64,
+    pub(super) handle: WorkerHandle,
+    pub(crate) orders: UnboundedSender<Order>,
+    pub(super) thread: WorkerThread,
+}
+
+/// The state that the parts of a server share.
+pub(crate) struct ServerShared {
+    /// As it was at start: what a reload does not change.
+    pub(crate) config: Arc<AppConfig>,
+    pub(super) limits: Arc<Limits>,
+    /// The bytes that clients have not read, counted for all workers.
+    pub(super) unsent: Arc<UnsentBytes>,
+    pub(crate) database: Arc<Database>,
+    /// The generation that the workers serve; a worker that takes another's place loads it.
+    pub(super) generation: Mutex<Arc<Generation>>,
+    /// Held by a reload, and while a worker is replaced: so all workers serve the same generation.
+    pub(super) reloading: Mutex<()>,
+    pub(super) watchdog: Watchdog,
+    /// The workers that serve, and their threads.
+    pub(super) crew: Mutex<Vec<CrewMember>>,
+    pub(super) workers: Mutex<Option<Workers>>,
+    pub(super) events: Sender<ServerEvent>,
+    pub(super) next_id: AtomicU64,
+    pub(super) abandoned: AtomicUsize,
+    /// Set when the end begins, so that no worker starts behind its back.
+    pub(crate) is_ending: AtomicBool,
+    /// When that was, for the requests that are cut.
+    pub(super) ending: Arc<OnceLock<Instant>>,
+    /// True if the functions that start once for the process have run.
+    pub(super) started_once: Arc<AtomicBool>,
+}
+
+impl ServerShared {
+    pub(crate) fn crew(&self) -> MutexGuard<'_, Vec<CrewMember>> {
+        lock(&self.crew)
+    }
+
+    /// Waits until nobody reloads or replaces a worker, and keeps others from it.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        lock(&self.reloading)
+    }
+
+    pub(crate) fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&lock(&self.generation))
+    }
+
+    pub(crate) fn set_generation(&self, generation: Arc<Generation>) {
+        *lock(&self.generation) = generation;
+    }
+}

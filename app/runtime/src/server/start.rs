@@ -1,0 +1,158 @@
+//! Starts a server: its workers first, then what accepts connections.
+
+use super::events::{ServerEvents, Stopper};
+use super::running::Running;
+use super::shared::ServerShared;
+use crate::app_config::AppConfig;
+use crate::database;
+use crate::generation::Generation;
+use crate::listening::{self, Listening, User};
+use crate::locks::lock;
+use crate::process_parts::ProcessParts;
+use crate::reload::swap::Reloader;
+use crate::worker::watchdog::Watchdog;
+use sampan_files::SPOOLED_FILES_MAX;
+use sampan_host::log::Level;
+use sampan_http::{Limits, UnsentBytes, Workers};
+use sampan_project::VERSION;
+use sampan_serve::files::OPEN_FILES_MAX;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Files that the process may need besides its connections: the project's sources, and what capabilities open.
+const RESERVED_FILES: u64 = 64;
+
+/// Starts servers.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Loads the project on every worker, then accepts connections.
+    ///
+    /// # Errors
+    /// The project does not load, or the address cannot be listened on: one line that says what to do.
+    pub fn start(config: AppConfig) -> Result<Running, String> {
+        let (stopper, events) = Stopper::new();
+        Self::start_until(config, &stopper, events)
+    }
+
+    /// Starts a server that `stop` can end, also while it starts: that is an error then.
+    pub fn start_until(
+        mut config: AppConfig,
+        stopper: &Stopper,
+        inbox: ServerEvents,
+    ) -> Result<Running, String> {
+        config.check_host()?;
+        let (listening, limits) = listen(&config)?;
+        let ports = listening.iter().map(|one| one.acceptor.local_addr());
+        let addresses = ports.filter_map(Result::ok).collect();
+        let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
+        let names = names.join(" and ");
+        config.follow_files();
+        let parts = ProcessParts::of(&config)?;
+        parts.storage().clean();
+        let (database, migrated) = database::prepare(&config)?;
+        let config = Arc::new(config);
+        let generation = Generation {
+            config: Arc::clone(&config),
+            parts,
+        };
+        let shared = Arc::new(ServerShared {
+            config,
+            unsent: UnsentBytes::new(&limits),
+            limits: Arc::new(limits),
+            database,
+            generation: Mutex::new(Arc::new(generation)),
+            reloading: Mutex::default(),
+            watchdog: Watchdog::default(),
+            crew: Mutex::default(),
+            workers: Mutex::default(),
+            events: stopper.events.clone(),
+            next_id: AtomicU64::new(0),
+            abandoned: AtomicUsize::new(0),
+            is_ending: AtomicBool::new(false),
+            ending: Arc::clone(&stopper.ending),
+            started_once: Arc::default(),
+        });
+        let script_time_max = Duration::from_millis(shared.config.serving.script.script_millis_max);
+        // Nobody but its host can stop a script that a host runs.
+        if shared.config.program.host.is_none() {
+            shared
+                .watchdog
+                .start(script_time_max)
+                .map_err(|error| format!("cannot start a thread: {error}"))?;
+        }
+        let loaded = shared.start_workers();
+        if let Err(fault) = loaded {
+            shared.end_workers();
+            shared.watchdog.stop();
+            shared.database.shutdown();
+            return Err(database::with_applied(fault, &migrated));
+        }
+        if let Some(files) = &shared.config.program.script_files {
+            files.followed.seen().is_loaded();
+            let reloader = Reloader(Arc::clone(&shared));
+            // The log is told of the outcome.
+            files.start(move || drop(reloader.reload_files()))?;
+        }
+        let handles = shared
+            .crew()
+            .iter()
+            .map(|member| member.handle.clone())
+            .collect();
+        let workers = Workers::new(handles, &shared.limits);
+        *lock(&shared.workers) = Some(workers.clone());
+        let logger = &shared.config.program.logger;
+        let accepting = listening.into_iter().map(|one| {
+            let logger = logger.clone();
+            let note = move |note: &str| logger.text(Level::Warn, note);
+            let started = one.acceptor.start(workers.clone(), note);
+            started.map_err(|error| format!("cannot accept connections: {error}"))
+        });
+        let accepting = accepting.collect::<Result<_, _>>()?;
+        logger.text(Level::Info, ready_line(&shared.config, &names));
+        Ok(Running {
+            addresses,
+            shared,
+            accepting,
+            names,
+            events: inbox,
+        })
+    }
+}
+
+/// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
+fn listen(config: &AppConfig) -> Result<(Vec<Listening>, Limits), String> {
+    let mut limits = config.serving.http.clone();
+    // Each worker keeps the files of two folders open.
+    let files = SPOOLED_FILES_MAX + config.base.workers * 2 * OPEN_FILES_MAX;
+    let files = RESERVED_FILES + files as u64;
+    if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
+        config.program.logger.text(Level::Warn, note);
+    }
+    let user = config
+        .base
+        .user
+        .as_deref()
+        .map(User::find)
+        .transpose()?
+        .flatten();
+    let listening = listening::open(config, &limits, user.as_ref())?;
+    if let Some(user) = &user {
+        // From here on: what is made later, such as the database, is that user's.
+        user.become_it()?;
+    }
+    Ok((listening, limits))
+}
+
+/// Returns the log line for the moment when connections are accepted.
+fn ready_line(config: &AppConfig, names: &str) -> String {
+    let count = config.base.workers;
+    let plural = if count == 1 { "" } else { "s" };
+    let entry = match config.base.project.entry() {
+        "" => "no project",
+        entry => entry,
+    };
+    format!("listening on {names} with {count} worker{plural} ({entry}, sampan {VERSION})")
+}

@@ -1,0 +1,35 @@
+//! The plan of a worker: what it is made from.
+
+use super::watchdog::Watchdog;
+use crate::generation::Generation;
+use sampan_db::Database;
+use sampan_http::{Limits, UnsentBytes, WorkerHandle};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// The callback for a worker that is deaf to its stop, with the name of the handler.
+pub(crate) type OnDeaf = Box<dyn FnOnce(WorkerHandle, &str) + Send>;
+
+/// The plan of a worker.
+pub(crate) struct WorkerPlan {
+    /// Tells this worker from all others of the process, also from those whose place it takes.
+    pub(crate) id: u64,
+    /// The place that it has among the workers.
+    pub(crate) place: usize,
+    /// True if the project is loaded to see that it loads, and never serves.
+    pub(crate) is_trial: bool,
+    /// The generation that it loads first.
+    pub(crate) generation: Arc<Generation>,
+    pub(crate) limits: Arc<Limits>,
+    /// The bytes that clients have not read, counted for all workers of the server.
+    pub(crate) unsent: Arc<UnsentBytes>,
+    pub(crate) database: Arc<Database>,
+    pub(crate) watchdog: Watchdog,
+    /// Set when the server begins to shut down.
+    pub(crate) ending: Arc<OnceLock<Instant>>,
+    /// True if the functions that start once for the process have run.
+    pub(crate) started_once: Arc<AtomicBool>,
+    /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
+    pub(crate) on_deaf: OnDeaf,
+}

@@ -1,0 +1,33 @@
+//! `sampan dev`: serves a project while it is written.
+
+use super::run::{self, DevFlags};
+use crate::ServerArgs;
+use crate::terminal::paint;
+use std::io::IsTerminal;
+
+/// The arguments of `sampan dev`.
+#[derive(clap::Args)]
+pub(crate) struct DevArgs {
+    #[command(flatten)]
+    run: ServerArgs,
+    /// Show the first page in the browser.
+    #[arg(long)]
+    open: bool,
+    /// Look for changes again and again, where the file system tells nothing of them (network, containers).
+    #[arg(long)]
+    poll: bool,
+    /// If migrations were edited after they were applied: move the database away, and begin with an empty one.
+    #[arg(long)]
+    reset_db: bool,
+}
+
+pub(crate) fn run(args: DevArgs) -> Result<i32, String> {
+    let flags = DevFlags {
+        run: args.run.flags(),
+        open: args.open,
+        poll: args.poll,
+        reset_db: args.reset_db,
+        is_coloured: paint::is_coloured(std::io::stderr().is_terminal()),
+    };
+    Ok(run::run(flags)?.exit_status().into())
+}

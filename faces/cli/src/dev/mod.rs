@@ -1,0 +1,20 @@
+//! `sampan dev`: serves a project while it is written.
+//!
+//! A watcher (`watch`) reports what was saved; the project is loaded anew by the same mechanism as for `sampan reload`.
+//! Pages in the browser hear of it by server-sent events, which a handler of its own answers before the project's
+//! (`handler`). Errors become pages (`pages`). The log gets a line with the costs of each request (`trace`). Nothing of
+//! this is on the way of a request of `sampan run`.
+
+mod args;
+mod handler;
+mod hosts;
+mod loaded_scripts;
+mod pages;
+mod plans;
+mod reset;
+mod run;
+mod state;
+mod trace;
+mod watch;
+
+pub(crate) use args::{DevArgs, run};

@@ -1,0 +1,29 @@
+//! The state that the workers of `sampan dev` share.
+
+use super::loaded_scripts::LoadedScripts;
+use super::pages::browser::Browsers;
+use super::pages::own_pages::OwnPages;
+use super::plans::Plans;
+use sampan_log::Logger;
+use sampan_project::config::DevSettings;
+use std::path::PathBuf;
+
+/// The state that the workers of `sampan dev` share.
+pub(super) struct Dev {
+    /// The project's folder.
+    pub(super) root: PathBuf,
+    pub(super) settings: DevSettings,
+    pub(super) logger: Logger,
+    pub(super) browsers: Browsers,
+    pub(super) own_pages: OwnPages,
+    pub(super) scripts: LoadedScripts,
+    pub(super) plans: Plans,
+}
+
+impl std::fmt::Debug for Dev {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dev")
+            .field("root", &self.root)
+            .finish_non_exhaustive()
+    }
+}

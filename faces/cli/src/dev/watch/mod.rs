@@ -1,0 +1,258 @@
+//! Watches the files of a project. What changes within a moment is told once.
+//!
+//! Each folder is watched for itself, so that those with thousands of files that are no part of the app
+//! (`node_modules`) cost nothing. Where the system has no watches left, or the file system tells nothing, the files are
+//! looked at again and again (`poll`).
+
+pub(super) mod changes;
+mod poll;
+
+use changes::{Changes, DEPTH_MAX, QUIET, SAVE_TIME_MAX, Watched, find};
+use notify::{
+    Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    event::{AccessKind, AccessMode, ModifyKind},
+};
+use poll::Files;
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// While a file is being written, it is over after this time in any case.
+const WRITE_TIME_MAX: Duration = Duration::from_secs(1);
+/// Watches from now on, on a thread of its own.
+///
+/// # Errors
+/// The system has no thread left.
+pub(super) fn start(watched: Watched, logger: &Logger) -> Result<Receiver<Changes>, String> {
+    let (changes, receiver) = channel();
+    let logger = logger.clone();
+    // Before this returns, so that what changes from now on is seen.
+    let source = match watched.is_polled {
+        true => Source::Polled(Files::of(&watched)),
+        false => Folders::open(watched.clone()).map_or_else(
+            |error| {
+                tell_polling(&logger, &error);
+                Source::Polled(Files::of(&watched))
+            },
+            Source::System,
+        ),
+    };
+    let body = move || {
+        let files = match source {
+            Source::Polled(files) => files,
+            Source::System(mut folders) => {
+                let Err(error) = folders.follow(&changes) else {
+                    return;
+                };
+                tell_polling(&logger, &error);
+                let files = Files::of(&watched);
+                // What has changed before that is not known.
+                let _ = changes.send(Changes {
+                    project: true,
+                    ..Changes::default()
+                });
+                files
+            }
+        };
+        files.follow(&watched, &changes);
+    };
+    let thread = std::thread::Builder::new().name("sampan-watch".into());
+    let thread = thread.spawn(body);
+    thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+    Ok(receiver)
+}
+
+/// The source of change events.
+enum Source {
+    System(Folders),
+    Polled(Files),
+}
+
+type Told = notify::Result<Event>;
+
+/// The folders that are watched by the system.
+struct Folders {
+    watched: Watched,
+    watcher: RecommendedWatcher,
+    inbox: Receiver<Told>,
+}
+
+impl Folders {
+    fn open(watched: Watched) -> notify::Result<Self> {
+        let (events, inbox) = channel();
+        let watcher = RecommendedWatcher::new(events, Config::default())?;
+        let mut folders = Self {
+            watched,
+            watcher,
+            inbox,
+        };
+        folders.watch_all()?;
+        Ok(folders)
+    }
+
+    /// Tells what changes until nobody listens, or until the system cannot watch any more.
+    fn follow(&mut self, changes: &Sender<Changes>) -> notify::Result<()> {
+        while let Ok(first) = self.inbox.recv() {
+            let changed = self.gather(first)?;
+            if changed != Changes::default() && changes.send(changed).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches every folder.
+    fn watch_all(&mut self) -> notify::Result<()> {
+        let mut found = Vec::new();
+        find(&self.watched, &self.watched.root, DEPTH_MAX, &mut found);
+        let config = self.watched.config.as_deref();
+        found.extend(config.and_then(Path::parent).map(Path::to_owned));
+        for folder in &found {
+            // One that has gone meanwhile, or that cannot be read, is missed by nobody.
+            if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive)
+                && std::fs::read_dir(folder).is_ok()
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers the changes of one save.
+    fn gather(&mut self, first: Told) -> notify::Result<Changes> {
+        let (mut save, begun) = (Save::default(), Instant::now());
+        self.add(&mut save, first);
+        loop {
+            let elapsed = begun.elapsed();
+            let is_being_written = !save.open.is_empty() && elapsed < WRITE_TIME_MAX;
+            if elapsed >= SAVE_TIME_MAX && !is_being_written {
+                break;
+            }
+            match self.inbox.recv_timeout(QUIET) {
+                Ok(next) => self.add(&mut save, next),
+                Err(_) if is_being_written => {}
+                Err(_) => break,
+            }
+        }
+        if save.has_lost_count || !save.folders.is_empty() {
+            self.watch_all()?;
+        }
+        // Files may have come with a folder, before it was watched.
+        for folder in &save.folders {
+            let changes = &mut save.changes;
+            self.watched.add_below(changes, folder, DEPTH_MAX);
+        }
+        Ok(save.changes)
+    }
+
+    /// Takes note of an event.
+    fn add(&self, save: &mut Save, event: Told) {
+        let Ok(event) = event else {
+            save.changes.project = true;
+            save.has_lost_count = true;
+            return;
+        };
+        let is_close = event.kind == EventKind::Access(AccessKind::Close(AccessMode::Write));
+        if event.kind.is_access() && !is_close {
+            return;
+        }
+        if event.need_rescan() {
+            save.changes.project = true;
+            save.has_lost_count = true;
+        }
+        let is_write = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_)));
+        for path in event.paths {
+            if path.is_dir() {
+                let may_be_new = event.kind.is_create() || event.kind.is_modify();
+                if may_be_new && !self.watched.ignores(&path) {
+                    save.folders.insert(path);
+                }
+                continue;
+            }
+            self.watched.add(&mut save.changes, &path);
+            if !is_write {
+                save.open.remove(&path);
+            } else if self.watched.meaning_of(&path) != Changes::default() {
+                save.open.insert(path);
+            }
+        }
+    }
+}
+
+/// The state of a save that goes on.
+#[derive(Default)]
+struct Save {
+    changes: Changes,
+    /// Files that were written to and are not closed yet: half of them would be read.
+    open: HashSet<PathBuf>,
+    /// Folders that may not be watched yet.
+    folders: HashSet<PathBuf>,
+    /// The system has not told everything.
+    has_lost_count: bool,
+}
+
+fn tell_polling(logger: &Logger, error: &notify::Error) {
+    let reason = match error.kind {
+        ErrorKind::MaxFilesWatch => {
+            "the system has no watches left (fs.inotify.max_user_watches)".to_owned()
+        }
+        _ => format!("the system cannot watch it ({error})"),
+    };
+    let millis = poll::PAUSE.as_millis();
+    let text = format!("{reason}: looking for changes every {millis} ms instead");
+    logger.text(Level::Warn, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn watched(root: &Path, is_polled: bool) -> Watched {
+        Watched {
+            root: root.to_owned(),
+            public: "public".to_owned(),
+            storage: root.join("storage"),
+            config: None,
+            is_polled,
+        }
+    }
+
+    #[test]
+    fn saves_are_told_by_watching_and_by_polling() {
+        for is_polled in [false, true] {
+            let scratch = tempfile::tempdir().expect("a folder");
+            let root = scratch.path().canonicalize().expect("a folder");
+            fs::create_dir(root.join("templates")).expect("a folder");
+            fs::write(root.join("app.lua"), "1").expect("written");
+            let logger = Logger::captured(Level::Info);
+            let changes = start(watched(&root, is_polled), &logger).expect("watched");
+            let told = || {
+                let mut all = changes.recv_timeout(Duration::from_secs(10)).expect("told");
+                while let Ok(more) = changes.recv_timeout(Duration::from_millis(600)) {
+                    all.project |= more.project;
+                    all.styles |= more.styles;
+                    all.pages |= more.pages;
+                }
+                all
+            };
+            fs::write(root.join("templates/a.html"), "a").expect("written");
+            assert!(told().project, "{is_polled}");
+            // As editors do: another file takes its place.
+            fs::write(root.join(".app.lua.new"), "two").expect("written");
+            fs::rename(root.join(".app.lua.new"), root.join("app.lua")).expect("renamed");
+            assert!(told().project, "{is_polled}");
+            // A folder that comes later, with a file in it.
+            fs::create_dir_all(root.join("public/css")).expect("folders");
+            fs::write(root.join("public/css/a.css"), "a {}").expect("written");
+            assert!(told().styles, "{is_polled}");
+            fs::write(root.join("public/css/a.css"), "a { color: red }").expect("written");
+            assert!(told().styles, "{is_polled}");
+            fs::write(root.join("data.db"), "x").expect("written");
+            assert!(changes.recv_timeout(Duration::from_millis(600)).is_err());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The functions by which the file of ours talks to a person.
+
+use super::link::{Ask, Link, Reply};
+use sampan_host::{
+    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Outbox,
+    Param, Type, Value, Verdict, Watch,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub(super) static MODULE: Module = Module {
+    name: "repl",
+    doc: "What sampan repl talks through.",
+    functions: &[
+        Function {
+            name: "serve",
+            params: &[function("run"), function("answer")],
+            returns: Type::Nothing,
+            doc: "Answers who asks, until nobody does any more.",
+            kind: FunctionKind::Async(serve),
+        },
+        Function {
+            name: "show",
+            params: &[SHOWN],
+            returns: Type::Nothing,
+            doc: "Shows a value.",
+            kind: FunctionKind::Sync(show),
+        },
+        Function {
+            name: "print",
+            params: &[SHOWN],
+            returns: Type::Nothing,
+            doc: "Prints a text, or a list of values on a line.",
+            kind: FunctionKind::Sync(print),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+const SHOWN: Param = Param {
+    name: "value",
+    ty: Type::Shown,
+    optional: true,
+    doc: "Anything.",
+};
+
+const fn function(name: &'static str) -> Param {
+    Param {
+        name,
+        ty: Type::Function,
+        optional: false,
+        doc: "A function of the script.",
+    }
+}
+
+fn link(context: &Context) -> Result<Rc<Link>, Error> {
+    let link = context.get::<Link>();
+    link.ok_or_else(|| Error::new(ErrorKind::Internal, "nobody asks"))
+}
+
+fn show(context: &Context, mut args: Args) -> Result<Value, Error> {
+    link(context)?.reply(Reply::Shown(args.take(0)));
+    Ok(Value::Null)
+}
+
+fn print(context: &Context, mut args: Args) -> Result<Value, Error> {
+    link(context)?.reply(Reply::Printed(args.take(0)));
+    Ok(Value::Null)
+}
+
+/// The functions of the script.
+struct Scripts {
+    run: Callback,
+    /// Called with what is asked and a text.
+    answer: Callback,
+}
+
+fn serve(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+    let missing = || Error::new(ErrorKind::Internal, "no function");
+    let given = |at| args.function(at).ok_or_else(missing);
+    let scripts = given(0).and_then(|run| {
+        let answer = given(1)?;
+        Ok(Scripts { run, answer })
+    });
+    let (link, outbox) = (link(context), context.get::<Outbox>());
+    let watch = context.get::<Arc<Watch>>().map(|watch| Arc::clone(&watch));
+    Box::pin(async move {
+        let (scripts, link) = (scripts?, link?);
+        let mut asked = watch
+            .and_then(|watch| link.serve(watch))
+            .ok_or_else(missing)?;
+        link.reply(Reply::Ready);
+        while let Some(ask) = asked.recv().await {
+            let reply = match ask {
+                Ask::Run(text) => {
+                    let ran = run(&scripts, &link, text).await;
+                    Reply::Ran(ran.and(settled(outbox.as_deref()).await))
+                }
+                Ask::Names(path) => Reply::Names(names(&scripts, path)),
+                Ask::IsOpen(text) => {
+                    let is_open = answer(&scripts, "is_open", text);
+                    Reply::IsOpen(matches!(is_open, Ok(Value::Bool(true))))
+                }
+            };
+            link.reply(reply);
+        }
+        Ok(Value::Null)
+    })
+}
+
+/// Runs a text, unless who asked gives it up.
+async fn run(scripts: &Scripts, link: &Link, text: String) -> Result<(), Error> {
+    let mut run = Rc::clone(&scripts.run).start(vec![Value::Text(text)]);
+    let mut given_up = std::pin::pin!(link.given_up());
+    std::future::poll_fn(|cx| {
+        if let std::task::Poll::Ready(ran) = run.as_mut().poll(cx) {
+            return std::task::Poll::Ready(ran);
+        }
+        let stopped = || Error::new(ErrorKind::Stopped, "stopped");
+        given_up.as_mut().poll(cx).map(|()| Err(stopped()))
+    })
+    .await
+}
+
+/// Waits until what was written is committed.
+async fn settled(outbox: Option<&Outbox>) -> Result<(), Error> {
+    let Some(outbox) = outbox else {
+        return Ok(());
+    };
+    match outbox.settled().await {
+        Verdict::Committed => Ok(()),
+        Verdict::Failed => Err(Error::script("what was written could not be committed")),
+    }
+}
+
+fn answer(scripts: &Scripts, asked: &str, text: String) -> Result<Value, Error> {
+    let asked = Value::Text(asked.to_owned());
+    scripts.answer.call(&[asked, Value::Text(text)])
+}
+
+fn names(scripts: &Scripts, path: String) -> Vec<String> {
+    let Ok(Value::List(found)) = answer(scripts, "names", path) else {
+        return Vec::new();
+    };
+    let names = found.into_iter().filter_map(|name| match name {
+        Value::Text(name) => Some(name),
+        _ => None,
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,286 @@
+//! A project whose scripts a person talks to: the whole server but for its requests.
+//!
+//! The project is loaded by a file of ours that runs its own first, and then hands two functions of the script to
+//! `module`: one runs a text, one names what can be completed. They are called from `app.on_start`, so texts run as
+//! handlers do: they may wait, write and begin transactions, and what they wrote is committed before the next one. The
+//! server does not answer requests meanwhile.
+
+use super::link::{Ask, Link, Reply};
+use super::module;
+use super::shown::shown;
+use sampan_host::{Context, Error, Value};
+use sampan_project::config::Flags;
+use sampan_project::{Language, Project};
+use sampan_runtime::{AppConfig, ContextSetup, Embedding, Server, Stopper, modules_with};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+const LUA: &str = include_str!("repl.lua");
+const JS: &str = include_str!("repl.js");
+/// A run may take as long as its person waits, and all lines share their globals.
+const SETTINGS: [&str; 4] = [
+    "limits.script_millis_max=86400000",
+    "limits.handler_millis_max=86400000",
+    "scripts.isolation=worker",
+    "scripts.mode=cached",
+];
+
+/// Why a text did not run to its end.
+#[derive(Debug)]
+pub(crate) enum ReplError {
+    /// An error of the script, with the stack: lines for people.
+    Script(String),
+    /// [`Interrupt::stop`] was called.
+    Stopped,
+    /// The server behind it is gone.
+    Gone,
+}
+
+/// Stops what runs, from any thread.
+#[derive(Clone)]
+pub(crate) struct Interrupt(Link);
+
+impl Interrupt {
+    /// Stops the script that runs, or gives up what it waits for.
+    pub(crate) fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+/// A project that answers a person.
+pub(crate) struct Repl {
+    asks: UnboundedSender<Ask>,
+    replies: Receiver<Reply>,
+    link: Link,
+    stopper: Stopper,
+    server: Option<JoinHandle<()>>,
+    language: Language,
+    entry: Option<String>,
+}
+
+impl Repl {
+    /// Loads the project that `flags` name. Without one in the folder, `language` says what to speak.
+    ///
+    /// # Errors
+    /// It does not load: lines that say what to do.
+    pub(crate) fn start(mut flags: Flags, language: Option<Language>) -> Result<Self, String> {
+        flags.listen = Some("127.0.0.1:0".to_owned());
+        flags.workers = Some(1);
+        flags.set.extend(SETTINGS.map(str::to_owned));
+        let found = Project::find(&flags.path);
+        let project = match (found, language) {
+            (Ok(project), None) => project,
+            (Ok(project), Some(language)) if project.language() == Some(language) => project,
+            (Ok(project), Some(_)) => {
+                let (path, entry) = (flags.path.display(), project.entry());
+                return Err(format!(
+                    "{path} has {entry}: leave out --lang to speak its language, or name another folder"
+                ));
+            }
+            (Err(_), Some(_)) if flags.path.is_dir() => Project::without_entry(&flags.path)?,
+            (Err(fault), _) => return Err(fault),
+        };
+        let language = language.or(project.language());
+        let language = language.ok_or("the project is in no language that is known")?;
+        let entry = Some(project.entry().to_owned()).filter(|entry| !entry.is_empty());
+        let mut config = AppConfig::of_project(project, &flags)?;
+        config.base.project = config
+            .base
+            .project
+            .with_entry(&own_entry(language, entry.as_deref()));
+        config.program.modules = modules_with(&[&module::MODULE]);
+        let (asks, asked) = unbounded_channel();
+        let (sender, replies) = channel();
+        let link = Link::new(asked, sender.clone());
+        let for_isolates = link.clone();
+        let put_link: ContextSetup =
+            Arc::new(move |context: &Context| context.put(for_isolates.clone()));
+        config.program.embedding = Arc::new(Embedding {
+            contexts: vec![put_link],
+            ..Embedding::default()
+        });
+        let (stopper, inbox) = Stopper::new();
+        let for_server = stopper.clone();
+        let (failed, fault) = channel();
+        let body = move || {
+            // It starts for as long as somebody asks, and ends as a start that was stopped.
+            if let Err(message) = Server::start_until(config, &for_server, inbox) {
+                let _ = failed.send(message);
+            }
+            drop(sender);
+        };
+        let thread = std::thread::Builder::new()
+            .name("sampan-repl".into())
+            .spawn(body);
+        let server = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        // The link keeps a sender for as long as the process lives, so the fault is looked for as well.
+        let patience = Duration::from_millis(5);
+        loop {
+            match replies.recv_timeout(patience) {
+                Ok(_) => break,
+                Err(_) if server.is_finished() => {
+                    return Err(fault
+                        .try_recv()
+                        .unwrap_or_else(|_| "the project did not start".to_owned()));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(Self {
+            asks,
+            replies,
+            link,
+            stopper,
+            server: Some(server),
+            language,
+            entry,
+        })
+    }
+
+    /// The language that is spoken.
+    pub(crate) fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The project's file, if there is one.
+    pub(crate) fn entry(&self) -> Option<&str> {
+        self.entry.as_deref()
+    }
+
+    /// Returns the handle that stops a run.
+    pub(crate) fn interrupt(&self) -> Interrupt {
+        Interrupt(self.link.clone())
+    }
+
+    /// Runs a text. `print` takes what it shows and prints, as texts for people.
+    ///
+    /// # Errors
+    /// It fails, or is stopped.
+    pub(crate) fn run(&self, text: &str, print: &mut dyn FnMut(&str)) -> Result<(), ReplError> {
+        let code = match self.language {
+            Language::Lua => text.to_owned(),
+            Language::Js => match sampan_js_modules::repl::script_of(text) {
+                Ok(code) => code,
+                Err(fault) => return Err(ReplError::Script(fault.message)),
+            },
+        };
+        self.ask(Ask::Run(code))?;
+        loop {
+            match self.reply()? {
+                Reply::Shown(value) => print(&shown(&value, self.language)),
+                Reply::Printed(Value::List(values)) => {
+                    let texts = values.iter().map(|value| match value {
+                        Value::Text(text) => text.clone(),
+                        other => shown(other, self.language),
+                    });
+                    print(&texts.collect::<Vec<_>>().join(" "));
+                }
+                Reply::Printed(Value::Text(text)) => print(&text),
+                Reply::Printed(value) => print(&shown(&value, self.language)),
+                Reply::Ran(Ok(())) => return Ok(()),
+                Reply::Ran(Err(error)) => return Err(told(&error)),
+                Reply::Ready | Reply::Names(_) | Reply::IsOpen(_) => {}
+            }
+        }
+    }
+
+    /// The names that follow `path`, as in `db` or `app.json`; those of the environment where it is empty.
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        self.asked(Ask::Names(path.to_owned()), |reply| match reply {
+            Reply::Names(names) => Some(names),
+            _ => None,
+        })
+    }
+
+    /// Reports whether a text needs more lines.
+    pub(crate) fn is_open(&self, text: &str) -> bool {
+        match self.language {
+            Language::Js => {
+                sampan_js_modules::repl::script_of(text).is_err_and(|fault| fault.is_open)
+            }
+            Language::Lua => self.asked(Ask::IsOpen(text.to_owned()), |reply| match reply {
+                Reply::IsOpen(is_open) => Some(is_open),
+                _ => None,
+            }),
+        }
+    }
+
+    fn asked<T: Default>(&self, ask: Ask, wanted: impl Fn(Reply) -> Option<T>) -> T {
+        if self.ask(ask).is_err() {
+            return T::default();
+        }
+        while let Ok(reply) = self.reply() {
+            if let Some(found) = wanted(reply) {
+                return found;
+            }
+        }
+        T::default()
+    }
+
+    fn ask(&self, ask: Ask) -> Result<(), ReplError> {
+        self.asks.send(ask).map_err(|_| ReplError::Gone)
+    }
+
+    fn reply(&self) -> Result<Reply, ReplError> {
+        const PATIENCE: Duration = Duration::from_millis(200);
+        loop {
+            match self.replies.recv_timeout(PATIENCE) {
+                Ok(reply) => return Ok(reply),
+                Err(_) if self.server.as_ref().is_none_or(JoinHandle::is_finished) => {
+                    return Err(ReplError::Gone);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+impl Drop for Repl {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(server) = self.server.take() {
+            // A panic there was told where it happened.
+            let _ = server.join();
+        }
+    }
+}
+
+/// The name and the text of the file that is run in place of the project's own.
+fn own_entry(language: Language, entry: Option<&str>) -> (String, String) {
+    match language {
+        Language::Lua => {
+            let module = entry.map(|entry| entry.trim_end_matches(".lua").replace('/', "."));
+            let run = module.map_or(String::new(), |module| format!("require {module:?} "));
+            (".repl.lua".to_owned(), format!("{run}{LUA}"))
+        }
+        Language::Js => {
+            let run = entry.map_or(String::new(), |entry| {
+                format!("import {:?}; ", format!("./{entry}"))
+            });
+            (".repl.js".to_owned(), format!("{run}{JS}"))
+        }
+    }
+}
+
+/// An error for people: the message, and the calls of their code.
+fn told(error: &Error) -> ReplError {
+    if error.kind() == sampan_host::ErrorKind::Stopped {
+        return ReplError::Stopped;
+    }
+    let mut text = error.message().to_owned();
+    let is_own = |line: &str| line.contains(".repl.lua") || line.contains(".repl.js");
+    let place = error.place().map(ToString::to_string);
+    if let Some(place) = place.filter(|place| !is_own(place)) {
+        text = format!("{place}: {text}");
+    }
+    for line in error.stack().unwrap_or_default().lines() {
+        let line = line.trim();
+        if !is_own(line) && !line.is_empty() {
+            text += &format!("\n  {line}");
+        }
+    }
+    ReplError::Script(text)
+}
