@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
-//! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application,
+//! [`suites::template()`] templates, [`suites::limit()`] the least that an answer can cost, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application,
 //! [`suites::gust()`] and [`suites::golua()`] the libraries for JavaScript and Go. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
@@ -37,6 +37,8 @@ enum Benchmark {
     Stream(suites::StreamOptions),
     /// Pages from templates, beside Eta, EJS, Nunjucks, Go and Lua in nginx
     Template(suites::TemplateOptions),
+    /// A JSON route of a script beside an epoll loop in C that parses nothing
+    Limit(suites::LimitOptions),
     /// Files of 4 kB, 100 kB and 10 MB, beside nginx and Bun
     Static(suites::StaticOptions),
     /// PetClinic under 1,000 connections, beside Spring PetClinic
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Benchmark::Db(options) => suites::db(options),
         Benchmark::Stream(options) => suites::stream(options),
         Benchmark::Template(options) => suites::template(options),
+        Benchmark::Limit(options) => suites::limit(options),
         Benchmark::Static(options) => suites::static_files(options),
         Benchmark::Petclinic(options) => suites::petclinic(options),
         Benchmark::Gust(options) => suites::gust(options),

@@ -46,6 +46,7 @@ impl Installer {
         match peer.kind {
             PeerKind::Sampan(_) => self.sampan(peer),
             PeerKind::Nginx { lua } => self.nginx(peer, lua),
+            PeerKind::C => self.c(peer),
             PeerKind::Go => self.go(peer, &[]),
             PeerKind::GoLuaJit => self.go_luajit(peer),
             PeerKind::GoSampan => self.go_sampan(peer),
@@ -130,6 +131,27 @@ impl Installer {
                 .into(),
             folder,
             configuration: Some((self.sources(peer.folder).join("nginx.conf"), to)),
+        })
+    }
+
+    /// A program in C.
+    fn c(&self, peer: &Peer) -> Result<Installed, String> {
+        let compiler = find("cc").ok_or("a C compiler is not installed")?;
+        let program = self.folder().join(peer.folder);
+        fs::create_dir_all(self.folder()).map_err(|error| error.to_string())?;
+        let source = self.sources(peer.folder).join("main.c");
+        run(Command::new(&compiler)
+            .arg("-O2")
+            .arg(source)
+            .arg("-o")
+            .arg(&program))?;
+        let version = said(&compiler, &["--version"])?;
+        Ok(Installed {
+            folder: self.folder(),
+            program,
+            arguments: Vec::new(),
+            configuration: None,
+            version: version.lines().next().unwrap_or_default().to_owned(),
         })
     }
 

@@ -15,7 +15,7 @@ use std::process::Command;
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
 use crate::routes::{
-    BODIES, DB, EVENTS, GREETINGS, HELLO, PETCLINIC, Route, STATIC, STREAM, TEMPLATE, VISITS,
+    BODIES, DB, EVENTS, GREETINGS, HELLO, LIMIT, PETCLINIC, Route, STATIC, STREAM, TEMPLATE, VISITS,
 };
 use crate::suites::static_files::files;
 
@@ -43,6 +43,8 @@ pub(crate) enum PeerKind {
     Bun,
     /// A `server.js` for Node.js.
     Node,
+    /// A `main.c`.
+    C,
     /// A program in Go.
     Go,
     /// A program in Go that links LuaJIT.
@@ -119,6 +121,14 @@ pub(crate) const TEMPLATE_PEERS: &[Peer] = &[
     peer("go-template", "Go html/template", PeerKind::Go, TEMPLATE),
 ];
 
+/// Everyone in `bench limit`, ours first.
+#[rustfmt::skip]
+pub(crate) const LIMIT_PEERS: &[Peer] = &[
+    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("hello/app.lua"), LIMIT),
+    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("hello/app.js"), LIMIT),
+    peer(EPOLL_LOOP, "an epoll loop in C", PeerKind::C, LIMIT),
+];
+
 /// Everyone in `bench static`, ours first. Files do not enter scripts, so the language makes no difference.
 #[rustfmt::skip]
 pub(crate) const STATIC_PEERS: &[Peer] = &[
@@ -145,6 +155,7 @@ const ALL_PEERS: &[&[Peer]] = &[
     DB_PEERS,
     STREAM_PEERS,
     TEMPLATE_PEERS,
+    LIMIT_PEERS,
     STATIC_PEERS,
     PETCLINIC_PEERS,
     GUST_PEERS,
@@ -171,6 +182,8 @@ const fn peer(
 pub(crate) const SPRING: &str = "spring-petclinic";
 /// The highest rate that the load program can reach.
 pub(crate) const FIXED_ANSWER: &str = "fixed-answer";
+/// The loop that parses nothing.
+pub(crate) const EPOLL_LOOP: &str = "epoll-loop";
 /// nginx with files.
 pub(crate) const NGINX_STATIC: &str = "nginx-static";
 /// Bun with large bodies.
@@ -256,6 +269,7 @@ impl Peer {
             PeerKind::Nginx { .. }
             | PeerKind::Bun
             | PeerKind::Node
+            | PeerKind::C
             | PeerKind::Go
             | PeerKind::GoLuaJit
             | PeerKind::GoSampan
@@ -337,6 +351,7 @@ mod tests {
         for peer in all.filter(has_files) {
             let file = match peer.kind {
                 PeerKind::Nginx { .. } => "nginx.conf",
+                PeerKind::C => "main.c",
                 PeerKind::Go | PeerKind::GoLuaJit | PeerKind::GoSampan => "main.go",
                 _ => "server.js",
             };

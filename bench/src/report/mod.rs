@@ -91,6 +91,15 @@ pub(crate) static TEMPLATE: Suite = Suite {
     axis_per_group: false,
 };
 
+/// `bench limit`.
+pub(crate) static LIMIT: Suite = Suite {
+    name: "limit",
+    about: " The loop reads whatever arrives and writes the same bytes each time.",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: false,
+};
+
 /// `bench petclinic`.
 pub(crate) static PETCLINIC: Suite = Suite {
     name: "petclinic",

@@ -112,6 +112,9 @@ pub(crate) const HELLO: &[Route] = &[
     Route::Text1m,
 ];
 
+/// The route of `bench limit`.
+pub(crate) const LIMIT: &[Route] = &[Route::Health];
+
 /// The routes of examples/hello without its database.
 pub(crate) const GREETINGS: &[Route] = HELLO.split_at(5).0;
 
