@@ -4,7 +4,9 @@ use crate::check::check;
 use crate::compile::printed_file;
 use crate::fault::TEXT_NAME;
 use crate::program::Template;
-use crate::script::{NativeFunction, NativeVariable, ScriptFunctions};
+use crate::script::{
+    NativeFunction, NativeVariable, RequestField, RequestFields, ScriptFunctions, from_host,
+};
 use crate::templates::{Templates, compiled, environment};
 use crate::value::TemplateValue;
 use crate::vm::{Machine, Modes, not_found};
@@ -177,7 +179,17 @@ impl TemplateStore {
     /// Adds a variable that templates see which are rendered for a request, unless their data has that name.
     #[must_use]
     pub fn with_variable(self, name: &str, variable: NativeVariable) -> Self {
-        self.functions.add_variable(name, variable);
+        let variable = move |request: &_| Ok(from_host(variable(request)?));
+        self.functions.add_variable(name, Rc::new(variable));
+        self
+    }
+
+    /// Adds a map as [`TemplateStore::with_variable`] adds a variable. Each of its fields is computed when a template
+    /// reads it.
+    #[must_use]
+    pub fn with_fields(self, name: &str, fields: &'static [(&'static str, RequestField)]) -> Self {
+        let variable = move |_: &_| Ok(minijinja::Value::from_object(RequestFields::new(fields)));
+        self.functions.add_variable(name, Rc::new(variable));
         self
     }
 

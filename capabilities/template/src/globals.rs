@@ -1,6 +1,6 @@
 //! The variables that all templates have: those of the request, functions, and what minijinja has.
 
-use crate::script::NativeVariable;
+use crate::script::Variable;
 use minijinja::{Environment, Value};
 use sampan_host::reader::Name;
 
@@ -13,13 +13,13 @@ pub(crate) struct Globals {
 #[derive(Default)]
 pub(crate) struct Global {
     /// For a template that is rendered for a request.
-    pub(crate) of_request: Option<NativeVariable>,
+    pub(crate) of_request: Option<Variable>,
     /// For any.
     pub(crate) value: Option<Value>,
 }
 
 impl Globals {
-    pub(crate) fn new(environment: &Environment<'_>, variables: &[(Name, NativeVariable)]) -> Self {
+    pub(crate) fn new(environment: &Environment<'_>, variables: &[(Name, Variable)]) -> Self {
         let mut globals = Self {
             by_name: Vec::new(),
         };
@@ -27,7 +27,7 @@ impl Globals {
             globals.at(Name::new(name)).value = Some(value);
         }
         for (name, variable) in variables {
-            globals.at(*name).of_request = Some(NativeVariable::clone(variable));
+            globals.at(*name).of_request = Some(Variable::clone(variable));
         }
         globals
     }

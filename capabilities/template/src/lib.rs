@@ -26,6 +26,6 @@ mod with_blocks;
 pub use api::{ANSWERS, MODULE, TemplateStore};
 pub use minijinja::UndefinedBehavior;
 pub use nearest::hint;
-pub use script::{ForRequest, NativeFunction, NativeVariable};
+pub use script::{ForRequest, NativeFunction, NativeVariable, RequestField};
 pub use settings::{SECTION, undefined};
 pub use templates::{Templates, environment};

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The greatest depth to which a value that is passed to the script may nest.
 const DEPTH_MAX: usize = 64;
@@ -25,6 +25,12 @@ pub type NativeFunction =
 
 /// A variable computed from the request, asked for when a template uses its name.
 pub type NativeVariable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<host::Value, host::Error>>;
+
+/// A field of the request, computed when a template reads it.
+pub type RequestField = fn(&dyn RequestView) -> host::Value;
+
+/// A variable of templates that are rendered for a request, as they have it.
+pub(crate) type Variable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<Value, host::Error>>;
 
 /// The callee of a template's call.
 #[derive(Clone)]
@@ -43,7 +49,7 @@ struct Rendering {
 pub(crate) struct ScriptFunctions {
     environment: RefCell<Rc<Environment<'static>>>,
     functions: RefCell<Vec<GivenFunction>>,
-    variables: RefCell<Vec<(Name, NativeVariable)>>,
+    variables: RefCell<Vec<(Name, Variable)>>,
     /// The meanings of all these names, once that is needed.
     globals: RefCell<Option<Rc<Globals>>>,
     /// True if one of them stands in the place of a filter that has a way of its own.
@@ -122,7 +128,7 @@ impl ScriptFunctions {
         self.change(|environment| add_filter(environment, name.to_owned(), number));
     }
 
-    pub(crate) fn add_variable(&self, name: &str, variable: NativeVariable) {
+    pub(crate) fn add_variable(&self, name: &str, variable: Variable) {
         self.variables
             .borrow_mut()
             .push((Name::new(name), variable));
@@ -189,6 +195,48 @@ fn add_filter(environment: &mut Environment<'static>, name: String, number: usiz
         let args: Vec<Value> = args.iter().map(|arg| arg.clone().into_value()).collect();
         call(number, &args)
     });
+}
+
+/// A map of fields of the request for which the current rendering is, each computed once, when it is read.
+pub(crate) struct RequestFields {
+    fields: &'static [(&'static str, RequestField)],
+    values: Box<[OnceLock<Value>]>,
+}
+
+impl RequestFields {
+    pub(crate) fn new(fields: &'static [(&'static str, RequestField)]) -> Self {
+        let values = fields.iter().map(|_| OnceLock::new()).collect();
+        Self { fields, values }
+    }
+}
+
+impl fmt::Debug for RequestFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestFields").finish_non_exhaustive()
+    }
+}
+
+impl Object for RequestFields {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        let at = self.fields.iter().position(|(name, _)| *name == key)?;
+        if let Some(value) = self.values[at].get() {
+            return Some(value.clone());
+        }
+        let request = CURRENT.with_borrow(|current| current.last()?.request.clone())?;
+        let (_, field) = self.fields[at];
+        let value = self.values[at].get_or_init(|| from_host(field(&*request)));
+        Some(value.clone())
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(
+            self.fields
+                .iter()
+                .map(|(name, _)| Value::from(*name))
+                .collect(),
+        )
+    }
 }
 
 /// A function among the variables.

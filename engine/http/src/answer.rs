@@ -67,16 +67,25 @@ pub struct BodyRule {
 }
 
 /// Answers requests. One handler serves all connections of a worker, on its thread.
+///
+/// A handler that wraps another returns that one by [`Handler::inner`], and defines only the methods that it changes.
 pub trait Handler: 'static {
     /// Answers one request. `observer` is the one that [`Handler::observe`] returned for it. A panic in here is caught
     /// and answered with 500.
     fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer;
 
+    /// Returns the handler that this one wraps. All other methods call it by default.
+    fn inner(&self) -> Option<&dyn Handler> {
+        None
+    }
+
     /// Returns the rule for reading the body. Called for each request that announces a body, when its head has arrived;
     /// the body has not.
     fn body_rule(&self, request: &Request) -> BodyRule {
-        let _ = request;
-        BodyRule::default()
+        match self.inner() {
+            Some(inner) => inner.body_rule(request),
+            None => BodyRule::default(),
+        }
     }
 
     /// Answers a request whose head is there and whose body is refused: it is too large. Reading the body gives the
@@ -87,14 +96,18 @@ pub trait Handler: 'static {
         fault: Fault,
         observer: Option<Rc<dyn Observer>>,
     ) -> Answer {
-        let _ = (request, observer);
-        Answer::Now(self.error(fault.status, fault.limit))
+        match self.inner() {
+            Some(inner) => inner.refuse_body(request, fault, observer),
+            None => Answer::Now(self.error(fault.status, fault.limit)),
+        }
     }
 
     /// The answer to what the engine itself refuses: 400, 408, 413, 414, 417, 431, 500, 501, 503, 504, 505.
     /// `limit` is the one that the request was above, where that is the reason.
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
-        let _ = limit;
+        if let Some(inner) = self.inner() {
+            return inner.error(status, limit);
+        }
         let mut response = Response::new(status);
         response.content_type("application/json");
         response
@@ -107,29 +120,39 @@ pub trait Handler: 'static {
     /// that is answered, right before [`Handler::handle`], and for each that the engine refuses; then `request` is
     /// `None` if its head could not be read.
     fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
-        let _ = (peer, request);
-        None
+        self.inner()?.observe(peer, request)
     }
 
     /// Called a few times in a second while the worker has anything to do, and when it begins to: the time on a clock
     /// of the process, in milliseconds.
     fn ticked(&self, now_millis: u64) {
-        let _ = now_millis;
+        if let Some(inner) = self.inner() {
+            inner.ticked(now_millis);
+        }
     }
 
     /// Called when connections were closed because too many bytes waited for clients that do not read, on the worker
     /// that noticed it.
     fn closed_unread(&self, closed: &ClosedUnread) {
-        let _ = closed;
+        if let Some(inner) = self.inner() {
+            inner.closed_unread(closed);
+        }
     }
 
     /// Called at a tick after large answers were freed that clients had been slow to read: the allocator may give
     /// memory back to the system.
-    fn memory_freed(&self) {}
+    fn memory_freed(&self) {
+        if let Some(inner) = self.inner() {
+            inner.memory_freed();
+        }
+    }
 
     /// Called after a panic in the handler or its future was caught; the panic hook has run before.
     fn panicked(&self, message: &str) {
-        eprintln!("sampan-http: the handler panicked: {message}");
+        match self.inner() {
+            Some(inner) => inner.panicked(message),
+            None => eprintln!("sampan-http: the handler panicked: {message}"),
+        }
     }
 }
 

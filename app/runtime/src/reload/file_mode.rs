@@ -2,8 +2,7 @@
 //! the new code then.
 
 use super::script_files::ScriptFiles;
-use sampan_http::codec::{Exceeded, Fault};
-use sampan_http::{Answer, BodyRule, Handler, Observer, Peer, Request, Response};
+use sampan_http::{Answer, Handler, Observer, Request};
 use sampan_serve::Dispatch;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,6 +23,10 @@ impl FileModeHandler {
 }
 
 impl Handler for FileModeHandler {
+    fn inner(&self) -> Option<&dyn Handler> {
+        Some(&*self.dispatch)
+    }
+
     fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer {
         if !self.files.must_wait() {
             return self.dispatch.handle(request, observer);
@@ -36,42 +39,5 @@ impl Handler for FileModeHandler {
             drop(request.take_kept());
             dispatch.handle(&request, observer)
         }))
-    }
-
-    fn ticked(&self, now_millis: u64) {
-        self.dispatch.ticked(now_millis);
-    }
-
-    fn body_rule(&self, request: &Request) -> BodyRule {
-        self.dispatch.body_rule(request)
-    }
-
-    fn refuse_body(
-        &self,
-        request: &Rc<Request>,
-        fault: Fault,
-        observer: Option<Rc<dyn Observer>>,
-    ) -> Answer {
-        self.dispatch.refuse_body(request, fault, observer)
-    }
-
-    fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
-        self.dispatch.error(status, limit)
-    }
-
-    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
-        self.dispatch.observe(peer, request)
-    }
-
-    fn closed_unread(&self, closed: &sampan_http::ClosedUnread) {
-        self.dispatch.closed_unread(closed);
-    }
-
-    fn memory_freed(&self) {
-        self.dispatch.memory_freed();
-    }
-
-    fn panicked(&self, message: &str) {
-        self.dispatch.panicked(message);
     }
 }

@@ -2,7 +2,7 @@
 
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::{Exceeded, Fault};
-use sampan_http::{Answer, BodyRule, Handler, Observer, Request, Response};
+use sampan_http::{Answer, Handler, Observer, Request, Response};
 use sampan_serve::{Dispatch, FailureObserver, Observers, Visit};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -45,12 +45,12 @@ impl SubmittedRequest {
 }
 
 impl Handler for SubmittedRequest {
-    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
-        self.dispatch.handle_observed(request, self.observers())
+    fn inner(&self) -> Option<&dyn Handler> {
+        Some(&*self.dispatch)
     }
 
-    fn body_rule(&self, request: &Request) -> BodyRule {
-        self.dispatch.body_rule(request)
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
+        self.dispatch.handle_observed(request, self.observers())
     }
 
     fn refuse_body(

@@ -8,7 +8,7 @@ use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
 use sampan_session::Session;
-use sampan_template::{ForRequest, TemplateStore, Templates};
+use sampan_template::{ForRequest, RequestField, TemplateStore, Templates};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(crate) fn put_store(
     let store = TemplateStore::new(templates)
         .with_function("asset", Rc::new(asset))
         .with_function("url_for", Rc::new(url_for))
-        .with_variable("request", Rc::new(|request| Ok(shown(&**request))))
+        .with_fields("request", REQUEST)
         .with_variable(
             "session",
             Rc::new(move |request| Ok(session(&of_session, &**request)?.values())),
@@ -66,20 +66,16 @@ fn session(context: &Weak<Context>, request: &dyn RequestView) -> Result<Rc<Sess
     sampan_session::of(&context, request)
 }
 
-/// The variable `request`.
-fn shown(request: &dyn RequestView) -> Value {
-    let text = |text: &str| Value::Text(text.to_owned());
-    let pairs = [
-        ("method", text(request.method())),
-        ("path", text(request.path())),
-        ("url", Value::Text(request.url())),
-        ("id", text(&request.id())),
-        ("params", members(request, Pairs::Params)),
-        ("query", members(request, Pairs::Query)),
-        ("cookies", members(request, Pairs::Cookies)),
-    ];
-    Value::Map(pairs.map(|(name, value)| (name.to_owned(), value)).into())
-}
+/// The fields of the variable `request`. Reading `id` adds `X-Request-Id` to the answer.
+const REQUEST: &[(&str, RequestField)] = &[
+    ("method", |request| request.method().into()),
+    ("path", |request| request.path().into()),
+    ("url", |request| request.url().into()),
+    ("id", |request| request.id().into_owned().into()),
+    ("params", |request| members(request, Pairs::Params)),
+    ("query", |request| members(request, Pairs::Query)),
+    ("cookies", |request| members(request, Pairs::Cookies)),
+];
 
 /// Returns the pairs as the script has them.
 fn members(request: &dyn RequestView, which: Pairs) -> Value {

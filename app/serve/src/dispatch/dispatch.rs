@@ -82,20 +82,27 @@ impl Dispatch {
         Record::new(logger, peer, request, &loaded.no_route, trace)
     }
 
-    /// Answers a request.
-    pub fn handle_observed(&self, request: &Rc<Request>, observers: Observers) -> Answer {
+    /// Returns the project that answers a request, the path in normal form, and the route: those found at its head, if
+    /// its body had to be waited for.
+    #[inline]
+    fn route<'r>(&self, request: &'r Request) -> (Rc<Loaded>, Cow<'r, str>, RouteMatch) {
         let kept = request.take_kept();
         let kept = kept.and_then(|kept| kept.downcast::<FoundRoute>().ok());
-        let route = match kept {
-            Some(kept) => *kept,
-            None => FoundRoute::find(Rc::clone(&self.current.borrow()), request),
-        };
         let FoundRoute {
             loaded,
             normal,
             found,
-        } = route;
+        } = match kept {
+            Some(kept) => *kept,
+            None => FoundRoute::find(Rc::clone(&self.current.borrow()), request),
+        };
         let normal = normal.map_or(Cow::Borrowed(request.path()), Cow::Owned);
+        (loaded, normal, found)
+    }
+
+    /// Answers a request.
+    pub fn handle_observed(&self, request: &Rc<Request>, observers: Observers) -> Answer {
+        let (loaded, normal, found) = self.route(request);
         match found {
             RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];
@@ -157,18 +164,7 @@ impl Dispatch {
             let logger = &loaded.control.logger;
             logger.write_limited(Level::Info, Cause::place(name), &Entry::text(told));
         }
-        let kept = request.take_kept();
-        let kept = kept.and_then(|kept| kept.downcast::<FoundRoute>().ok());
-        let route = match kept {
-            Some(kept) => *kept,
-            None => FoundRoute::find(Rc::clone(&self.current.borrow()), request),
-        };
-        let FoundRoute {
-            loaded,
-            normal,
-            found,
-        } = route;
-        let normal = normal.map_or(Cow::Borrowed(request.path()), Cow::Owned);
+        let (loaded, normal, found) = self.route(request);
         let (spans, info, uses) = match found {
             RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];

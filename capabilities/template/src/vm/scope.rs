@@ -2,7 +2,6 @@
 
 use super::Machine;
 use crate::fault::{Fault, Outcome};
-use crate::script::from_host;
 use crate::value::TemplateValue;
 use sampan_host::reader::{Kind, Name};
 
@@ -80,7 +79,7 @@ impl Machine<'_, '_> {
             return match self.of_request.iter().find(|(known, _)| *known == name) {
                 Some((_, value)) => Ok(Some(TemplateValue::Own(value.clone()))),
                 None => {
-                    let value = from_host(variable(request)?);
+                    let value = variable(request)?;
                     self.of_request.push((name, value.clone()));
                     Ok(Some(TemplateValue::Own(value)))
                 }

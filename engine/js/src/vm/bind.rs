@@ -12,8 +12,8 @@ use crate::values::{json_write, objects, shown};
 use crate::vm::error::{here, place_of};
 use crate::vm::isolate::Core;
 use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, arguments, class_id, float_of, int_of,
-    is_string, is_true, native, tag,
+    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, float_of, indexed_entry, int_of,
+    is_string, is_true, tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Type, Value};
@@ -127,7 +127,7 @@ impl<'a> Vm<'a> for Cx<'a> {
         let mut rows = self.core().rows.borrow_mut();
         let (index, count) = (rows.len() as c_int, row.function.params.len() as c_int);
         rows.push(row);
-        self.function(&c_name(name)?, count, index, call)
+        self.function(&c_name(name)?, count, index, indexed_entry(call))
     }
 
     fn run_own(self, source: &'static str, name: &str) -> Result<Val, Thrown> {
@@ -230,45 +230,23 @@ pub(crate) fn define_natives(cx: Cx<'_>, native: &Val) -> Result<(), Thrown> {
     for (index, (name, function)) in Native::ALL.iter().enumerate() {
         if function.is_there() {
             let name = c_name(name)?;
-            let function = cx.function(&name, 0, index as c_int, call_native)?;
+            let function = cx.function(&name, 0, index as c_int, indexed_entry(call_native))?;
             cx.define(native.raw(), &name, function)?;
         }
     }
     Ok(())
 }
 
-// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
-unsafe extern "C" fn call_native(
-    ctx: *mut qjs::JSContext,
-    _: RawValue,
-    argc: c_int,
-    argv: *mut RawValue,
-    index: c_int,
-) -> RawValue {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let (_, function) = Native::ALL[index as usize];
-        function.call(cx, args)
-    })
+fn call_native(cx: Cx<'_>, _: RawValue, args: &[RawValue], index: c_int) -> Result<Val, Failure> {
+    let (_, function) = Native::ALL[index as usize];
+    function.call(cx, args)
 }
 
-// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
-unsafe extern "C" fn call(
-    ctx: *mut qjs::JSContext,
-    this: RawValue,
-    argc: c_int,
-    argv: *mut RawValue,
-    index: c_int,
-) -> RawValue {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let row = cx.core().rows.borrow()[index as usize];
-        let result = contract::call(cx, &row, this, args);
-        if cx.core().sampler.get().is_some() && result.is_ok() {
-            cx.core().sample_after(&row);
-        }
-        result
-    })
+fn call(cx: Cx<'_>, this: RawValue, args: &[RawValue], index: c_int) -> Result<Val, Failure> {
+    let row = cx.core().rows.borrow()[index as usize];
+    let result = contract::call(cx, &row, this, args);
+    if cx.core().sampler.get().is_some() && result.is_ok() {
+        cx.core().sample_after(&row);
+    }
+    result
 }

@@ -249,9 +249,17 @@ pub(crate) fn native<'a>(
 
 /// Returns the native function of QuickJS for a body in safe words. The body is known by its type alone, so it has no
 /// data.
-pub(crate) const fn entry<F>(_: F) -> Native
+pub(crate) const fn entry<F>(body: F) -> Native
 where
     F: Fn(Cx<'_>, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
+{
+    indexed_entry(move |cx: Cx<'_>, this, args: &[RawValue], _| body(cx, this, args))
+}
+
+/// Returns the native function for a body that serves several functions: it gets the number of the function as `magic`.
+pub(crate) const fn indexed_entry<F>(_: F) -> Native
+where
+    F: Fn(Cx<'_>, RawValue, &[RawValue], c_int) -> Result<Val, Failure> + Copy,
 {
     const { assert!(size_of::<F>() == 0, "the body has data") };
     enter_body::<F>
@@ -263,17 +271,18 @@ unsafe extern "C" fn enter_body<F>(
     this: RawValue,
     argc: c_int,
     argv: *mut RawValue,
-    _: c_int,
+    magic: c_int,
 ) -> RawValue
 where
-    F: Fn(Cx<'_>, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, RawValue, &[RawValue], c_int) -> Result<Val, Failure> + Copy,
 {
     native(ctx, |cx| {
-        // SAFETY: `entry` was given such a body, which has no bytes and may be copied. QuickJS passes `argc` values.
+        // SAFETY: `indexed_entry` was given such a body, which has no bytes and may be copied. QuickJS passes `argc`
+        // values.
         let (body, args) = unsafe {
             let body = std::ptr::NonNull::<F>::dangling().read();
             (body, arguments(argc, argv))
         };
-        body(cx, this, args)
+        body(cx, this, args, magic)
     })
 }

@@ -7,10 +7,10 @@ use super::pages::own_pages::OWN;
 use super::pages::policy::{self, OWN_PAGE};
 use super::state::Dev;
 use super::trace::RequestCost;
-use sampan_http::codec::{DATE_BYTES, Exceeded, Exchange, Fault};
+use sampan_http::codec::{DATE_BYTES, Exchange};
 use sampan_http::{
-    Answer, Body, BodyRule, Handler, HandlerSlot, Method, Observer, Peer, Precomputed,
-    PrecomputedRest, Request, Response,
+    Answer, Body, Handler, HandlerSlot, Method, Observer, Peer, Precomputed, PrecomputedRest,
+    Request, Response,
 };
 use sampan_project::Project;
 use sampan_runtime::Development;
@@ -45,6 +45,10 @@ struct DevHandler {
 }
 
 impl Handler for DevHandler {
+    fn inner(&self) -> Option<&dyn Handler> {
+        Some(&*self.dispatch)
+    }
+
     fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer {
         if let Some(refusal) = hosts::refusal(request, &self.dev.settings.hosts) {
             return Answer::Now(refusal);
@@ -72,45 +76,12 @@ impl Handler for DevHandler {
         }
     }
 
-    fn ticked(&self, now_millis: u64) {
-        self.dispatch.ticked(now_millis);
-    }
-
-    fn body_rule(&self, request: &Request) -> BodyRule {
-        self.dispatch.body_rule(request)
-    }
-
-    fn refuse_body(
-        &self,
-        request: &Rc<Request>,
-        fault: Fault,
-        observer: Option<Rc<dyn Observer>>,
-    ) -> Answer {
-        self.dispatch.refuse_body(request, fault, observer)
-    }
-
-    fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
-        self.dispatch.error(status, limit)
-    }
-
     fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
         if request.is_some_and(|request| request.path().starts_with(PREFIX)) {
             return None;
         }
         let trace = Box::new(RequestCost::new(&self.dev));
         Some(self.dispatch.record(peer, request, Some(trace)))
-    }
-
-    fn closed_unread(&self, closed: &sampan_http::ClosedUnread) {
-        self.dispatch.closed_unread(closed);
-    }
-
-    fn memory_freed(&self) {
-        self.dispatch.memory_freed();
-    }
-
-    fn panicked(&self, message: &str) {
-        self.dispatch.panicked(message);
     }
 }
 

@@ -18,3 +18,5 @@ app.post("/name", (req) => {
   req.flash("notice", "Saved & done");
 });
 app.get("/name", (req) => req.render("session.html"));
+app.get("/id", (req) => req.render("id.txt"));
+app.get("/fields", (req) => req.render("fields.txt"));
