@@ -93,7 +93,9 @@ const always = Object.fromEntries(names.map((name) => [name, shown(MAKERS[name](
 const kept = []; // from earlier requests, so that shapes outlive them
 
 app.post("/", async (req) => {
-  const { seed, bytes } = await req.json();
+  const { seed, bytes, alike } = await req.json();
+  always.alike ??= shown(alike.at(-1));
+  if (shown(alike.at(-1)) !== always.alike) return `alike is ${shown(alike.at(-1))}, and was ${always.alike}`;
   let state = seed;
   let at = 0;
   const below = (end) => {
@@ -109,7 +111,8 @@ app.post("/", async (req) => {
     if (what < 3 || made.length === 0) made.push(MAKERS[names[below(names.length)]]());
     else if (what === 3) {
       const ofRequest = Object.values(OF_REQUEST);
-      made.push(ofRequest[below(ofRequest.length)](req));
+      const which = below(ofRequest.length + alike.length);
+      made.push(which < ofRequest.length ? ofRequest[which](req) : alike[which - ofRequest.length]);
     } else if (what === 4 && kept.length) made.push(kept[below(kept.length)]);
     else {
       const it = made[below(made.length)];

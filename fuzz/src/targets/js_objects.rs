@@ -28,7 +28,10 @@ pub(crate) fn run(bytes: &[u8]) {
         .filter(|(_, count)| *count < INPUTS_MAX)
         .unwrap_or_else(|| (load(), 0));
     let seed = hash(bytes) as u32 | 1;
-    let choices = serde_json::json!({ "seed": seed, "bytes": bytes }).to_string();
+    // A list whose objects have the same names.
+    let alike = |at: u32| serde_json::json!({ "a": at, "b": { "c": [at] }, "d": "text" });
+    let alike: Vec<_> = (0..9).map(alike).collect();
+    let choices = serde_json::json!({ "seed": seed, "bytes": bytes, "alike": alike }).to_string();
     let answer = app.only(post("/a/b?c=d", "application/json", &choices));
     if bytes.len().is_multiple_of(8) {
         app.isolate.collect_garbage();

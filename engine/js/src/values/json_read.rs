@@ -1,8 +1,11 @@
 //! JSON text to script values.
 //!
 //! The shared reader of `sampan-host` decides what is JSON and where it is not, so that both engines accept the same
-//! texts and say the same about the others; script values are made from its tape.
+//! texts and say the same about the others; script values are made from its tape. The objects of a list mostly have the
+//! same names, so a longer list looks its names up once: that is a third of the time of such a text (`bench hello`,
+//! `/count`).
 
+use crate::values::layout::SharedShape;
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, number, whole};
 use rquickjs::qjs;
 use sampan_host::json::{Tape, Token};
@@ -11,6 +14,12 @@ use std::ffi::c_int;
 
 /// The tape of a longer text is not kept for the next.
 const TAPE_SOURCE_BYTES_MAX: usize = 64 * 1024;
+
+/// The shortest list whose objects may share their shape: in shorter ones it costs more than it saves.
+const ALIKE_ITEMS_MIN: u32 = 8;
+
+/// The most names of such an object.
+const ALIKE_NAMES_MAX: u32 = 32;
 
 /// The value of a JSON text. Where it is none, the error is the client's.
 pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Failure> {
@@ -45,14 +54,52 @@ struct Builder<'a, 't> {
     made: MadeValues<'a>,
 }
 
+/// The shape of the objects of a list.
+struct AlikeObjects {
+    /// The tokens of the names of one of them.
+    names: Vec<usize>,
+    shape: SharedShape,
+}
+
 /// Values that no object holds yet.
 struct MadeValues<'a>(Cx<'a>, Vec<RawValue>);
 
-impl Drop for MadeValues<'_> {
-    fn drop(&mut self) {
-        for raw in self.1.drain(..) {
+impl MadeValues<'_> {
+    /// Releases all from `start` on.
+    fn release(&mut self, start: usize) {
+        for raw in self.1.drain(start..) {
             drop(self.0.own(raw));
         }
+    }
+}
+
+/// The values of an object that is being made. Those that are left are released.
+struct TakenValues<'a>(Cx<'a>, std::vec::Drain<'a, RawValue>);
+
+impl Iterator for TakenValues<'_> {
+    type Item = Result<Val, Thrown>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.1.next().map(|raw| Ok(self.0.own(raw)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.1.size_hint()
+    }
+}
+
+impl ExactSizeIterator for TakenValues<'_> {}
+
+impl Drop for TakenValues<'_> {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
+}
+
+impl Drop for MadeValues<'_> {
+    fn drop(&mut self) {
+        self.release(0);
     }
 }
 
@@ -89,8 +136,15 @@ impl<'t> Builder<'_, 't> {
     fn array(&mut self, count: u32) -> Result<RawValue, Thrown> {
         let start = self.made.1.len();
         self.made.1.reserve(count as usize);
+        let alike = match count >= ALIKE_ITEMS_MIN {
+            true => self.alike()?,
+            false => None,
+        };
         for _ in 0..count {
-            let item = self.value()?;
+            let item = match &alike {
+                Some(alike) => self.item(alike)?,
+                None => self.value()?,
+            };
             self.made.1.push(item);
         }
         self.at += 1;
@@ -117,6 +171,90 @@ impl<'t> Builder<'_, 't> {
         Ok(object.into_raw())
     }
 
+    /// Finds the shape of the object that begins at the current token, for a list of its like. `None` if no object
+    /// does, or QuickJS does not share its shape.
+    fn alike(&self) -> Result<Option<AlikeObjects>, Thrown> {
+        let (tokens, layout) = (self.tape.tokens(), self.cx.core().layout.get());
+        let (Some(Token::Object(count @ 1..=ALIKE_NAMES_MAX)), Some(layout)) =
+            (tokens.get(self.at), layout)
+        else {
+            return Ok(None);
+        };
+        let (mut names, mut at) = (Vec::with_capacity(*count as usize), self.at + 1);
+        for _ in 0..*count {
+            let name = self.name_at(at);
+            // An index would come before the other names.
+            let is_index = name.first().is_none_or(u8::is_ascii_digit);
+            if is_index || names.iter().any(|known| self.name_at(*known) == name) {
+                return Ok(None);
+            }
+            names.push(at);
+            at = self.end_of(at + 1);
+        }
+        let atoms = names.iter().map(|name| self.atom(self.name_at(*name)));
+        let atoms: Vec<Atom<'_>> = atoms.collect::<Result<_, Thrown>>()?;
+        let raw: Vec<qjs::JSAtom> = atoms.iter().map(|atom| atom.1).collect();
+        let prototype = self.cx.prototype(&self.cx.object()?)?;
+        let shape = SharedShape::new(self.cx, layout, prototype, &raw)?;
+        Ok(shape.map(|shape| AlikeObjects { names, shape }))
+    }
+
+    /// Returns the token behind the value that begins at `at`.
+    fn end_of(&self, mut at: usize) -> usize {
+        let mut depth = 0_usize;
+        loop {
+            match self.tape.tokens().get(at) {
+                Some(Token::Array(_) | Token::Object(_)) => depth += 1,
+                Some(Token::End) => depth = depth.saturating_sub(1),
+                Some(_) => {}
+                None => return at,
+            }
+            at += 1;
+            if depth == 0 {
+                return at;
+            }
+        }
+    }
+
+    /// Makes an item of a list, of which the first object has this shape.
+    fn item(&mut self, alike: &AlikeObjects) -> Result<RawValue, Thrown> {
+        let (begin, start) = (self.at, self.made.1.len());
+        match self.tape.tokens().get(begin) {
+            Some(Token::Object(count)) if *count as usize == alike.names.len() => {}
+            _ => return self.value(),
+        }
+        self.at += 1;
+        for name in &alike.names {
+            if self.name_at(self.at) != self.name_at(*name) {
+                self.made.release(start);
+                self.at = begin;
+                return self.value();
+            }
+            self.at += 1;
+            let value = self.value()?;
+            self.made.1.push(value);
+        }
+        self.at += 1;
+        let values = TakenValues(self.cx, self.made.1.drain(start..));
+        let made = alike.shape.object(self.cx, values)?;
+        if let Ok(object) = made {
+            return Ok(object.into_raw());
+        }
+        drop(made);
+        self.at = begin;
+        self.value()
+    }
+
+    fn atom(&self, name: &[u8]) -> Result<Atom<'_>, Thrown> {
+        let (raw, name_bytes) = (self.cx.raw(), name.as_ptr().cast());
+        // SAFETY: the reader has checked that strings are UTF-8.
+        let atom = unsafe { qjs::JS_NewAtomLen(raw, name_bytes, name.len() as _) };
+        match atom {
+            qjs::JS_ATOM_NULL => Err(Thrown),
+            atom => Ok(Atom(self.cx, atom)),
+        }
+    }
+
     /// The text of the token at `at`.
     #[inline]
     fn name_at(&self, at: usize) -> &'t [u8] {
@@ -127,16 +265,17 @@ impl<'t> Builder<'_, 't> {
     }
 
     fn define(&self, object: RawValue, name: &[u8], value: Val) -> Result<(), Thrown> {
-        let cx = self.cx;
-        // SAFETY: the reader has checked that strings are UTF-8; the atom is released.
-        unsafe {
-            let atom = qjs::JS_NewAtomLen(cx.raw(), name.as_ptr().cast(), name.len() as _);
-            if atom == qjs::JS_ATOM_NULL {
-                return Err(Thrown);
-            }
-            let done = cx.define_atom(object, atom, value);
-            qjs::JS_FreeAtom(cx.raw(), atom);
-            done
-        }
+        let atom = self.atom(name)?;
+        self.cx.define_atom(object, atom.1, value)
+    }
+}
+
+/// A property name that is released at the end.
+struct Atom<'a>(Cx<'a>, qjs::JSAtom);
+
+impl Drop for Atom<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the atom is owned, and the context lives.
+        unsafe { qjs::JS_FreeAtom(self.0.raw(), self.1) };
     }
 }
