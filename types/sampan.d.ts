@@ -358,22 +358,18 @@ declare module "sampan" {
     readonly cookies: Record<string, string>;
     /** The client's address. */
     readonly ip: string;
-    /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
-    readonly auth: any;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
+    readonly auth: any;
     /** What the app remembers of this browser. */
     readonly session: Session;
     /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
     readonly locale: string;
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
-    /** The same as `app.validate`, with messages in the language of the request. */
-    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
-    /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
-    csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
-    /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
-    csvDownload(name: string): void;
+    /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
+    render(name: string, data?: any, options?: ResponseOptions): Response;
     /** The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
     setCookie(name: string, value: string, options?: Record<string, any>): void;
     /** The answer deletes a cookie of the browser. */
@@ -386,14 +382,18 @@ declare module "sampan" {
     flash(kind: string, message: any): void;
     /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
     flashes(): any[];
-    /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
-    render(name: string, data?: any, options?: ResponseOptions): Response;
     /** The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that. */
     t(key: string, values?: Record<string, any>): string;
     /** A number as the locale of the request writes it: `1.234,5`. */
     formatNumber(number: number, options?: Record<string, any>): string;
     /** A date as the locale of the request writes it, by the Gregorian calendar. */
     formatDate(date: any, options?: Record<string, any>): string;
+    /** The same as `app.validate`, with messages in the language of the request. */
+    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
+    /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
+    csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
+    /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
+    csvDownload(name: string): void;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`. */
@@ -524,22 +524,18 @@ declare module "sampan" {
     passThroughOnException(): void;
     /** The client's address. */
     readonly ip: string;
-    /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
-    readonly auth: any;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
+    readonly auth: any;
     /** What the app remembers of this browser. */
     readonly session: Session;
     /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
     readonly locale: string;
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
-    /** The same as `app.validate`, with messages in the language of the request. */
-    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
-    /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
-    csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
-    /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
-    csvDownload(name: string): void;
+    /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
+    render(name: string, data?: any, options?: ResponseOptions): Response;
     /** The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
     setCookie(name: string, value: string, options?: Record<string, any>): void;
     /** The answer deletes a cookie of the browser. */
@@ -552,14 +548,18 @@ declare module "sampan" {
     flash(kind: string, message: any): void;
     /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
     flashes(): any[];
-    /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
-    render(name: string, data?: any, options?: ResponseOptions): Response;
     /** The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that. */
     t(key: string, values?: Record<string, any>): string;
     /** A number as the locale of the request writes it: `1.234,5`. */
     formatNumber(number: number, options?: Record<string, any>): string;
     /** A date as the locale of the request writes it, by the Gregorian calendar. */
     formatDate(date: any, options?: Record<string, any>): string;
+    /** The same as `app.validate`, with messages in the language of the request. */
+    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
+    /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
+    csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
+    /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
+    csvDownload(name: string): void;
     /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;
   }
@@ -626,19 +626,19 @@ declare module "sampan" {
     redirect: typeof redirect;
     first: typeof first;
     stream: typeof stream;
-    time: typeof time;
     log: typeof log;
+    db: typeof db;
+    template: typeof template;
+    crypto: typeof crypto;
+    files: typeof files;
+    session: typeof session;
+    i18n: typeof i18n;
+    time: typeof time;
     env: typeof env;
     csv: typeof csv;
     regex: typeof regex;
     codec: typeof codec;
-    crypto: typeof crypto;
     password: typeof password;
-    db: typeof db;
-    session: typeof session;
-    template: typeof template;
-    files: typeof files;
-    i18n: typeof i18n;
     t: typeof t;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
@@ -660,12 +660,12 @@ declare module "sampan" {
     bearerAuth(options: BearerAuthOptions): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: SecureHeadersOptions): NativeMiddleware;
-    /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
-    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
     /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent. */
     file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
     /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */
     asset(name: string): string;
+    /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
+    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
     /** The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`. */
     paginate(total: number, options?: Record<string, any>): { page: number; pages: number; limit: number; total: number; offset: number; first: number; last: number; prev: string | null; next: string | null; links: any[] };
   }
@@ -692,6 +692,134 @@ declare module "sampan" {
 
   export const file: App["file"];
 
+  /** Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw. */
+  export namespace log {
+    /** Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`. */
+    function debug(message?: any, fields?: any): void;
+    /** Writes a line of level INFO. */
+    function info(message?: any, fields?: any): void;
+    /** Writes a line of level WARN. */
+    function warn(message?: any, fields?: any): void;
+    /** Writes a line of level ERROR. */
+    function error(message?: any, fields?: any): void;
+  }
+
+  /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
+  export namespace db {
+    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `queryAsync` always waits. */
+    function query<T = Row>(sql: string, params?: any): T[];
+    /** The first row of a statement, or nothing. */
+    function one<T = Row>(sql: string, params?: any): T | null;
+    /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
+    function exec(sql: string, params?: any): { changes: number; lastId: number };
+    /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
+    function batch<T>(fn: (value: any) => AtOnce<T>): T;
+    /** Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait. */
+    function transaction<T>(fn: (tx: Transaction) => T | PromiseLike<T>): Promise<T>;
+    /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
+    function queryAsync<T = Row>(sql: string, params?: any): Promise<T[]>;
+    /** The first row of a long read, or nothing; see `queryAsync`. */
+    function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
+    /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
+    function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
+    /** A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing. */
+    function ftsQuery(text: string, options?: Record<string, any>): string;
+  }
+
+  /** What templates can use beside what Jinja2 has. */
+  export namespace template {
+    /** Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads. */
+    function filter(name: string, fn: (...args: any[]) => any): void;
+    /** Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads. */
+    function func(name: string, fn: (...args: any[]) => any): void;
+  }
+
+  /** Digests, signatures, encryption and random bytes. */
+  export namespace crypto {
+    /** The SHA-256 digest: 32 bytes. */
+    function sha256(data: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The SHA-384 digest: 48 bytes. */
+    function sha384(data: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The SHA-512 digest: 64 bytes. */
+    function sha512(data: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken. */
+    function sha1(data: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken. */
+    function md5(data: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The HMAC of data. Compare it by `crypto.equal`. */
+    function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ. */
+    function equal(a: string | Uint8Array | ArrayBuffer, b: string | Uint8Array | ArrayBuffer): boolean;
+    /** Random bytes that cannot be guessed. */
+    function randomBytes(count: number): Uint8Array;
+    /** A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`. */
+    function token(count?: number): string;
+    /** Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`. */
+    function seal(data: string | Uint8Array | ArrayBuffer, purpose: string, options?: Record<string, any>): string;
+    /** The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed. */
+    function open(text: string, purpose: string): Uint8Array | null;
+    /** Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls. */
+    function encrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The data again. Nothing if anything was changed, or the key or `extra` is another. */
+    function decrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array | null;
+    /** A new pair of keys that sign and verify, as PEM texts. */
+    function ed25519Keypair(): { privateKey: string; publicKey: string };
+    /** The signature of data: 64 bytes. */
+    function ed25519Sign(data: string | Uint8Array | ArrayBuffer, privateKey: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** Whether the key's other half signed this data. */
+    function ed25519Verify(data: string | Uint8Array | ArrayBuffer, signature: string | Uint8Array | ArrayBuffer, publicKey: string | Uint8Array | ArrayBuffer): boolean;
+    /** A JSON Web Token. */
+    function jwtSign(claims: any, key: Record<string, any>, options?: Record<string, any>): string;
+    /** The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it. */
+    function jwtVerify(token: string, keys: any, options?: Record<string, any>): any;
+  }
+
+  /** Files in the project's storage folder, and those of the project itself to read. */
+  export namespace files {
+    /** The text of a file, of at most 256 KiB unless the script can wait in the middle of a call. */
+    function read(path: string, options?: Record<string, any>): Uint8Array;
+    /** The text of a file of any size that fits into memory. */
+    function readAsync(path: string, options?: Record<string, any>): Promise<Uint8Array>;
+    /** The bytes of a file, as `readAsync` gives the text. */
+    function bytes(path: string, options?: Record<string, any>): Promise<Uint8Array>;
+    /** Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB. */
+    function lines(path: string, fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
+    /** Opens a file to be read piece by piece. */
+    function open(path: string, options?: Record<string, any>): Promise<FileStream>;
+    /** Writes a file, and makes its folders. A reader sees the old content or the new one, whole. */
+    function write(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
+    /** Adds to the end of a file, and makes it and its folders. */
+    function append(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
+    /** Begins a file that is written piece by piece. It is there under its path once it is closed. */
+    function create(path: string): Promise<FileWriter>;
+    /** The names in a folder, sorted, at most 10,000; those of folders end with `/`. */
+    function list(path?: string, options?: Record<string, any>): any[];
+    /** What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing. */
+    function stat(path: string, options?: Record<string, any>): any;
+    /** Whether there is a file or a folder. */
+    function exists(path: string, options?: Record<string, any>): boolean;
+    /** Removes a file or an empty folder. Tells whether there was one. */
+    function remove(path: string): Promise<boolean>;
+    /** Gives a file or folder another path. A file that is there is replaced. */
+    function rename(path: string, to: string): Promise<void>;
+    /** Makes a folder, and those around it. */
+    function mkdir(path: string): Promise<void>;
+  }
+
+  /** What an app remembers of a browser from request to request. */
+  export namespace session {
+    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. */
+    function endAll(values: Record<string, any>): number;
+  }
+
+  /** Texts in the languages of an app, from `locales/*.toml`. */
+  export namespace i18n {
+    /** The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`. */
+    function t(locale: string, key: string, values?: Record<string, any>): string;
+    /** The names of the app's locales. */
+    function locales(): any[];
+  }
+
   /** The clock, waiting, and dates in time zones. */
   export namespace time {
     /** The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second. */
@@ -706,18 +834,6 @@ declare module "sampan" {
     function add(seconds: number, span: Record<string, any>): number;
     /** The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error. */
     function parse(text: string, format?: string, options?: Record<string, any>): number;
-  }
-
-  /** Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw. */
-  export namespace log {
-    /** Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`. */
-    function debug(message?: any, fields?: any): void;
-    /** Writes a line of level INFO. */
-    function info(message?: any, fields?: any): void;
-    /** Writes a line of level WARN. */
-    function warn(message?: any, fields?: any): void;
-    /** Writes a line of level ERROR. */
-    function error(message?: any, fields?: any): void;
   }
 
   /** Environment variables. */
@@ -792,46 +908,6 @@ declare module "sampan" {
     function uuidV7(): string;
   }
 
-  /** Digests, signatures, encryption and random bytes. */
-  export namespace crypto {
-    /** The SHA-256 digest: 32 bytes. */
-    function sha256(data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** The SHA-384 digest: 48 bytes. */
-    function sha384(data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** The SHA-512 digest: 64 bytes. */
-    function sha512(data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken. */
-    function sha1(data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken. */
-    function md5(data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** The HMAC of data. Compare it by `crypto.equal`. */
-    function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ. */
-    function equal(a: string | Uint8Array | ArrayBuffer, b: string | Uint8Array | ArrayBuffer): boolean;
-    /** Random bytes that cannot be guessed. */
-    function randomBytes(count: number): Uint8Array;
-    /** A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`. */
-    function token(count?: number): string;
-    /** Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`. */
-    function seal(data: string | Uint8Array | ArrayBuffer, purpose: string, options?: Record<string, any>): string;
-    /** The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed. */
-    function open(text: string, purpose: string): Uint8Array | null;
-    /** Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls. */
-    function encrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** The data again. Nothing if anything was changed, or the key or `extra` is another. */
-    function decrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array | null;
-    /** A new pair of keys that sign and verify, as PEM texts. */
-    function ed25519Keypair(): { privateKey: string; publicKey: string };
-    /** The signature of data: 64 bytes. */
-    function ed25519Sign(data: string | Uint8Array | ArrayBuffer, privateKey: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** Whether the key's other half signed this data. */
-    function ed25519Verify(data: string | Uint8Array | ArrayBuffer, signature: string | Uint8Array | ArrayBuffer, publicKey: string | Uint8Array | ArrayBuffer): boolean;
-    /** A JSON Web Token. */
-    function jwtSign(claims: any, key: Record<string, any>, options?: Record<string, any>): string;
-    /** The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it. */
-    function jwtVerify(token: string, keys: any, options?: Record<string, any>): any;
-  }
-
   /** Hashes passwords and verifies them, on threads of their own. */
   export namespace password {
     /** The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random salt. An empty password and one of more than 65536 bytes is an error. */
@@ -840,82 +916,6 @@ declare module "sampan" {
     function verify(password: string | Uint8Array | ArrayBuffer, hash?: string): Promise<boolean>;
     /** Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it again then. */
     function needsRehash(hash: string): boolean;
-  }
-
-  /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
-  export namespace db {
-    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `queryAsync` always waits. */
-    function query<T = Row>(sql: string, params?: any): T[];
-    /** The first row of a statement, or nothing. */
-    function one<T = Row>(sql: string, params?: any): T | null;
-    /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
-    function exec(sql: string, params?: any): { changes: number; lastId: number };
-    /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
-    function batch<T>(fn: (value: any) => AtOnce<T>): T;
-    /** Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait. */
-    function transaction<T>(fn: (tx: Transaction) => T | PromiseLike<T>): Promise<T>;
-    /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
-    function queryAsync<T = Row>(sql: string, params?: any): Promise<T[]>;
-    /** The first row of a long read, or nothing; see `queryAsync`. */
-    function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
-    /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
-    function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
-    /** A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing. */
-    function ftsQuery(text: string, options?: Record<string, any>): string;
-  }
-
-  /** What an app remembers of a browser from request to request. */
-  export namespace session {
-    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. */
-    function endAll(values: Record<string, any>): number;
-  }
-
-  /** What templates can use beside what Jinja2 has. */
-  export namespace template {
-    /** Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads. */
-    function filter(name: string, fn: (...args: any[]) => any): void;
-    /** Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads. */
-    function func(name: string, fn: (...args: any[]) => any): void;
-  }
-
-  /** Files in the project's storage folder, and those of the project itself to read. */
-  export namespace files {
-    /** The text of a file, of at most 256 KiB unless the script can wait in the middle of a call. */
-    function read(path: string, options?: Record<string, any>): Uint8Array;
-    /** The text of a file of any size that fits into memory. */
-    function readAsync(path: string, options?: Record<string, any>): Promise<Uint8Array>;
-    /** The bytes of a file, as `readAsync` gives the text. */
-    function bytes(path: string, options?: Record<string, any>): Promise<Uint8Array>;
-    /** Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB. */
-    function lines(path: string, fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
-    /** Opens a file to be read piece by piece. */
-    function open(path: string, options?: Record<string, any>): Promise<FileStream>;
-    /** Writes a file, and makes its folders. A reader sees the old content or the new one, whole. */
-    function write(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
-    /** Adds to the end of a file, and makes it and its folders. */
-    function append(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
-    /** Begins a file that is written piece by piece. It is there under its path once it is closed. */
-    function create(path: string): Promise<FileWriter>;
-    /** The names in a folder, sorted, at most 10,000; those of folders end with `/`. */
-    function list(path?: string, options?: Record<string, any>): any[];
-    /** What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing. */
-    function stat(path: string, options?: Record<string, any>): any;
-    /** Whether there is a file or a folder. */
-    function exists(path: string, options?: Record<string, any>): boolean;
-    /** Removes a file or an empty folder. Tells whether there was one. */
-    function remove(path: string): Promise<boolean>;
-    /** Gives a file or folder another path. A file that is there is replaced. */
-    function rename(path: string, to: string): Promise<void>;
-    /** Makes a folder, and those around it. */
-    function mkdir(path: string): Promise<void>;
-  }
-
-  /** Texts in the languages of an app, from `locales/*.toml`. */
-  export namespace i18n {
-    /** The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`. */
-    function t(locale: string, key: string, values?: Record<string, any>): string;
-    /** The names of the app's locales. */
-    function locales(): any[];
   }
 
   /** Tests: only in files that `sampan test` runs. */
@@ -952,37 +952,6 @@ declare module "sampan" {
     setTime(seconds?: number): void;
   };
 
-  /** Ready middleware, for `app.use`. */
-  export interface NativeMiddleware {
-    readonly [Symbol.toStringTag]: "NativeMiddleware";
-  }
-
-  /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
-  export interface CsvWriter {
-    /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
-    add(row: any): void;
-    /** The text that was written since the last time. */
-    take(): string;
-  }
-
-  /** A compiled pattern of `regex.new`. */
-  export interface Regex {
-    /** Whether the pattern matches anywhere in the text. */
-    test(text: string): boolean;
-    /** The text of the first match, or nothing. */
-    find(text: string): string | null;
-    /** The texts of all matches, one behind the other. */
-    findAll(text: string): any[];
-    /** The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no part is null. */
-    match(text: string): any;
-    /** All matches, each as `match` gives it. */
-    matchAll(text: string): any[];
-    /** The text with another one in the place of each match. */
-    replace(text: string, replacement: string | ((...args: any[]) => any)): string;
-    /** The pieces of the text between the matches. */
-    split(text: string): any[];
-  }
-
   /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
   export interface Transaction {
     /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
@@ -993,21 +962,6 @@ declare module "sampan" {
     exec(sql: string, params?: any): { changes: number; lastId: number };
     /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
     batch<T>(fn: (value: any) => AtOnce<T>): T;
-  }
-
-  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. */
-  export interface Session {
-    [key: string]: any;
-    /** The value under a key, or nothing: the same as `session.key`. */
-    get(key: string): any;
-    /** Puts a value under a key: the same as `session.key = value`. */
-    set(key: string, value?: any): void;
-    /** The keys that have a value. */
-    keys(): any[];
-    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session. */
-    clear(): void;
-    /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
-    regenerate(): void;
   }
 
   /** Reads a file piece by piece, for answers that are streamed. It goes with its request. */
@@ -1043,6 +997,52 @@ declare module "sampan" {
     set(key: string, value?: any): void;
     /** The keys. */
     keys(): any[];
+  }
+
+  /** Ready middleware, for `app.use`. */
+  export interface NativeMiddleware {
+    readonly [Symbol.toStringTag]: "NativeMiddleware";
+  }
+
+  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. */
+  export interface Session {
+    [key: string]: any;
+    /** The value under a key, or nothing: the same as `session.key`. */
+    get(key: string): any;
+    /** Puts a value under a key: the same as `session.key = value`. */
+    set(key: string, value?: any): void;
+    /** The keys that have a value. */
+    keys(): any[];
+    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session. */
+    clear(): void;
+    /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
+    regenerate(): void;
+  }
+
+  /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
+  export interface CsvWriter {
+    /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
+    add(row: any): void;
+    /** The text that was written since the last time. */
+    take(): string;
+  }
+
+  /** A compiled pattern of `regex.new`. */
+  export interface Regex {
+    /** Whether the pattern matches anywhere in the text. */
+    test(text: string): boolean;
+    /** The text of the first match, or nothing. */
+    find(text: string): string | null;
+    /** The texts of all matches, one behind the other. */
+    findAll(text: string): any[];
+    /** The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no part is null. */
+    match(text: string): any;
+    /** All matches, each as `match` gives it. */
+    matchAll(text: string): any[];
+    /** The text with another one in the place of each match. */
+    replace(text: string, replacement: string | ((...args: any[]) => any)): string;
+    /** The pieces of the text between the matches. */
+    split(text: string): any[];
   }
 
   /** The HTML of an answer. */

@@ -10,8 +10,8 @@
 ---@field headers table<string, string> the field lines, looked up whatever the case
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
----@field auth any Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.
 ---@field id string The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.
+---@field auth any Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.
 ---@field session sampan.Session What the app remembers of this browser.
 ---@field locale string The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own.
 ---@field text_direction string In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`.
@@ -35,22 +35,12 @@ function request:bytes() end
 ---@return fun(): string?
 function request:chunks() end
 
---- The same as `app.validate`, with messages in the language of the request.
----@param data any A form, a query, or what JSON gave.
----@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
----@return table? data
----@return table? errors
-function request:validate(data, schema) end
-
---- Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415.
----@param fn function Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are read.
----@param options? table `header = false`: the first record is one like the others, and records are lists. `separator`: what stands between fields, `,` unless given.
----@return integer
-function request:csv_records(fn, options) end
-
---- The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one.
----@param name string The name of the file: `visits.csv`.
-function request:csv_download(name) end
+--- As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`.
+---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
+---@param data? any The variables of the template, by their names.
+---@param options? sampan.Options
+---@return sampan.Response
+function request:render(name, data, options) end
 
 --- The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error.
 ---@param name string The name of the cookie.
@@ -82,13 +72,6 @@ function request:flash(kind, message) end
 ---@return table
 function request:flashes() end
 
---- As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`.
----@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
----@param data? any The variables of the template, by their names.
----@param options? sampan.Options
----@return sampan.Response
-function request:render(name, data, options) end
-
 --- The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that.
 ---@param key string The key of the text, with dots between its parts: `owner.pets`.
 ---@param values? table The values for `{name}` in the text, by name. `n` decides the form of a text that has several.
@@ -106,6 +89,23 @@ function request:format_number(number, options) end
 ---@param options? table `style`: `"short"`, `"medium"` (unless given), `"long"` or `"full"`, which has the day of the week. `time`: whether the time is shown too. `tz`: the time zone to show it in, such as `Europe/Berlin`; a text without an offset is in UTC then.
 ---@return string
 function request:format_date(date, options) end
+
+--- The same as `app.validate`, with messages in the language of the request.
+---@param data any A form, a query, or what JSON gave.
+---@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
+---@return table? data
+---@return table? errors
+function request:validate(data, schema) end
+
+--- Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415.
+---@param fn function Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are read.
+---@param options? table `header = false`: the first record is one like the others, and records are lists. `separator`: what stands between fields, `,` unless given.
+---@return integer
+function request:csv_records(fn, options) end
+
+--- The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one.
+---@param name string The name of the file: `visits.csv`.
+function request:csv_download(name) end
 
 ---@class sampan.Response
 ---@field status integer
@@ -247,6 +247,105 @@ function app.on_stop(fn) end
 ---@return string
 function app.url_for(name, params) end
 
+--- Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.
+---@class sampan.modules.log
+app.log = {}
+
+--- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
+function app.log.debug(message, fields) end
+
+--- Writes a line of level INFO.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
+function app.log.info(message, fields) end
+
+--- Writes a line of level WARN.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
+function app.log.warn(message, fields) end
+
+--- Writes a line of level ERROR.
+---@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
+function app.log.error(message, fields) end
+
+--- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
+---@class sampan.modules.db
+app.db = {}
+
+--- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always waits.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row[]
+function app.db.query(sql, params) end
+
+--- The first row of a statement, or nothing.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row?
+function app.db.one(sql, params) end
+
+--- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return { changes: integer, last_id: integer }
+function app.db.exec(sql, params) end
+
+--- Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait.
+---@return any
+function app.db.batch(fn) end
+
+--- Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait.
+---@param fn fun(tx: sampan.Transaction): any
+---@return any
+function app.db.transaction(fn) end
+
+--- The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row[]
+function app.db.query_async(sql, params) end
+
+--- The first row of a long read, or nothing; see `query_async`.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row?
+function app.db.one_async(sql, params) end
+
+--- A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing.
+---@param text string The text that a user typed. Of more than 32 words the first count, of a word the first 64 letters.
+---@param options? table `prefix = true`: each word may be the beginning of a longer one.
+---@return string
+function app.db.fts_query(text, options) end
+
+--- A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.
+---@class sampan.Transaction
+local Transaction = {}
+
+--- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row[]
+function Transaction:query(sql, params) end
+
+--- The first row of a statement, or nothing.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row?
+function Transaction:one(sql, params) end
+
+--- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return { changes: integer, last_id: integer }
+function Transaction:exec(sql, params) end
+
+--- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
+---@return any
+function Transaction:batch(fn) end
+
 --- An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped.
 ---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
 ---@param data? any The variables of the template, by their names.
@@ -259,6 +358,269 @@ function app.render(name, data, options) end
 ---@param data? any The variables of the template, by their names.
 ---@return string
 function app.render_string(template, data) end
+
+--- What templates can use beside what Jinja2 has.
+---@class sampan.modules.template
+app.template = {}
+
+--- Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads.
+---@param name string The name of the filter.
+---@param fn function The function. It cannot wait.
+function app.template.filter(name, fn) end
+
+--- Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads.
+---@param name string The name of the function.
+---@param fn function The function. It cannot wait.
+function app.template.func(name, fn) end
+
+--- Digests, signatures, encryption and random bytes.
+---@class sampan.modules.crypto
+app.crypto = {}
+
+--- The SHA-256 digest: 32 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha256(data) end
+
+--- The SHA-384 digest: 48 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha384(data) end
+
+--- The SHA-512 digest: 64 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha512(data) end
+
+--- The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha1(data) end
+
+--- The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.md5(data) end
+
+--- The HMAC of data. Compare it by `crypto.equal`.
+---@param algorithm string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
+---@param key string Bytes, or text as UTF-8.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.hmac(algorithm, key, data) end
+
+--- Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ.
+---@param a string Bytes or text.
+---@param b string Bytes or text.
+---@return boolean
+function app.crypto.equal(a, b) end
+
+--- Random bytes that cannot be guessed.
+---@param count integer The number of bytes: 1 to 65536.
+---@return string
+function app.crypto.random_bytes(count) end
+
+--- A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`.
+---@param count? integer The number of random bytes: 32 unless given, 16 to 1024.
+---@return string
+function app.crypto.token(count) end
+
+--- Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`.
+---@param data string Bytes, or text as UTF-8.
+---@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
+---@param options? table `max_age`: how many seconds it can be opened; for ever unless given.
+---@return string
+function app.crypto.seal(data, purpose, options) end
+
+--- The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed.
+---@param text string What `crypto.seal` gave.
+---@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
+---@return string?
+function app.crypto.open(text, purpose) end
+
+--- Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls.
+---@param data string Bytes, or text as UTF-8.
+---@param key string 32 bytes, as `crypto.random_bytes(32)` gives them.
+---@param extra? string Bytes that are not part of the result, but must be the same again to decrypt.
+---@return string
+function app.crypto.encrypt(data, key, extra) end
+
+--- The data again. Nothing if anything was changed, or the key or `extra` is another.
+---@param data string What `crypto.encrypt` gave.
+---@param key string 32 bytes, as `crypto.random_bytes(32)` gives them.
+---@param extra? string Bytes that are not part of the result, but must be the same again to decrypt.
+---@return string?
+function app.crypto.decrypt(data, key, extra) end
+
+--- A new pair of keys that sign and verify, as PEM texts.
+---@return { private_key: string, public_key: string }
+function app.crypto.ed25519_keypair() end
+
+--- The signature of data: 64 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@param private_key string A PEM text, or 32 bytes.
+---@return string
+function app.crypto.ed25519_sign(data, private_key) end
+
+--- Whether the key's other half signed this data.
+---@param data string Bytes, or text as UTF-8.
+---@param signature string The signature.
+---@param public_key string A PEM text, or 32 bytes.
+---@return boolean
+function app.crypto.ed25519_verify(data, signature, public_key) end
+
+--- A JSON Web Token.
+---@param claims any The claims of the token: `{ sub = "7" }`.
+---@param key table `algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls it.
+---@param options? table `expires_in`: how many seconds it is valid; writes `iat` and `exp`.
+---@return string
+function app.crypto.jwt_sign(claims, key, options) end
+
+--- The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it.
+---@param token string What the client sent.
+---@param keys any A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a list of keys.
+---@param options? table `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
+---@return any
+function app.crypto.jwt_verify(token, keys, options) end
+
+--- Files in the project's storage folder, and those of the project itself to read.
+---@class sampan.modules.files
+app.files = {}
+
+--- The text of a file, of at most 256 KiB unless the script can wait in the middle of a call.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return string
+function app.files.read(path, options) end
+
+--- The text of a file of any size that fits into memory.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return string
+function app.files.read_async(path, options) end
+
+--- The bytes of a file, as `read_async` gives the text.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return string
+function app.files.bytes(path, options) end
+
+--- Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB.
+---@param path string Names with `/` between them, below the storage folder.
+---@param fn function Gets a line, without its end. It cannot wait. If it returns `false`, no more are read.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return integer
+function app.files.lines(path, fn, options) end
+
+--- Opens a file to be read piece by piece.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return sampan.FileStream
+function app.files.open(path, options) end
+
+--- Writes a file, and makes its folders. A reader sees the old content or the new one, whole.
+---@param path string Names with `/` between them, below the storage folder.
+---@param data string The content.
+function app.files.write(path, data) end
+
+--- Adds to the end of a file, and makes it and its folders.
+---@param path string Names with `/` between them, below the storage folder.
+---@param data string The content.
+function app.files.append(path, data) end
+
+--- Begins a file that is written piece by piece. It is there under its path once it is closed.
+---@param path string Names with `/` between them, below the storage folder.
+---@return sampan.FileWriter
+function app.files.create(path) end
+
+--- The names in a folder, sorted, at most 10,000; those of folders end with `/`.
+---@param path? string A folder below the storage folder; that folder itself unless given.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return table
+function app.files.list(path, options) end
+
+--- What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return any
+function app.files.stat(path, options) end
+
+--- Whether there is a file or a folder.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return boolean
+function app.files.exists(path, options) end
+
+--- Removes a file or an empty folder. Tells whether there was one.
+---@param path string Names with `/` between them, below the storage folder.
+---@return boolean
+function app.files.remove(path) end
+
+--- Gives a file or folder another path. A file that is there is replaced.
+---@param path string Names with `/` between them, below the storage folder.
+---@param to string The new path, whose folders are made.
+function app.files.rename(path, to) end
+
+--- Makes a folder, and those around it.
+---@param path string Names with `/` between them, below the storage folder.
+function app.files.mkdir(path) end
+
+--- Reads a file piece by piece, for answers that are streamed. It goes with its request.
+---@class sampan.FileStream
+local FileStream = {}
+
+--- The next bytes, at most 64 KiB; nothing at the end.
+---@return any
+function FileStream:read() end
+
+--- Closes the file, which the end of the request does too.
+function FileStream:close() end
+
+--- Writes a file piece by piece. Without `close` nothing is kept of it. It goes with its request.
+---@class sampan.FileWriter
+local FileWriter = {}
+
+--- Writes the next bytes.
+---@param data string The next bytes.
+function FileWriter:write(data) end
+
+--- Ends the file, and gives it its path. A file that is there is replaced.
+function FileWriter:close() end
+
+--- A file of a form. It has a `name`, which is safe to use for a file, a `type` as the client says, and a `size` in bytes. It goes with its request unless it is saved.
+---@class sampan.UploadedFile
+---@field [string] any
+local UploadedFile = {}
+
+--- Keeps the file, and makes its folders. A file that is there is replaced.
+---@param path string A path below the storage folder, as for `files.write`.
+function UploadedFile:save(path) end
+
+--- The text of the file.
+---@return string
+function UploadedFile:text() end
+
+--- The bytes of the file.
+---@return string
+function UploadedFile:bytes() end
+
+--- The next bytes, at most 64 KiB; nothing at the end.
+---@return any
+function UploadedFile:read() end
+
+--- What `file.name` and the like give.
+---@param key string `name`, `type` or `size`.
+---@return any
+function UploadedFile:get(key) end
+
+--- An error: a file that was sent cannot be changed.
+---@param key string Which it is makes no difference: nothing of a file can be set.
+---@param value? any Which it is makes no difference: nothing of a file can be set.
+function UploadedFile:set(key, value) end
+
+--- The keys.
+---@return table
+function UploadedFile:keys() end
 
 --- Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open the protection against requests of other sites, see `[csrf]`.
 ---@param options any `origins`: `"*"` or a list such as `"https://app.example"`. `methods`: those that a script of another site may use (GET, HEAD, POST, PUT, PATCH and DELETE unless given). `headers`: the header fields that it may send (`content-type` unless given). `expose`: those of the answer that it may read. `credentials`: whether the browser sends cookies. `max_age`: for how many seconds it may remember the permission.
@@ -289,12 +651,39 @@ function app.secure_headers(options) end
 ---@class sampan.NativeMiddleware
 local NativeMiddleware = {}
 
---- Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields.
----@param data any A form, a query, or what JSON gave.
----@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
----@return table? data
----@return table? errors
-function app.validate(data, schema) end
+--- What an app remembers of a browser from request to request.
+---@class sampan.modules.session
+app.session = {}
+
+--- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were.
+---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
+---@return integer
+function app.session.end_all(values) end
+
+--- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.
+---@class sampan.Session
+---@field [string] any
+local Session = {}
+
+--- The value under a key, or nothing: the same as `session.key`.
+---@param key string Any text but the name of a method.
+---@return any
+function Session:get(key) end
+
+--- Puts a value under a key: the same as `session.key = value`.
+---@param key string Any text but the name of a method.
+---@param value? any What JSON has; nothing removes the key.
+function Session:set(key, value) end
+
+--- The keys that have a value.
+---@return table
+function Session:keys() end
+
+--- Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session.
+function Session:clear() end
+
+--- Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.
+function Session:regenerate() end
 
 --- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent.
 ---@param path string The file, relative to the option `folder`. Without that option it is a file of `public/` or of `storage/`, and begins with one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
@@ -307,6 +696,28 @@ function app.file(path, how, options) end
 ---@param name string A file in `public/`: `css/app.css`.
 ---@return string
 function app.asset(name) end
+
+--- Texts in the languages of an app, from `locales/*.toml`.
+---@class sampan.modules.i18n
+app.i18n = {}
+
+--- The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`.
+---@param locale string One of the app's locales: `de`.
+---@param key string The key of the text, with dots between its parts: `owner.pets`.
+---@param values? table The values for `{name}` in the text, by name. `n` decides the form of a text that has several.
+---@return string
+function app.i18n.t(locale, key, values) end
+
+--- The names of the app's locales.
+---@return table
+function app.i18n.locales() end
+
+--- Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields.
+---@param data any A form, a query, or what JSON gave.
+---@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
+---@return table? data
+---@return table? errors
+function app.validate(data, schema) end
 
 --- The clock, waiting, and dates in time zones.
 ---@class sampan.modules.time
@@ -342,30 +753,6 @@ function app.time.add(seconds, span) end
 ---@param options? table `tz`: the time zone of a text that names no offset; `UTC` unless given.
 ---@return number
 function app.time.parse(text, format, options) end
-
---- Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.
----@class sampan.modules.log
-app.log = {}
-
---- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
----@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
-function app.log.debug(message, fields) end
-
---- Writes a line of level INFO.
----@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
-function app.log.info(message, fields) end
-
---- Writes a line of level WARN.
----@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
-function app.log.warn(message, fields) end
-
---- Writes a line of level ERROR.
----@param message? any The message: text as it is, an error with its stack and its causes, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
-function app.log.error(message, fields) end
 
 --- Environment variables.
 ---@class sampan.modules.env
@@ -589,116 +976,6 @@ function app.codec.uuid_v4() end
 ---@return string
 function app.codec.uuid_v7() end
 
---- Digests, signatures, encryption and random bytes.
----@class sampan.modules.crypto
-app.crypto = {}
-
---- The SHA-256 digest: 32 bytes.
----@param data string Bytes, or text as UTF-8.
----@return string
-function app.crypto.sha256(data) end
-
---- The SHA-384 digest: 48 bytes.
----@param data string Bytes, or text as UTF-8.
----@return string
-function app.crypto.sha384(data) end
-
---- The SHA-512 digest: 64 bytes.
----@param data string Bytes, or text as UTF-8.
----@return string
-function app.crypto.sha512(data) end
-
---- The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken.
----@param data string Bytes, or text as UTF-8.
----@return string
-function app.crypto.sha1(data) end
-
---- The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken.
----@param data string Bytes, or text as UTF-8.
----@return string
-function app.crypto.md5(data) end
-
---- The HMAC of data. Compare it by `crypto.equal`.
----@param algorithm string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
----@param key string Bytes, or text as UTF-8.
----@param data string Bytes, or text as UTF-8.
----@return string
-function app.crypto.hmac(algorithm, key, data) end
-
---- Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ.
----@param a string Bytes or text.
----@param b string Bytes or text.
----@return boolean
-function app.crypto.equal(a, b) end
-
---- Random bytes that cannot be guessed.
----@param count integer The number of bytes: 1 to 65536.
----@return string
-function app.crypto.random_bytes(count) end
-
---- A random text that cannot be guessed, for links and keys: letters, digits, `-` and `_`.
----@param count? integer The number of random bytes: 32 unless given, 16 to 1024.
----@return string
-function app.crypto.token(count) end
-
---- Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`.
----@param data string Bytes, or text as UTF-8.
----@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
----@param options? table `max_age`: how many seconds it can be opened; for ever unless given.
----@return string
-function app.crypto.seal(data, purpose, options) end
-
---- The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed.
----@param text string What `crypto.seal` gave.
----@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
----@return string?
-function app.crypto.open(text, purpose) end
-
---- Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls.
----@param data string Bytes, or text as UTF-8.
----@param key string 32 bytes, as `crypto.random_bytes(32)` gives them.
----@param extra? string Bytes that are not part of the result, but must be the same again to decrypt.
----@return string
-function app.crypto.encrypt(data, key, extra) end
-
---- The data again. Nothing if anything was changed, or the key or `extra` is another.
----@param data string What `crypto.encrypt` gave.
----@param key string 32 bytes, as `crypto.random_bytes(32)` gives them.
----@param extra? string Bytes that are not part of the result, but must be the same again to decrypt.
----@return string?
-function app.crypto.decrypt(data, key, extra) end
-
---- A new pair of keys that sign and verify, as PEM texts.
----@return { private_key: string, public_key: string }
-function app.crypto.ed25519_keypair() end
-
---- The signature of data: 64 bytes.
----@param data string Bytes, or text as UTF-8.
----@param private_key string A PEM text, or 32 bytes.
----@return string
-function app.crypto.ed25519_sign(data, private_key) end
-
---- Whether the key's other half signed this data.
----@param data string Bytes, or text as UTF-8.
----@param signature string The signature.
----@param public_key string A PEM text, or 32 bytes.
----@return boolean
-function app.crypto.ed25519_verify(data, signature, public_key) end
-
---- A JSON Web Token.
----@param claims any The claims of the token: `{ sub = "7" }`.
----@param key table `algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls it.
----@param options? table `expires_in`: how many seconds it is valid; writes `iat` and `exp`.
----@return string
-function app.crypto.jwt_sign(claims, key, options) end
-
---- The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it.
----@param token string What the client sent.
----@param keys any A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a list of keys.
----@param options? table `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
----@return any
-function app.crypto.jwt_verify(token, keys, options) end
-
 --- Hashes passwords and verifies them, on threads of their own.
 ---@class sampan.modules.password
 app.password = {}
@@ -718,283 +995,6 @@ function app.password.verify(password, hash) end
 ---@param hash string The hash that was kept.
 ---@return boolean
 function app.password.needs_rehash(hash) end
-
---- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
----@class sampan.modules.db
-app.db = {}
-
---- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always waits.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return sampan.Row[]
-function app.db.query(sql, params) end
-
---- The first row of a statement, or nothing.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return sampan.Row?
-function app.db.one(sql, params) end
-
---- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return { changes: integer, last_id: integer }
-function app.db.exec(sql, params) end
-
---- Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait.
----@return any
-function app.db.batch(fn) end
-
---- Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait.
----@param fn fun(tx: sampan.Transaction): any
----@return any
-function app.db.transaction(fn) end
-
---- The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return sampan.Row[]
-function app.db.query_async(sql, params) end
-
---- The first row of a long read, or nothing; see `query_async`.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return sampan.Row?
-function app.db.one_async(sql, params) end
-
---- A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing.
----@param text string The text that a user typed. Of more than 32 words the first count, of a word the first 64 letters.
----@param options? table `prefix = true`: each word may be the beginning of a longer one.
----@return string
-function app.db.fts_query(text, options) end
-
---- A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.
----@class sampan.Transaction
-local Transaction = {}
-
---- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return sampan.Row[]
-function Transaction:query(sql, params) end
-
---- The first row of a statement, or nothing.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return sampan.Row?
-function Transaction:one(sql, params) end
-
---- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
----@param sql string One statement, with `?` or `:name` where a parameter goes.
----@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return { changes: integer, last_id: integer }
-function Transaction:exec(sql, params) end
-
---- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
----@return any
-function Transaction:batch(fn) end
-
---- What an app remembers of a browser from request to request.
----@class sampan.modules.session
-app.session = {}
-
---- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were.
----@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
----@return integer
-function app.session.end_all(values) end
-
---- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.
----@class sampan.Session
----@field [string] any
-local Session = {}
-
---- The value under a key, or nothing: the same as `session.key`.
----@param key string Any text but the name of a method.
----@return any
-function Session:get(key) end
-
---- Puts a value under a key: the same as `session.key = value`.
----@param key string Any text but the name of a method.
----@param value? any What JSON has; nothing removes the key.
-function Session:set(key, value) end
-
---- The keys that have a value.
----@return table
-function Session:keys() end
-
---- Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session.
-function Session:clear() end
-
---- Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.
-function Session:regenerate() end
-
---- What templates can use beside what Jinja2 has.
----@class sampan.modules.template
-app.template = {}
-
---- Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads.
----@param name string The name of the filter.
----@param fn function The function. It cannot wait.
-function app.template.filter(name, fn) end
-
---- Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads.
----@param name string The name of the function.
----@param fn function The function. It cannot wait.
-function app.template.func(name, fn) end
-
---- Files in the project's storage folder, and those of the project itself to read.
----@class sampan.modules.files
-app.files = {}
-
---- The text of a file, of at most 256 KiB unless the script can wait in the middle of a call.
----@param path string Names with `/` between them, below the storage folder.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return string
-function app.files.read(path, options) end
-
---- The text of a file of any size that fits into memory.
----@param path string Names with `/` between them, below the storage folder.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return string
-function app.files.read_async(path, options) end
-
---- The bytes of a file, as `read_async` gives the text.
----@param path string Names with `/` between them, below the storage folder.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return string
-function app.files.bytes(path, options) end
-
---- Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB.
----@param path string Names with `/` between them, below the storage folder.
----@param fn function Gets a line, without its end. It cannot wait. If it returns `false`, no more are read.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return integer
-function app.files.lines(path, fn, options) end
-
---- Opens a file to be read piece by piece.
----@param path string Names with `/` between them, below the storage folder.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return sampan.FileStream
-function app.files.open(path, options) end
-
---- Writes a file, and makes its folders. A reader sees the old content or the new one, whole.
----@param path string Names with `/` between them, below the storage folder.
----@param data string The content.
-function app.files.write(path, data) end
-
---- Adds to the end of a file, and makes it and its folders.
----@param path string Names with `/` between them, below the storage folder.
----@param data string The content.
-function app.files.append(path, data) end
-
---- Begins a file that is written piece by piece. It is there under its path once it is closed.
----@param path string Names with `/` between them, below the storage folder.
----@return sampan.FileWriter
-function app.files.create(path) end
-
---- The names in a folder, sorted, at most 10,000; those of folders end with `/`.
----@param path? string A folder below the storage folder; that folder itself unless given.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return table
-function app.files.list(path, options) end
-
---- What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing.
----@param path string Names with `/` between them, below the storage folder.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return any
-function app.files.stat(path, options) end
-
---- Whether there is a file or a folder.
----@param path string Names with `/` between them, below the storage folder.
----@param options? table `from = "project"`: the path is below the project's folder.
----@return boolean
-function app.files.exists(path, options) end
-
---- Removes a file or an empty folder. Tells whether there was one.
----@param path string Names with `/` between them, below the storage folder.
----@return boolean
-function app.files.remove(path) end
-
---- Gives a file or folder another path. A file that is there is replaced.
----@param path string Names with `/` between them, below the storage folder.
----@param to string The new path, whose folders are made.
-function app.files.rename(path, to) end
-
---- Makes a folder, and those around it.
----@param path string Names with `/` between them, below the storage folder.
-function app.files.mkdir(path) end
-
---- Reads a file piece by piece, for answers that are streamed. It goes with its request.
----@class sampan.FileStream
-local FileStream = {}
-
---- The next bytes, at most 64 KiB; nothing at the end.
----@return any
-function FileStream:read() end
-
---- Closes the file, which the end of the request does too.
-function FileStream:close() end
-
---- Writes a file piece by piece. Without `close` nothing is kept of it. It goes with its request.
----@class sampan.FileWriter
-local FileWriter = {}
-
---- Writes the next bytes.
----@param data string The next bytes.
-function FileWriter:write(data) end
-
---- Ends the file, and gives it its path. A file that is there is replaced.
-function FileWriter:close() end
-
---- A file of a form. It has a `name`, which is safe to use for a file, a `type` as the client says, and a `size` in bytes. It goes with its request unless it is saved.
----@class sampan.UploadedFile
----@field [string] any
-local UploadedFile = {}
-
---- Keeps the file, and makes its folders. A file that is there is replaced.
----@param path string A path below the storage folder, as for `files.write`.
-function UploadedFile:save(path) end
-
---- The text of the file.
----@return string
-function UploadedFile:text() end
-
---- The bytes of the file.
----@return string
-function UploadedFile:bytes() end
-
---- The next bytes, at most 64 KiB; nothing at the end.
----@return any
-function UploadedFile:read() end
-
---- What `file.name` and the like give.
----@param key string `name`, `type` or `size`.
----@return any
-function UploadedFile:get(key) end
-
---- An error: a file that was sent cannot be changed.
----@param key string Which it is makes no difference: nothing of a file can be set.
----@param value? any Which it is makes no difference: nothing of a file can be set.
-function UploadedFile:set(key, value) end
-
---- The keys.
----@return table
-function UploadedFile:keys() end
-
---- Texts in the languages of an app, from `locales/*.toml`.
----@class sampan.modules.i18n
-app.i18n = {}
-
---- The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`.
----@param locale string One of the app's locales: `de`.
----@param key string The key of the text, with dots between its parts: `owner.pets`.
----@param values? table The values for `{name}` in the text, by name. `n` decides the form of a text that has several.
----@return string
-function app.i18n.t(locale, key, values) end
-
---- The names of the app's locales.
----@return table
-function app.i18n.locales() end
 
 --- Tests: only in files that `sampan test` runs.
 ---@class sampan.modules.t

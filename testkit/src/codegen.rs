@@ -23,7 +23,7 @@ pub fn files() -> Vec<(String, String)> {
 
 /// Returns the modules of scripts and those of tests.
 fn modules() -> Vec<&'static Module> {
-    let all = sampan_runtime::MODULES.iter().copied();
+    let all = sampan_runtime::modules().iter().copied();
     all.chain([&crate::project::MODULE]).collect()
 }
 
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn texts_name_functions_as_their_language_spells_them() {
-        let modules = sampan_runtime::MODULES;
+        let modules = sampan_runtime::modules();
         let text = "See `query_async`, query_async(…) or my_query_async, `now_ms`.";
         let told = "See `queryAsync`, queryAsync(…) or my_query_async, `nowMs`.";
         assert_eq!(respelled(text, modules), told);

@@ -231,8 +231,8 @@ fn start(
         settings.level_min = Level::Debug;
     }
     config.program.logger = logger.clone().with(settings);
-    config.capabilities.db.path = scratch.join("data.db");
-    config.capabilities.files.storage = scratch.join("storage");
+    config.database.config.path = scratch.join("data.db");
+    config.program.scratch = Some(scratch.to_owned());
     Server::start(config)
 }
 

@@ -1,51 +1,118 @@
-//! The capabilities of the program.
+//! The capabilities of the program: one line for each. Nothing else here knows one by its name, except the database and
+//! the log, which the server opens before anything is loaded.
 
 use crate::app_config::limits;
 use crate::hooks;
-use sampan_host::Module;
+use sampan_host::capability::{self, Capability};
 use sampan_host::settings::Section;
+use sampan_host::{Context, Module};
 use sampan_project::config;
+use std::sync::LazyLock;
 
-/// The capabilities that scripts get.
-pub static MODULES: &[&Module] = &[
-    &hooks::MODULE,
-    &sampan_serve::routing::names::MODULE,
-    &sampan_template::ANSWERS,
-    &sampan_middleware::MODULE,
-    &sampan_validate::MODULE,
-    &sampan_serve::files::MODULE,
-    &sampan_time::MODULE,
-    &sampan_log::MODULE,
-    &sampan_env::MODULE,
-    &sampan_json::MODULE,
-    &sampan_csv::MODULE,
-    &sampan_regex::MODULE,
-    &sampan_paginate::MODULE,
-    &sampan_codec::MODULE,
-    &sampan_crypto::MODULE,
-    &sampan_password::MODULE,
-    &sampan_db::MODULE,
-    &sampan_session::MODULE,
-    &sampan_template::MODULE,
-    &sampan_files::MODULE,
-    &sampan_i18n::MODULE,
+/// All of them, in the order in which their sections and their functions are shown.
+static CAPABILITIES: &[&Capability] = &[
+    &SERVER,
+    &sampan_log::CAPABILITY,
+    &sampan_db::CAPABILITY,
+    &sampan_template::CAPABILITY,
+    &sampan_crypto::CAPABILITY,
+    &sampan_files::CAPABILITY,
+    &sampan_middleware::CAPABILITY,
+    &sampan_session::CAPABILITY,
+    &STATIC_FILES,
+    &sampan_i18n::CAPABILITY,
+    &sampan_validate::CAPABILITY,
+    &sampan_time::CAPABILITY,
+    &sampan_env::CAPABILITY,
+    &sampan_json::CAPABILITY,
+    &sampan_csv::CAPABILITY,
+    &sampan_regex::CAPABILITY,
+    &sampan_paginate::CAPABILITY,
+    &sampan_codec::CAPABILITY,
+    &sampan_password::CAPABILITY,
 ];
 
-/// The sections of the configuration.
-pub static SECTIONS: &[&Section] = &[
-    &config::SERVER,
-    &limits::SECTION,
-    &config::SCRIPTS,
-    &sampan_log::SECTION,
-    &sampan_db::SECTION,
-    &sampan_template::SECTION,
-    &sampan_crypto::SECTION,
-    &sampan_files::SECTION,
-    &sampan_files::FORMS,
-    &sampan_middleware::SECTION,
-    &sampan_session::SECTION,
-    &sampan_serve::files::SECTION,
-    &sampan_i18n::SECTION,
-    &sampan_serve::COMPRESSION,
-    &config::DEV,
-];
+/// The server's own functions and sections.
+static SERVER: Capability = Capability {
+    name: "server",
+    modules: &[&hooks::MODULE, &sampan_serve::routing::names::MODULE],
+    sections: &[&config::SERVER, &limits::SECTION, &config::SCRIPTS],
+    ..Capability::EMPTY
+};
+
+/// The files that are served by their paths, and what the server does with answers.
+static STATIC_FILES: Capability = Capability {
+    name: "static files",
+    modules: &[&sampan_serve::files::MODULE],
+    sections: &[
+        &sampan_serve::files::SECTION,
+        &sampan_serve::COMPRESSION,
+        &config::DEV,
+    ],
+    ..Capability::EMPTY
+};
+
+/// The capabilities in the order in which their hooks are called.
+static ORDERED: LazyLock<Vec<&'static Capability>> = LazyLock::new(|| {
+    // A fault of this list, which a test finds.
+    capability::order(CAPABILITIES).unwrap_or_else(|fault| panic!("{fault}"))
+});
+
+static MODULES: LazyLock<Vec<&'static Module>> = LazyLock::new(|| {
+    CAPABILITIES
+        .iter()
+        .flat_map(|one| one.modules)
+        .copied()
+        .collect()
+});
+
+static SECTIONS: LazyLock<Vec<&'static Section>> = LazyLock::new(|| {
+    CAPABILITIES
+        .iter()
+        .flat_map(|one| one.sections)
+        .copied()
+        .collect()
+});
+
+/// Returns the functions that scripts get.
+pub fn modules() -> &'static [&'static Module] {
+    &MODULES
+}
+
+/// Returns the sections of the configuration.
+pub fn sections() -> &'static [&'static Section] {
+    &SECTIONS
+}
+
+/// Returns the capabilities in the order in which their hooks are called.
+pub(crate) fn ordered() -> impl Iterator<Item = &'static Capability> {
+    ORDERED.iter().copied()
+}
+
+/// Returns the number of files that capabilities may hold open.
+pub(crate) fn open_files_max() -> u64 {
+    ordered().map(|one| one.open_files_max).sum()
+}
+
+/// Takes note that the scripts of an isolate have been loaded.
+///
+/// # Errors
+/// Something that the project names is not there.
+pub(crate) fn loaded(context: &Context) -> Result<(), sampan_host::Error> {
+    ordered().try_for_each(|one| (one.loaded)(context))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_comes_after_those_that_it_asks() {
+        let names: Vec<&str> = ordered().map(|one| one.name).collect();
+        let at = |name| names.iter().position(|one| *one == name).expect("there");
+        assert!(at("crypto") < at("session"), "{names:?}");
+        assert!(at("session") < at("template"), "{names:?}");
+        assert!(at("i18n") < at("template"), "{names:?}");
+        assert_eq!(names.len(), CAPABILITIES.len());
+    }
+}

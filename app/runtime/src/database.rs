@@ -1,7 +1,7 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
 use crate::app_config::AppConfig;
-use crate::capabilities::SECTIONS;
+use crate::capabilities;
 use crate::migrations::{migrations_in, migrations_of, packed_migrations};
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus, Migrations};
 use sampan_db::{Database, DatabaseConfig};
@@ -41,7 +41,7 @@ impl Storage {
             ));
         };
         let environment = Environment::of_process().with(&flags.env_file.read(root)?);
-        let all = read_all(root, flags, &environment, SECTIONS)?;
+        let all = read_all(root, flags, &environment, capabilities::sections())?;
         Ok(Self {
             db: DatabaseConfig::from_settings(&all.of(&sampan_db::SECTION), root),
             migrations: match &flags.archive {
@@ -59,27 +59,27 @@ impl Storage {
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.
 pub(crate) fn prepare(config: &AppConfig) -> Result<(Arc<Database>, Vec<String>), String> {
-    if let Some(folder) = config.capabilities.db.path.parent()
+    if let Some(folder) = config.database.config.path.parent()
         && !folder.as_os_str().is_empty()
         && !folder.is_dir()
     {
         return Err(format!(
             "the database {}: there is no folder {}: create it",
-            config.capabilities.db.path.display(),
+            config.database.config.path.display(),
             folder.display()
         ));
     }
     let applied = migrate(config)?;
     let logger = config.program.logger.clone();
     let database = Database::new(
-        config.capabilities.db.clone(),
+        config.database.config.clone(),
         Arc::new(move |line: &str| {
             let text = format!("database: {line}");
             let cause = Cause::message(&text);
             logger.write_limited(Level::Error, cause, &Line::text(text));
         }),
     );
-    if config.capabilities.db.path.exists() || !migrations_of(&config.base.project)?.is_empty() {
+    if config.database.config.path.exists() || !migrations_of(&config.base.project)?.is_empty() {
         database.prepare().map_err(|error| error.to_string())?;
     }
     Ok((Arc::new(database), applied))
@@ -93,9 +93,9 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
     let mut applied = Vec::new();
     let migrations = migrations_of(&config.base.project)?;
     let has_migrations = !migrations.is_empty();
-    let exists = config.capabilities.db.path.exists();
+    let exists = config.database.config.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
-    if config.capabilities.migrate && (has_migrations || exists) {
+    if config.database.migrate && (has_migrations || exists) {
         let mut tell = |progress: MigrationProgress<'_>| {
             let line = match progress {
                 MigrationProgress::Begins(name) => format!("applying migration {name}"),
@@ -106,10 +106,10 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
             };
             config.program.logger.text(Level::Info, line);
         };
-        migrate::run(&config.capabilities.db, &migrations, &mut tell)
+        migrate::run(&config.database.config, &migrations, &mut tell)
             .map_err(|error| error.to_string())?;
     } else if has_migrations
-        && let Ok(entries) = migrate::status(&config.capabilities.db, &migrations)
+        && let Ok(entries) = migrate::status(&config.database.config, &migrations)
     {
         warn_of(&entries, &config.program.logger);
     }

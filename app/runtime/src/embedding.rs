@@ -1,6 +1,6 @@
 //! The additions of the program that Sampan is a part of: routes of its own, and values for capabilities.
 
-use crate::capabilities::MODULES;
+use crate::capabilities;
 use sampan_host::{Context, Module};
 use sampan_serve::native::NativeRoute;
 use std::fmt;
@@ -42,9 +42,9 @@ impl fmt::Debug for Embedding {
 pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
     static KNOWN: Mutex<Vec<&'static [&'static Module]>> = Mutex::new(Vec::new());
     if own.is_empty() {
-        return MODULES;
+        return capabilities::modules();
     }
-    let all: Vec<&'static Module> = MODULES.iter().chain(own).copied().collect();
+    let all: Vec<&'static Module> = capabilities::modules().iter().chain(own).copied().collect();
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_same = |list: &&&'static [&'static Module]| {
         list.len() == all.len() && list.iter().zip(&all).all(|(a, b)| std::ptr::eq(*a, *b))

@@ -1,11 +1,11 @@
 //! The project as it was read at one time, at start or by a reload.
 
 use crate::app_config::AppConfig;
-use crate::process_parts::ProcessParts;
+use crate::process_state::ProcessState;
 use std::sync::Arc;
 
 /// The project as it was read at one time. All workers serve the same one.
 pub(crate) struct Generation {
     pub(crate) config: Arc<AppConfig>,
-    pub(crate) parts: ProcessParts,
+    pub(crate) state: ProcessState,
 }

@@ -9,7 +9,7 @@ use crate::app_config::AppConfig;
 use crate::database;
 use crate::generation::Generation;
 use crate::migrations::migrations_of;
-use crate::process_parts::ProcessParts;
+use crate::process_state::ProcessState;
 use crate::worker::loader::{Beside, Loader, OnUnawaited};
 use crate::worker::plan::WorkerPlan;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
@@ -43,7 +43,6 @@ pub(crate) type WhenDeaf = Arc<dyn Fn(&str) + Send + Sync>;
 /// The state that several [`LocalApp`]s of one project share.
 pub struct LocalRun {
     config: AppConfig,
-    parts: ProcessParts,
     watchdog: Watchdog,
     scratch: PathBuf,
 }
@@ -56,20 +55,19 @@ impl LocalRun {
     /// A file of the project is wrong: which, where and why.
     pub fn new(mut config: AppConfig, scratch: &Path) -> Result<Self, String> {
         config.base.workers = 1;
-        config.capabilities.db.durability = Durability::Throwaway;
-        config.capabilities.files.durability = sampan_files::Durability::Normal;
-        config.capabilities.db.file = Default::default();
-        let parts = ProcessParts::of(&config)?;
+        config.database.config.durability = Durability::Throwaway;
+        config.database.config.file = Default::default();
+        // So that faults of its files are told at once.
+        ProcessState::of(&config)?;
         let run = Self {
-            parts,
             watchdog: Watchdog::default(),
             scratch: scratch.to_owned(),
             config,
         };
-        let mut template = run.config.capabilities.db.clone();
+        let mut template = run.config.database.config.clone();
         template.path = scratch.join(TEMPLATE);
         let migrations = migrations_of(&run.config.base.project)?;
-        if run.config.capabilities.migrate && migrations.exist() {
+        if run.config.database.migrate && migrations.exist() {
             migrate::run(&template, &migrations, &mut |_| ()).map_err(|error| error.to_string())?;
         }
         let script_time_max = Duration::from_millis(run.config.serving.script.script_millis_max);
@@ -102,19 +100,18 @@ impl LocalRun {
         let folder = self.scratch.join(name);
         let template = self.scratch.join(TEMPLATE);
         let mut config = self.config.clone();
-        config.capabilities.db.path = folder.join("data.db");
-        config.capabilities.db.file = Default::default();
-        config.capabilities.files.storage = folder.join("storage");
-        config.capabilities.migrate = false;
-        let parts = self.parts.with_storage_of(&config);
+        config.database.config.path = folder.join("data.db");
+        config.database.config.file = Default::default();
+        config.program.scratch = Some(folder.clone());
+        config.database.migrate = false;
         let watchdog = self.watchdog.clone();
         let whole = async move || {
             let made = fs::create_dir_all(&folder).and_then(|()| match template.exists() {
-                true => fs::copy(&template, &config.capabilities.db.path).map(drop),
+                true => fs::copy(&template, &config.database.config.path).map(drop),
                 false => Ok(()),
             });
             let app = match made {
-                Ok(()) => LocalApp::load(config, parts, watchdog.clone(), when_deaf).await,
+                Ok(()) => LocalApp::load(config, watchdog.clone(), when_deaf).await,
                 Err(error) => Err(format!("{}: {error}", folder.display())),
             };
             body(app).await;
@@ -142,7 +139,7 @@ impl Drop for LocalRun {
 /// A project on this thread.
 pub struct LocalApp {
     config: Arc<AppConfig>,
-    parts: ProcessParts,
+    state: ProcessState,
     limits: Arc<Limits>,
     watchdog: Watchdog,
     loader: Rc<Loader>,
@@ -167,11 +164,11 @@ impl LocalScript {
 impl LocalApp {
     async fn load(
         config: AppConfig,
-        parts: ProcessParts,
         watchdog: Watchdog,
         when_deaf: WhenDeaf,
     ) -> Result<Rc<Self>, String> {
-        parts.storage().clean();
+        let state = ProcessState::of(&config)?;
+        state.start();
         let (database, _) = database::prepare(&config)?;
         database.prepare().map_err(|error| error.to_string())?;
         let limits = Arc::new(config.serving.http.clone());
@@ -183,7 +180,7 @@ impl LocalApp {
             is_trial: false,
             generation: Arc::new(Generation {
                 config: Arc::clone(&config),
-                parts: parts.clone(),
+                state: state.clone(),
             }),
             unsent: UnsentBytes::new(&limits),
             limits: Arc::clone(&limits),
@@ -203,9 +200,9 @@ impl LocalApp {
             ..
         } = loaded.await.map_err(fault)?;
         gate.settled().await.map_err(fault)?;
-        let start = RestorePoint::take(&config.capabilities.db).map_err(fault)?;
+        let start = RestorePoint::take(&config.database.config).map_err(fault)?;
         Ok(Rc::new(Self {
-            parts,
+            state,
             limits,
             watchdog,
             loader,
@@ -267,27 +264,14 @@ impl LocalApp {
         answer_directly(&*self.dispatch, request, peer, &self.limits).await
     }
 
-    /// Puts database and storage folder back to what they were when the project had started, and forgets what rate
-    /// limits counted.
+    /// Puts the database, and what capabilities keep, back to what they were when the project had started.
     ///
     /// # Errors
     /// A file cannot be written.
     pub async fn restore(&self) -> Result<(), Error> {
         self.gate.settled().await?;
         self.start.borrow_mut().restore()?;
-        self.parts.forget_rates();
-        let storage = &self.config.capabilities.files.storage;
-        for entry in fs::read_dir(storage).into_iter().flatten().flatten() {
-            // The folder of what is not complete stays: it is open.
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            let path = entry.path();
-            let _ = match path.is_dir() {
-                true => fs::remove_dir_all(path),
-                false => fs::remove_file(path),
-            };
-        }
+        self.state.restore();
         Ok(())
     }
 

@@ -4,7 +4,7 @@ mod encodings;
 mod escapes;
 mod ids;
 
-use sampan_host::{Function, FunctionKind, Module, Param, Type};
+use sampan_host::{Capability, Function, FunctionKind, Module, Param, Type};
 
 /// The `codec` table.
 pub static MODULE: Module = Module {
@@ -93,6 +93,13 @@ pub static MODULE: Module = Module {
         },
     ],
     ..Module::EMPTY
+};
+
+/// Base64, hexadecimal, URLs.
+pub static CAPABILITY: Capability = Capability {
+    name: "codec",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 const DATA: Param = Param {

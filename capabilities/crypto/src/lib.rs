@@ -1,5 +1,6 @@
 //! Cryptography for scripts, the project's secret keys, and the cookies that need them, over AWS-LC.
 
+mod capability;
 mod cipher;
 mod cookie;
 mod digests;
@@ -12,6 +13,7 @@ mod pem;
 mod random;
 mod settings;
 
+pub use capability::CAPABILITY;
 pub use keys::{KeySealer, SecretKeys};
 pub use settings::SECTION;
 

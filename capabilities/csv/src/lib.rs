@@ -11,7 +11,7 @@ mod records;
 mod rows;
 mod write;
 
-use sampan_host::{Function, FunctionKind, Module, Param, Type};
+use sampan_host::{Capability, Function, FunctionKind, Module, Param, Type};
 
 /// The `csv` table.
 pub static MODULE: Module = Module {
@@ -84,6 +84,13 @@ pub static MODULE: Module = Module {
         },
     ],
     ..Module::EMPTY
+};
+
+/// CSV.
+pub static CAPABILITY: Capability = Capability {
+    name: "csv",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 const RECORD_FUNCTION: Param = Param {

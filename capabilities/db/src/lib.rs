@@ -22,3 +22,11 @@ pub use database::{Database, ReportLine};
 pub use group_commit::group::Db;
 pub use plan::{PlanStep, explain};
 pub use restore::RestorePoint;
+
+/// The database of an app. The server opens it itself, so it has no hooks.
+pub static CAPABILITY: sampan_host::Capability = sampan_host::Capability {
+    name: "db",
+    modules: &[&MODULE],
+    sections: &[&SECTION],
+    ..sampan_host::Capability::EMPTY
+};

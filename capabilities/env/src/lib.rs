@@ -1,6 +1,8 @@
 //! The environment variables of the process, for settings and secrets that do not belong in a project's files.
 
-use sampan_host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
+use sampan_host::{
+    Args, Capability, Context, Error, Function, FunctionKind, Module, Param, Type, Value,
+};
 use std::collections::HashMap;
 
 /// The `env` table.
@@ -21,6 +23,13 @@ pub static MODULE: Module = Module {
         kind: FunctionKind::Sync(get),
     }],
     ..Module::EMPTY
+};
+
+/// Environment variables.
+pub static CAPABILITY: Capability = Capability {
+    name: "env",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 /// Variables beside those of the process, which win: those of a file for development. `app` puts them into the context.

@@ -4,6 +4,7 @@
 //! files are read in place, everything else goes on beside the workers (`pool.rs`). `uploads/` reads forms.
 
 mod api;
+mod capability;
 mod limits;
 mod lines;
 mod packed;
@@ -16,6 +17,7 @@ mod temp;
 mod uploads;
 
 pub use api::MODULE;
+pub use capability::CAPABILITY;
 pub use limits::{FormLimits, SPOOLED_FILES_MAX};
 pub use settings::{FORMS, SECTION};
 pub use storage::{Durability, FilesConfig, Storage};

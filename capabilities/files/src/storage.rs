@@ -86,6 +86,22 @@ impl Storage {
         }
     }
 
+    /// Removes all files.
+    pub fn empty(&self) {
+        let entries = std::fs::read_dir(&self.config.storage);
+        for entry in entries.into_iter().flatten().flatten() {
+            // The folder of what is not complete stays: it is open.
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let path = entry.path();
+            let _ = match path.is_dir() {
+                true => std::fs::remove_dir_all(path),
+                false => std::fs::remove_file(path),
+            };
+        }
+    }
+
     pub(crate) fn forms(&self) -> &FormLimits {
         &self.config.forms
     }

@@ -4,6 +4,7 @@
 //! locale of a request ([`I18n::locale_of`]) and finds texts in it ([`I18n::translate`]).
 
 mod api;
+mod capability;
 mod catalog;
 mod currency;
 mod formats;
@@ -11,10 +12,12 @@ mod limits;
 mod message;
 mod moment;
 mod negotiate;
+mod pages;
 mod settings;
 mod translate;
 
 pub use api::MODULE;
+pub use capability::CAPABILITY;
 pub use catalog::{Catalogs, FOLDER};
 pub use settings::{I18nSettings, SECTION};
 pub use translate::{I18n, LocaleId};

@@ -2,7 +2,8 @@
 
 use sampan_host::json::Tape;
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, Module, Param, ScriptLimits, Type, Value,
+    Args, Capability, Context, Error, Function, FunctionKind, Module, Param, ScriptLimits, Type,
+    Value,
 };
 
 /// The `json` table.
@@ -37,6 +38,13 @@ pub static MODULE: Module = Module {
         },
     ],
     ..Module::EMPTY
+};
+
+/// JSON.
+pub static CAPABILITY: Capability = Capability {
+    name: "json",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 /// Returns the greatest depth to which JSON may nest here: the isolate's limit.

@@ -18,3 +18,11 @@ pub use access::AccessFormat;
 pub use logger::{Format, LogSettings, Logger};
 pub use module::MODULE;
 pub use settings::SECTION;
+
+/// The log. The server opens it itself, so it has no hooks.
+pub static CAPABILITY: sampan_host::Capability = sampan_host::Capability {
+    name: "log",
+    modules: &[&MODULE],
+    sections: &[&SECTION],
+    ..sampan_host::Capability::EMPTY
+};

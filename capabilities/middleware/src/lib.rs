@@ -4,6 +4,7 @@
 //! project.
 
 mod auth;
+mod capability;
 mod cors;
 mod csrf;
 mod limits;
@@ -14,6 +15,7 @@ mod rate_table;
 mod secure_headers;
 mod settings;
 
+pub use capability::CAPABILITY;
 pub use csrf::Csrf;
 pub use rate_limit::RateLimits;
 pub use rate_table::RateTable;

@@ -4,7 +4,9 @@ mod pages;
 
 use pages::{Asked, Pages};
 use sampan_host::names::snake_case;
-use sampan_host::{Args, Error, Function, FunctionKind, Module, Param, Type, Value, refusals};
+use sampan_host::{
+    Args, Capability, Error, Function, FunctionKind, Module, Param, Type, Value, refusals,
+};
 
 /// The rows of a page unless told otherwise, and the most.
 const PER_PAGE: u64 = 20;
@@ -56,6 +58,13 @@ pub static MODULE: Module = Module {
         kind: FunctionKind::Sync(|_, args| paginate(args)),
     }],
     ..Module::EMPTY
+};
+
+/// Pages of rows.
+pub static CAPABILITY: Capability = Capability {
+    name: "paginate",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 fn paginate(mut args: Args) -> Result<Value, Error> {

@@ -6,10 +6,12 @@ mod limits;
 
 use hashers::HASHERS;
 use hashes::{Hash, Parameters};
+use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param, Type,
-    Value,
+    Args, Capability, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module,
+    Param, Type, Value,
 };
+use std::rc::Rc;
 
 /// The `password` table.
 pub static MODULE: Module = Module {
@@ -68,8 +70,20 @@ const PASSWORD: Param = Param {
     doc: "The password as it was typed.",
 };
 
-/// Told what is wrong with a hash that was kept. `app` puts it into the context.
-pub struct HashWarnings(pub Box<dyn Fn(&str)>);
+/// Hashing of passwords.
+pub static CAPABILITY: Capability = Capability {
+    name: "password",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
+};
+
+/// Warns that a hash that was kept is wrong.
+fn warn(log: Option<&Rc<dyn Log>>, fault: &str) {
+    if let Some(log) = log {
+        let entry = Entry::text(format!("password.verify is false: {fault}"));
+        log.write_limited(Level::Warn, Cause::message(fault), &entry);
+    }
+}
 
 fn hash(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let password = bytes_of(args.take(0));
@@ -82,7 +96,7 @@ fn hash(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
 
 fn verify(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (password, kept) = (bytes_of(args.take(0)), args.take(1));
-    let warnings = context.get::<HashWarnings>();
+    let log = context.get::<Rc<dyn Log>>();
     Box::pin(async move {
         let hash = match kept {
             Value::Text(text) => Hash::parse(&text).map(Some),
@@ -98,9 +112,7 @@ fn verify(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>
         };
         match HASHERS.run(work).await {
             Err(error) if error.kind() == ErrorKind::Script => {
-                if let Some(warnings) = warnings {
-                    (warnings.0)(error.message());
-                }
+                warn(log.as_deref(), error.message());
                 Ok(Value::Bool(false))
             }
             verified => verified.map(Value::Bool),

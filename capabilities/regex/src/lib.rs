@@ -9,7 +9,8 @@ mod search;
 
 use regex::Regex;
 use sampan_host::{
-    Args, Class, Context, Error, Function, FunctionKind, Lifetime, Module, Param, Type, Value,
+    Args, Capability, Class, Context, Error, Function, FunctionKind, Lifetime, Module, Param, Type,
+    Value,
 };
 use search::Replacement;
 use std::rc::Rc;
@@ -116,6 +117,13 @@ pub static MODULE: Module = Module {
     ],
     classes: &[&REGEX],
     ..Module::EMPTY
+};
+
+/// Regular expressions.
+pub static CAPABILITY: Capability = Capability {
+    name: "regex",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 static REGEX: Class = Class {

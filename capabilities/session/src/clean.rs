@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 /// Looks for sessions that have ended, for as long as it is polled, from the moment on that the first one has `begun`.
 /// `report` is told what failed.
-pub async fn clean(
+pub(crate) async fn clean(
     config: SessionConfig,
     store: Rc<dyn SessionStore>,
     begun: Rc<Notify>,

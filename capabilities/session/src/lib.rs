@@ -5,6 +5,7 @@
 //! request's other writes. Two requests that change different keys at once both win: what was changed is merged into
 //! what is stored then.
 
+mod capability;
 mod clean;
 mod config;
 mod cookie;
@@ -15,10 +16,13 @@ mod rows;
 mod sealed;
 mod session;
 mod store;
+mod table;
 
-pub use clean::clean;
+pub use capability::CAPABILITY;
+use clean::clean;
 pub use config::{SECTION, SessionConfig, SessionPlace};
 pub use session::{Session, Sessions, of};
 pub use store::{Change, Merge, SessionKey, SessionStore, StoredSession};
+pub use table::DbSessions;
 
 pub use rows::MODULE;

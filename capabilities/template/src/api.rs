@@ -4,12 +4,11 @@ use crate::check::check;
 use crate::compile::printed_file;
 use crate::fault::TEXT_NAME;
 use crate::program::Template;
-use crate::script::{
-    NativeFunction, NativeVariable, RequestField, RequestFields, ScriptFunctions, from_host,
-};
+use crate::script::{RequestFields, ScriptFunctions, from_host};
 use crate::templates::{Templates, compiled, environment};
 use crate::value::TemplateValue;
 use crate::vm::{Machine, Modes, not_found};
+use sampan_host::pages::PageValue;
 use sampan_host::reader::Kind;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Handle, Module, Param, Reader,
@@ -128,8 +127,7 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-/// The templates of an isolate: the templates of its project, and what its script has added to them. `app` puts it into
-/// the context.
+/// The templates of an isolate: the templates of its project, and what its script has added to them.
 pub struct TemplateStore {
     templates: Arc<Templates>,
     functions: Rc<ScriptFunctions>,
@@ -162,34 +160,24 @@ impl TemplateStore {
         }
     }
 
-    /// Adds a function that all templates can call.
+    /// Adds values that all templates have.
     #[must_use]
-    pub fn with_function(self, name: &str, function: NativeFunction) -> Self {
-        self.functions.add_native(name, function);
-        self
-    }
-
-    /// Adds a filter.
-    #[must_use]
-    pub fn with_filter(self, name: &str, function: NativeFunction) -> Self {
-        self.functions.add_native_filter(name, function);
-        self
-    }
-
-    /// Adds a variable that templates see which are rendered for a request, unless their data has that name.
-    #[must_use]
-    pub fn with_variable(self, name: &str, variable: NativeVariable) -> Self {
-        let variable = move |request: &_| Ok(from_host(variable(request)?));
-        self.functions.add_variable(name, Rc::new(variable));
-        self
-    }
-
-    /// Adds a map as [`TemplateStore::with_variable`] adds a variable. Each of its fields is computed when a template
-    /// reads it.
-    #[must_use]
-    pub fn with_fields(self, name: &str, fields: &'static [(&'static str, RequestField)]) -> Self {
-        let variable = move |_: &_| Ok(minijinja::Value::from_object(RequestFields::new(fields)));
-        self.functions.add_variable(name, Rc::new(variable));
+    pub fn with_values(self, values: Vec<(&'static str, PageValue)>) -> Self {
+        for (name, value) in values {
+            match value {
+                PageValue::Function(function) => self.functions.add_native(name, function),
+                PageValue::Filter(filter) => self.functions.add_native_filter(name, filter),
+                PageValue::Variable(variable) => {
+                    let variable = move |request: &_| Ok(from_host(variable(request)?));
+                    self.functions.add_variable(name, Rc::new(variable));
+                }
+                PageValue::Fields(fields) => {
+                    let variable =
+                        move |_: &_| Ok(minijinja::Value::from_object(RequestFields::new(fields)));
+                    self.functions.add_variable(name, Rc::new(variable));
+                }
+            }
+        }
         self
     }
 

@@ -3,13 +3,13 @@
 
 use crate::fault::{Fault, Outcome, fault_at};
 use crate::jinja2::signature;
-use crate::nearest::hint;
 use crate::program::{Escape, Op, Program, Template};
 use crate::script::ScriptFunctions;
 use crate::templates::Templates;
 use crate::vm::{Modes, not_found, unknown};
 use minijinja::{Environment, ErrorKind, State};
 use sampan_host::Error;
+use sampan_host::names::hint;
 
 /// The functions that belong to a place in a template.
 const OF_THE_LANGUAGE: [&str; 4] = ["caller", "loop", "self", "super"];

@@ -6,12 +6,12 @@
 //! that it needs. So a template means what it means to minijinja; `tests/oracle.rs` compares the bytes of both.
 
 mod api;
+mod capability;
 mod check;
 mod compile;
 mod fault;
 mod globals;
 mod jinja2;
-mod nearest;
 mod objects;
 mod program;
 mod rewrite;
@@ -24,8 +24,7 @@ mod vm;
 mod with_blocks;
 
 pub use api::{ANSWERS, MODULE, TemplateStore};
+pub use capability::CAPABILITY;
 pub use minijinja::UndefinedBehavior;
-pub use nearest::hint;
-pub use script::{ForRequest, NativeFunction, NativeVariable, RequestField};
 pub use settings::{SECTION, undefined};
 pub use templates::{Templates, environment};

@@ -5,6 +5,7 @@ use crate::globals::Globals;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use sampan_host as host;
+use sampan_host::pages::{PageFunction, RequestField};
 use sampan_host::reader::Name;
 use sampan_host::{Callback, RequestView};
 use std::cell::{Cell, RefCell};
@@ -16,19 +17,6 @@ use std::sync::{Arc, OnceLock};
 /// The greatest depth to which a value that is passed to the script may nest.
 const DEPTH_MAX: usize = 64;
 
-/// The request that a template is rendered for, where [`req:render`](crate::MODULE) renders it.
-pub type ForRequest<'a> = Option<&'a Rc<dyn RequestView>>;
-
-/// A function in Rust that templates can call. Named arguments come as a map behind the others.
-pub type NativeFunction =
-    Rc<dyn Fn(ForRequest<'_>, &[host::Value]) -> Result<host::Value, host::Error>>;
-
-/// A variable computed from the request, asked for when a template uses its name.
-pub type NativeVariable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<host::Value, host::Error>>;
-
-/// A field of the request, computed when a template reads it.
-pub type RequestField = fn(&dyn RequestView) -> host::Value;
-
 /// A variable of templates that are rendered for a request, as they have it.
 pub(crate) type Variable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<Value, host::Error>>;
 
@@ -36,7 +24,7 @@ pub(crate) type Variable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<Value, host
 #[derive(Clone)]
 enum GivenFunction {
     Script(Callback),
-    Native(NativeFunction),
+    Native(PageFunction),
 }
 
 /// A rendering that goes on.
@@ -118,11 +106,11 @@ impl ScriptFunctions {
         self.add_global(name, GivenFunction::Script(function));
     }
 
-    pub(crate) fn add_native(&self, name: &str, function: NativeFunction) {
+    pub(crate) fn add_native(&self, name: &str, function: PageFunction) {
         self.add_global(name.to_owned(), GivenFunction::Native(function));
     }
 
-    pub(crate) fn add_native_filter(&self, name: &str, function: NativeFunction) {
+    pub(crate) fn add_native_filter(&self, name: &str, function: PageFunction) {
         self.filters.borrow_mut().insert(name.to_owned());
         let number = self.keep(GivenFunction::Native(function));
         self.change(|environment| add_filter(environment, name.to_owned(), number));
@@ -150,7 +138,7 @@ impl ScriptFunctions {
     }
 
     /// The function that a variable means, if it is one in Rust.
-    pub(crate) fn native(&self, global: &ScriptGlobal) -> Option<NativeFunction> {
+    pub(crate) fn native(&self, global: &ScriptGlobal) -> Option<PageFunction> {
         match self.functions.borrow().get(global.number) {
             Some(GivenFunction::Native(function)) => Some(Rc::clone(function)),
             _ => None,

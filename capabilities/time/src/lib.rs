@@ -3,7 +3,8 @@
 mod calendar;
 
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
+    Args, Capability, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type,
+    Value, clock,
 };
 use std::time::Duration;
 
@@ -46,6 +47,13 @@ pub static MODULE: Module = Module {
         calendar::PARSE,
     ],
     ..Module::EMPTY
+};
+
+/// The clock, waiting, dates.
+pub static CAPABILITY: Capability = Capability {
+    name: "time",
+    modules: &[&MODULE],
+    ..Capability::EMPTY
 };
 
 fn now(_: &Context, _: Args) -> Result<Value, Error> {

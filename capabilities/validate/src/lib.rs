@@ -12,10 +12,8 @@ mod texts;
 mod validation;
 mod values;
 
-pub use texts::{MessageTexts, Translations};
-
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, Module, Param, Reader, Type, Value,
+    Args, Capability, Context, Error, Function, FunctionKind, Module, Param, Reader, Type, Value,
 };
 use schema::Schema;
 use validation::Validation;
@@ -59,6 +57,14 @@ pub static MODULE: Module = Module {
         kind: FunctionKind::Reading(validate_for_request),
     }],
     ..Module::EMPTY
+};
+
+/// Validation of forms and JSON.
+pub static CAPABILITY: Capability = Capability {
+    name: "validate",
+    modules: &[&MODULE],
+    asks: &["texts"],
+    ..Capability::EMPTY
 };
 
 fn validate(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {

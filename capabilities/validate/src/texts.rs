@@ -1,24 +1,7 @@
 //! The messages for invalid values.
 
-use sampan_host::{RequestView, Value};
+use sampan_host::Value;
 use std::fmt::Write;
-use std::rc::Rc;
-
-/// Gives texts in the languages of an app. `app` puts one into the context, as [`MessageTexts`].
-pub trait Translations {
-    /// The text with this key, in the language of the request, or the app's own. Parameters stand in it by their names;
-    /// one called `n` counts.
-    /// `None` if there is no such text.
-    fn text(
-        &self,
-        request: Option<&Rc<dyn RequestView>>,
-        key: &str,
-        params: &[(&str, Value)],
-    ) -> Option<String>;
-}
-
-/// The translations of an isolate.
-pub struct MessageTexts(pub Rc<dyn Translations>);
 
 /// A text by its key, with parameters.
 #[derive(Debug, PartialEq)]

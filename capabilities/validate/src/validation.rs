@@ -3,9 +3,10 @@
 use crate::date;
 use crate::limits::{DEPTH_MAX, ERRORS_MAX};
 use crate::schema::{Rule, RuleType, Schema};
-use crate::texts::{Message, MessageTexts};
+use crate::texts::Message;
 use crate::values::{self, copy, too_large};
 use sampan_host::reader::Kind;
+use sampan_host::texts::MessageTexts;
 use sampan_host::{Context, Error, ErrorKind, Handle, Reader, RequestView, ScriptLimits, Value};
 use std::fmt::Write;
 use std::rc::Rc;

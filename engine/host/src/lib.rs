@@ -8,18 +8,17 @@
 //! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
 
 pub mod answer;
+pub mod capability;
 pub mod clock;
-pub mod database;
 pub mod engine;
 pub mod error;
 pub mod guard;
 pub mod json;
-pub mod log;
+mod offers;
 pub mod request;
 pub mod response;
 pub mod rows;
 mod run;
-pub mod sealer;
 pub mod set_cookie;
 pub mod settings;
 pub mod sources;
@@ -27,10 +26,12 @@ pub mod store;
 mod tables;
 pub mod value;
 
+pub use offers::{database, log, pages, sealer, texts};
 pub use run::{current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, callback, javascript, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
+pub use capability::Capability;
 pub use current_run::{CurrentRun, RanStatement};
 pub use engine::{
     BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LocalFuture,

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use sampan_host::log::Level;
 use sampan_host::{Context, Module};
 use sampan_project::config::{Flags, OptionNames};
-use sampan_runtime::{AppConfig, ContextSetup, Embedding, MODULES, modules_with};
+use sampan_runtime::{AppConfig, ContextSetup, Embedding, modules, modules_with};
 use sampan_serve::native::NativeRoute;
 use std::fmt;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Options {
             let name = module.name;
             let is_same =
                 |other: &&'static Module| other.name == name && !std::ptr::eq(*other, *module);
-            let text = if MODULES.iter().any(is_same) {
+            let text = if modules().iter().any(is_same) {
                 format!("module: {name:?} is a capability of Sampan: give yours another name")
             } else if self.modules[..at].iter().any(is_same) {
                 format!("module: two capabilities are called {name:?}")

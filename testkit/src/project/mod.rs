@@ -36,7 +36,11 @@ use std::time::{Duration, Instant};
 /// The modules for scripts of tests get: all that projects get, and `t`.
 static MODULES: LazyLock<Vec<&'static Module>> = LazyLock::new(|| {
     let own = [&MODULE];
-    sampan_runtime::MODULES.iter().copied().chain(own).collect()
+    sampan_runtime::modules()
+        .iter()
+        .copied()
+        .chain(own)
+        .collect()
 });
 
 /// The keys of a project that names none: its tests need no secret.
@@ -122,8 +126,14 @@ pub fn run(
         None => discover::files(&config.base.project)?,
     };
     config.program.logger = Logger::captured(config.log_settings().level_min);
-    if config.capabilities.secret_keys.is_none() {
-        config.set_secret_key(TEST_KEY)?;
+    if config
+        .base
+        .sections
+        .named("secrets")?
+        .list("keys")
+        .is_empty()
+    {
+        config.set_list("secrets", "keys", &[TEST_KEY])?;
     }
     clock::make_settable();
     let scratch = tempfile::tempdir_in(&options.scratch);

@@ -3,7 +3,7 @@
 use crate::root;
 use libtest_mimic::{Failed, Trial};
 use sampan_host::settings::{Preset, SettingKey, units};
-use sampan_runtime::SECTIONS;
+use sampan_runtime::sections;
 
 /// The heading in `docs/limits.md` whose table has the keys of `[limits]`.
 const LIMITS: &str = "## Configurable limits\n";
@@ -13,7 +13,7 @@ pub(crate) fn trial() -> Trial {
         let page = std::fs::read_to_string(root().join("docs/configuration.md"))?;
         let limits = std::fs::read_to_string(root().join("docs/limits.md"))?;
         let mut faults = Vec::new();
-        for section in SECTIONS {
+        for section in sections() {
             let (page, heading) = match section.name {
                 "limits" => (&limits, LIMITS.to_owned()),
                 name => (&page, format!("## `[{name}]`\n")),

@@ -6,6 +6,7 @@
 mod circles;
 mod crates;
 mod lengths;
+mod listed;
 mod names;
 mod sources;
 mod specs;
@@ -34,6 +35,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("third-party crates come from crates.io under permissive licences", crates::licences),
     ("no capability knows a language", names::languages),
     ("no engine knows a capability by name", names::capabilities),
+    ("capabilities stand in one list", listed::listed),
     ("every spec has its Lua and JavaScript twin and an outcome", specs::twins),
     ("every module opens with what it is for", sources::module_docs),
     ("doc comments begin with a verb or a noun phrase", words::openings),

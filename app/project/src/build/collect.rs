@@ -25,7 +25,7 @@ const TESTS: &str = "tests";
 
 /// The files left out beside those that are always left out.
 pub(super) struct Skipped<'a> {
-    pub(super) storage: PathBuf,
+    pub(super) written: Vec<PathBuf>,
     pub(super) database: PathBuf,
     pub(super) output: PathBuf,
     pub(super) exclude: &'a [String],
@@ -70,7 +70,8 @@ pub(super) fn collect(
         path.push(ending);
         PathBuf::from(path)
     };
-    let mut paths = vec![skipped.storage.clone(), skipped.output.clone()];
+    let mut paths = skipped.written.clone();
+    paths.push(skipped.output.clone());
     paths.extend(["", "-wal", "-shm", "-journal"].map(database));
     let mut walk = Walk {
         static_folder,

@@ -58,8 +58,8 @@ pub struct Built {
 pub struct PackedSettings {
     /// The folder of static files, relative to the project's.
     pub static_folder: String,
-    /// The storage folder.
-    pub storage: String,
+    /// The folders in which scripts write.
+    pub written: Vec<PathBuf>,
     /// The file of the database.
     pub database: String,
     /// The warnings for the developer.
@@ -86,7 +86,7 @@ pub fn build(
     let reached = reach::reached(&project)?;
     output.check_outside(project.root(), reached.files.keys())?;
     let skipped = collect::Skipped {
-        storage: project.root().join(&settings.storage),
+        written: settings.written.clone(),
         database: project.root().join(&settings.database),
         output: output.path().to_owned(),
         exclude: &flags.exclude,

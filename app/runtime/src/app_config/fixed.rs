@@ -57,7 +57,7 @@ impl AppConfig {
             "[scripts] mode or check_millis",
             self.base.scripts.check_time == running.base.scripts.check_time,
         );
-        keep("[db]", self.capabilities.db == running.capabilities.db);
+        keep("[db]", self.database.config == running.database.config);
         keep("[log]", self.log_settings() == running.log_settings());
         self.base.listen.clone_from(&running.base.listen);
         self.base.socket_mode = running.base.socket_mode;
@@ -69,7 +69,7 @@ impl AppConfig {
         self.program
             .script_files
             .clone_from(&running.program.script_files);
-        self.capabilities.db.clone_from(&running.capabilities.db);
+        self.database.config.clone_from(&running.database.config);
         self.program.logger.clone_from(&running.program.logger);
         self.program.modules = running.program.modules;
         self.program.host.clone_from(&running.program.host);

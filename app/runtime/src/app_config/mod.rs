@@ -1,27 +1,28 @@
 //! All that a server or a pool of scripts runs with: the configuration of the run, the settings of the parts that the
 //! program has, resolved from it, and what the program adds.
 
-mod capabilities;
 mod fixed;
 pub(crate) mod limits;
 mod serving;
 
-pub use capabilities::CapabilityConfigs;
 pub use serving::ServeConfig;
 
-use crate::capabilities::{MODULES, SECTIONS};
+use crate::capabilities;
 use crate::development::Development;
 use crate::embedding::Embedding;
 use crate::hosted::Host;
 use crate::reload::followed_files::FollowedFiles;
 use crate::reload::script_files::ScriptFiles;
-use sampan_crypto::SecretKeys;
+use sampan_db::DatabaseConfig;
 use sampan_host::Module;
+use sampan_host::capability::{ProjectSettings, WrittenFolder};
+use sampan_host::settings::SettingValue;
 use sampan_log::{LogSettings, Logger};
 use sampan_project::Language;
 use sampan_project::Project;
 use sampan_project::config::{self, Config, DevSettings, Flags, Setting};
-use std::path::Path;
+use sampan_serve::files::STORAGE;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// All that a server or a pool of scripts runs with.
@@ -29,12 +30,31 @@ use std::sync::Arc;
 pub struct AppConfig {
     /// The project and its settings, as files, environment and flags say.
     pub base: Config,
-    /// The configurations of the capabilities.
-    pub capabilities: CapabilityConfigs,
+    /// The settings of the database.
+    pub database: DatabaseSettings,
     /// The settings on the way from a request to its answer.
     pub serving: ServeConfig,
     /// The parts that the program adds.
     pub program: ProgramParts,
+}
+
+/// The settings of the database.
+#[derive(Clone, Debug)]
+pub struct DatabaseSettings {
+    /// The database.
+    pub config: DatabaseConfig,
+    /// True if migrations run at start.
+    pub migrate: bool,
+}
+
+impl DatabaseSettings {
+    fn of(config: &Config) -> Self {
+        let settings = config.sections.of(&sampan_db::SECTION);
+        Self {
+            config: DatabaseConfig::from_settings(&settings, config.project.root()),
+            migrate: settings.flag("migrate"),
+        }
+    }
 }
 
 /// The parts that the program adds to what it runs.
@@ -49,6 +69,9 @@ pub struct ProgramParts {
     /// The host that runs the workers, if they have no threads of their own, and the scripts, if there is no engine for
     /// them.
     pub host: Option<Arc<dyn Host>>,
+    /// The folder for everything that scripts write beside the database, in place of the project's own. Nothing in it
+    /// is kept: for tests.
+    pub scratch: Option<PathBuf>,
     /// True if samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
     /// The files of a running server that looks whether they change.
@@ -71,7 +94,11 @@ impl AppConfig {
     /// # Errors
     /// As [`AppConfig::resolve`].
     pub fn of_project(project: Project, flags: &Flags) -> Result<Self, String> {
-        Self::of(Config::of_project(project, flags, SECTIONS)?)
+        Self::of(Config::of_project(
+            project,
+            flags,
+            capabilities::sections(),
+        )?)
     }
 
     /// The configuration of a project folder or file, with a configuration file's text instead of a file, and nothing
@@ -80,13 +107,13 @@ impl AppConfig {
     /// # Errors
     /// As [`AppConfig::resolve`].
     pub fn from_text(path: &Path, text: &str) -> Result<Self, String> {
-        Self::of(Config::from_text(path, text, SECTIONS)?)
+        Self::of(Config::from_text(path, text, capabilities::sections())?)
     }
 
     /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a
     /// configuration file.
     pub(crate) fn in_memory(project: Project, flags: &Flags) -> Result<Self, String> {
-        Self::of(Config::in_memory(project, flags, SECTIONS)?)
+        Self::of(Config::in_memory(project, flags, capabilities::sections())?)
     }
 
     /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing
@@ -97,23 +124,31 @@ impl AppConfig {
     pub fn without_project(flags: &Flags) -> Result<Self, String> {
         let mut config = Self::in_memory(Project::none(), flags)?;
         // No script can ask for it, so it is never opened.
-        config.capabilities.db.path = ":memory:".into();
-        config.capabilities.migrate = false;
+        config.database.config.path = ":memory:".into();
+        config.database.migrate = false;
         Ok(config)
     }
 
     fn of(base: Config) -> Result<Self, String> {
         let log = base.sections.of(&sampan_log::SECTION);
+        for one in capabilities::ordered() {
+            (one.configure)(&ProjectSettings {
+                all: &base.sections,
+                root: base.project.root(),
+                scratch: None,
+            })?;
+        }
         // Told wherever the file is read, also where nothing uses it.
         base.resolve(&config::DEV, DevSettings::from_settings)?;
         Ok(Self {
-            capabilities: CapabilityConfigs::of(&base)?,
+            database: DatabaseSettings::of(&base),
             serving: ServeConfig::of(&base)?,
             program: ProgramParts {
                 logger: Logger::new(LogSettings::from_settings(&log)),
-                modules: MODULES,
+                modules: capabilities::modules(),
                 embedding: Arc::default(),
                 host: None,
+                scratch: None,
                 is_profiled: false,
                 script_files: None,
                 development: None,
@@ -122,13 +157,39 @@ impl AppConfig {
         })
     }
 
-    /// Replaces the secret keys by one.
+    /// Sets a list of texts, as the configuration file would.
     ///
     /// # Errors
-    /// It is too short.
-    pub fn set_secret_key(&mut self, key: &str) -> Result<(), String> {
-        self.capabilities.secret_keys = SecretKeys::new(&[key.to_owned()])?;
-        Ok(())
+    /// There is no such key, or the value is wrong.
+    pub fn set_list(&mut self, section: &str, key: &str, list: &[&str]) -> Result<(), String> {
+        let list: Vec<String> = list.iter().map(|text| (*text).to_owned()).collect();
+        let (shown, origin) = (format!("{list:?}"), "the program".to_owned());
+        let value = Some(SettingValue::List(list));
+        let sections = Arc::make_mut(&mut self.base.sections);
+        sections.put((section, key), value, shown, origin)
+    }
+
+    /// Returns the settings as capabilities read them.
+    pub(crate) fn project_settings(&self) -> ProjectSettings<'_> {
+        ProjectSettings {
+            all: &self.base.sections,
+            root: self.base.project.root(),
+            scratch: self.program.scratch.as_deref(),
+        }
+    }
+
+    /// Returns the folders in which the scripts write.
+    pub fn written_folders(&self) -> Vec<WrittenFolder> {
+        let settings = self.project_settings();
+        let folders = capabilities::ordered().map(|one| (one.folders)(&settings));
+        folders.flatten().collect()
+    }
+
+    /// Returns the folder in which scripts write files by the name `storage`.
+    pub fn storage_folder(&self) -> PathBuf {
+        let mut folders = self.written_folders().into_iter();
+        let storage = folders.find(|folder| folder.name == STORAGE);
+        storage.map(|folder| folder.path).unwrap_or_default()
     }
 
     /// Refuses what the program cannot do that runs the scripts.

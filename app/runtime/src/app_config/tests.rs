@@ -7,7 +7,13 @@ use sampan_host::settings::{Preset, SettingKey, SettingKind};
 use sampan_project::config::{Environment, FILE, address, default_of, read_text};
 
 fn resolve(text: &str, flags: &Flags) -> Result<AppConfig, String> {
-    let all = read_text(text, FILE, flags, &Environment::default(), SECTIONS)?;
+    let all = read_text(
+        text,
+        FILE,
+        flags,
+        &Environment::default(),
+        capabilities::sections(),
+    )?;
     let project = Project::in_memory("app.lua", &[]);
     AppConfig::of(Config::of(project, all, flags.names)?)
 }
@@ -243,7 +249,7 @@ fn faults_name_the_line_and_the_key() {
 fn shown(text: &str) -> Result<String, String> {
     let AppConfig {
         base,
-        capabilities,
+        database,
         serving,
         program,
     } = resolve(text, &Flags::default())?;
@@ -255,6 +261,16 @@ fn shown(text: &str) -> Result<String, String> {
         scripts,
         ..
     } = &base;
+    let all = &base.sections;
+    let files = all.of(&sampan_files::SECTION);
+    let forms = all.of(&sampan_files::FORMS);
+    let capabilities = (
+        sampan_files::FilesConfig::from_settings(&files, &forms, base.project.root()),
+        sampan_session::SessionConfig::from_settings(&all.of(&sampan_session::SECTION))?,
+        sampan_crypto::SecretKeys::from_settings(&all.of(&sampan_crypto::SECTION))?,
+        sampan_i18n::I18nSettings::from_settings(&all.of(&sampan_i18n::SECTION)),
+        sampan_template::undefined(&all.of(&sampan_template::SECTION)),
+    );
     let base = format!("{listen:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(
         &resolve(text, &Flags::default())?
@@ -264,7 +280,7 @@ fn shown(text: &str) -> Result<String, String> {
     )?;
     let log = program.logger.settings();
     Ok(format!(
-        "{base} {capabilities:?} {serving:?} {log:?} {dev:?}"
+        "{base} {database:?} {capabilities:?} {serving:?} {log:?} {dev:?}"
     ))
 }
 
@@ -273,7 +289,7 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static SettingKey)> {
         let name = section.name;
         section.keys.iter().map(move |key| (name, key))
     };
-    SECTIONS.iter().flat_map(of)
+    capabilities::sections().iter().flat_map(of)
 }
 
 #[test]

@@ -2,21 +2,18 @@
 
 use super::look::look;
 use crate::app_config::AppConfig;
+use crate::capabilities;
 use crate::local_app::LocalApp;
 use crate::migrations::migrations_of;
-use crate::process_parts::catalogs_of;
 use sampan_db::migrate::{self, MigrationState};
+use sampan_host::capability::{KnownTexts, ProjectCheck};
 use sampan_host::log::Level;
-use sampan_i18n::{Catalogs, FOLDER};
 use sampan_log::Logger;
-use sampan_project::Project;
 use sampan_project::config::Flags;
-use sampan_project::files::TEMPLATES;
 use sampan_project::inspect::calls::{self, CallKind};
 use sampan_project::inspect::read_files::ReadFiles;
 use sampan_project::inspect::unused;
 use sampan_project::inspect::{Finding, Severity};
-use sampan_template::Templates;
 use std::path::Path;
 
 /// The findings about a project, and the number of checked files.
@@ -51,14 +48,18 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     let (project, files) = ReadFiles::of(&config.base.project);
     config.base.project = project.clone();
     config.program.logger = Logger::captured(Level::Warn);
-    let (templates, keys, faults) = template_faults(&project);
+    let mut found = ProjectCheck::new(config.project_settings(), project.sources());
+    capabilities::ordered().for_each(|one| (one.check)(&mut found));
+    let ProjectCheck {
+        faults,
+        warnings,
+        templates,
+        text_keys,
+        texts,
+        ..
+    } = found;
     report.templates = templates.len();
-    let (catalogs, catalog_fault) = match catalogs_of(&project, &config.capabilities.i18n) {
-        Ok(catalogs) => (Some(catalogs), None),
-        Err(fault) => (None, Some(fault)),
-    };
-    let default = config.capabilities.i18n.default.clone();
-    let mut told: Vec<String> = faults.into_iter().chain(catalog_fault).collect();
+    let mut told: Vec<String> = faults;
     told.extend(migration_faults(&config, report)?);
     let can_load = told.is_empty();
     report
@@ -69,33 +70,33 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
         return Ok(());
     }
     let folder = config.serving.static_files.folder.clone();
-    let storage = config.capabilities.files.storage.clone();
+    let written = config.written_folders();
     let looked = |app: &LocalApp| (app.rows(), app.log());
     let (rows, log) = look(config, scratch, looked)?;
     report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
     report.findings.extend(logged(&log));
-    let scripts = unused::Scripts::of(&project, &files, &[&folder, &name_of(&storage)]);
-    if let Some(catalogs) = &catalogs {
-        let own = default.map(|default| format!("{FOLDER}/{default}.toml"));
-        let is_there = |file: &String| project.sources().read(file).is_some();
-        if let Some(file) = own.filter(|file| !is_there(file)) {
-            let text = format!("[i18n] default names a locale without texts: there is no {file}");
-            let finding = Finding::warning("sampan.toml", None, text);
-            report.findings.push(finding);
-        }
-        for (file, text) in catalogs.differences() {
-            report.findings.push(Finding::warning(&file, None, text));
-        }
-        for (file, line, key) in keys {
-            let finding = unknown_text(catalogs, &key);
-            let finding = finding.map(|text| Finding::warning(&file, Some(line), text));
-            report.findings.extend(finding);
-        }
+    let written = written.iter().map(|folder| name_of(&folder.path));
+    let skipped: Vec<String> = written.chain([folder.clone()]).collect();
+    let skipped: Vec<&str> = skipped.iter().map(String::as_str).collect();
+    let scripts = unused::Scripts::of(&project, &files, &skipped);
+    for warning in warnings {
+        let finding = Finding::warning(&warning.file, warning.line, warning.text);
+        report.findings.push(finding);
+    }
+    let missing = |key: &str| {
+        texts
+            .as_deref()
+            .and_then(|texts: &dyn KnownTexts| texts.missing(key))
+    };
+    for asked in text_keys {
+        let finding = missing(&asked.key);
+        let finding = finding.map(|text| Finding::warning(&asked.file, Some(asked.line), text));
+        report.findings.extend(finding);
     }
     for call in calls::of(scripts.texts(), &project, &templates) {
         let (name, shown) = (&call.name, &call.shown);
         let text = match call.kind {
-            CallKind::Text => match catalogs.as_ref().and_then(|all| unknown_text(all, name)) {
+            CallKind::Text => match missing(name) {
                 Some(text) => text,
                 None => continue,
             },
@@ -129,34 +130,6 @@ fn logged(log: &str) -> Vec<Finding> {
     entries.collect()
 }
 
-/// Says that no catalogue has a text under a key, if that is so.
-fn unknown_text(catalogs: &Catalogs, key: &str) -> Option<String> {
-    let hint = || sampan_template::hint(key, catalogs.keys());
-    (!catalogs.has_key(key))
-        .then(|| format!("t({key:?}): no file in {FOLDER}/ has this text{}", hint()))
-}
-
-/// A key of a text with the file and the line of the template that asks for it.
-type TextKey = (String, u32, String);
-
-/// The names of the project's templates, the texts they ask for, and what keeps some from being templates.
-fn template_faults(project: &Project) -> (Vec<String>, Vec<TextKey>, Vec<String>) {
-    let (mut names, mut keys, mut faults) = (Vec::new(), Vec::new(), Vec::new());
-    for path in project.sources().list(TEMPLATES) {
-        let name = path.strip_prefix(TEMPLATES);
-        let name = name.and_then(|name| name.strip_prefix('/'));
-        let (Some(name), Some(text)) = (name, project.sources().read(&path)) else {
-            continue;
-        };
-        match Templates::compile([(name, text)]) {
-            Ok(compiled) => keys.extend(compiled.text_keys()),
-            Err(error) => faults.push(error.to_string()),
-        }
-        names.push(name.to_owned());
-    }
-    (names, keys, faults)
-}
-
 /// The last part of a path.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
@@ -170,12 +143,12 @@ fn migration_faults(config: &AppConfig, report: &mut CheckReport) -> Result<Vec<
     if !migrations.exist() {
         return Ok(Vec::new());
     }
-    let entries = match migrate::status(&config.capabilities.db, &migrations) {
+    let entries = match migrate::status(&config.database.config, &migrations) {
         Ok(entries) => entries,
         Err(error) => return Ok(vec![error.to_string()]),
     };
     report.migrations = entries.len();
-    let database = config.capabilities.db.path.display();
+    let database = config.database.config.path.display();
     let told = entries.iter().filter_map(|entry| {
         let what = match &entry.state {
             MigrationState::Applied(_) | MigrationState::Pending => return None,

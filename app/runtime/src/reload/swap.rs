@@ -96,14 +96,14 @@ impl Reloader {
         if !config.base.project.entry().is_empty() {
             config.base.project.check_entry()?;
         }
-        let parts = before.parts.renewed(&config)?;
+        let state = before.state.renewed(&config)?;
         let applied = database::migrate(&config)?;
         let with_applied = |fault| database::with_applied(fault, &applied);
         let renewed = shared.database.renew(!applied.is_empty());
         renewed.map_err(|error| with_applied(error.to_string()))?;
         let generation = Arc::new(Generation {
             config: Arc::new(config),
-            parts,
+            state,
         });
         if let Err(fault) = shared.load_all(&generation) {
             shared.discard_all();

@@ -12,7 +12,7 @@ use crate::database;
 use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::generation::Generation;
 use crate::locks::lock;
-use crate::process_parts::ProcessParts;
+use crate::process_state::ProcessState;
 use crate::reload::followed_files::FollowedFiles;
 use crate::worker::watchdog::Watchdog;
 use sampan_host::{Error, ErrorKind, Module};
@@ -97,12 +97,12 @@ impl ScriptPool {
         let put_link: ContextSetup = Arc::new(|context| context.put(CallLink::default()));
         embedding.contexts.push(put_link);
         config.program.embedding = Arc::new(embedding);
-        let parts = ProcessParts::of(&config)?;
+        let state = ProcessState::of(&config)?;
         let (database, _) = database::prepare(&config)?;
         let count = config.base.workers;
         let generation = Generation {
             config: Arc::new(config),
-            parts,
+            state,
         };
         let config = Arc::clone(&generation.config);
         let queue_max = options.queue_max.unwrap_or(count * QUEUED_PER_WORKER);

@@ -29,10 +29,10 @@ impl PoolShared {
             let _ = seen.read(self.script.entry());
         }
         let config = Arc::new(config);
-        let parts = self.script.check_entry();
-        let parts = parts.and_then(|()| before.parts.renewed(&config));
-        match parts {
-            Ok(parts) => Ok((Arc::new(Generation { config, parts }), seen)),
+        let state = self.script.check_entry();
+        let state = state.and_then(|()| before.state.renewed(&config));
+        match state {
+            Ok(state) => Ok((Arc::new(Generation { config, state }), seen)),
             Err(fault) => {
                 self.generations.reject(&(before, seen));
                 Err(fault)

@@ -4,14 +4,14 @@ use super::events::{ServerEvents, Stopper};
 use super::running::Running;
 use super::shared::ServerShared;
 use crate::app_config::AppConfig;
+use crate::capabilities;
 use crate::database;
 use crate::generation::Generation;
 use crate::listening::{self, Listening, User};
 use crate::locks::lock;
-use crate::process_parts::ProcessParts;
+use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
 use crate::worker::watchdog::Watchdog;
-use sampan_files::SPOOLED_FILES_MAX;
 use sampan_host::log::Level;
 use sampan_http::{Limits, UnsentBytes, Workers};
 use sampan_project::VERSION;
@@ -50,13 +50,13 @@ impl Server {
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
         let names = names.join(" and ");
         config.follow_files();
-        let parts = ProcessParts::of(&config)?;
-        parts.storage().clean();
+        let state = ProcessState::of(&config)?;
+        state.start();
         let (database, migrated) = database::prepare(&config)?;
         let config = Arc::new(config);
         let generation = Generation {
             config: Arc::clone(&config),
-            parts,
+            state,
         };
         let shared = Arc::new(ServerShared {
             config,
@@ -126,8 +126,8 @@ impl Server {
 fn listen(config: &AppConfig) -> Result<(Vec<Listening>, Limits), String> {
     let mut limits = config.serving.http.clone();
     // Each worker keeps the files of two folders open.
-    let files = SPOOLED_FILES_MAX + config.base.workers * 2 * OPEN_FILES_MAX;
-    let files = RESERVED_FILES + files as u64;
+    let files = config.base.workers * 2 * OPEN_FILES_MAX;
+    let files = RESERVED_FILES + capabilities::open_files_max() + files as u64;
     if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
         config.program.logger.text(Level::Warn, note);
     }

@@ -4,21 +4,21 @@ use super::order::Order;
 use super::plan::WorkerPlan;
 use super::watchdog::Watchdog;
 use crate::app_config::AppConfig;
+use crate::capabilities;
 use crate::engine;
 use crate::generation::Generation;
 use crate::hooks::Hooks;
+use crate::pages;
 use crate::reload::retiring::{self, Retiring};
 use crate::scripts::calls::CallLink;
-use crate::sessions::WorkerSessions;
-use crate::templates;
-use sampan_crypto::KeySealer;
 use sampan_db::Db;
 use sampan_env::Variables;
+use sampan_host::database::AppTables;
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
 use sampan_host::{
     Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, Module, Outbox, RequestView,
-    Setup, Watch, WorkerPlace, sealer,
+    Setup, Watch, WorkerPlace,
 };
 use sampan_project::Language;
 use sampan_serve::Compression;
@@ -28,7 +28,6 @@ use sampan_serve::Ids;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
 use sampan_serve::{Control, Loaded};
-use sampan_template::TemplateStore;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicBool;
@@ -56,8 +55,8 @@ impl WorkerGeneration {
             files: StaticFiles::open(
                 config.base.project.root(),
                 config.base.project.archive(),
-                &config.capabilities.files.storage,
-                &config.capabilities.db.path,
+                &config.storage_folder(),
+                &config.database.config.path,
                 config.serving.static_files.clone(),
             )?,
             compression: compression.map(Rc::new),
@@ -97,7 +96,8 @@ pub(crate) struct Loader {
     gate: Rc<Gate>,
     db: Db,
     outbox: Outbox,
-    pub(crate) sessions: WorkerSessions,
+    /// The values of capabilities that outlive an isolate.
+    worker: Context,
     current: CurrentRun,
     ids: Rc<Ids>,
     watchdog: Watchdog,
@@ -128,7 +128,11 @@ impl Loader {
         Self {
             generation: RefCell::new(generation),
             watch,
-            sessions: WorkerSessions::new(db.clone()),
+            worker: {
+                let worker = Context::default();
+                worker.put(Rc::new(db.clone()) as Rc<dyn AppTables>);
+                worker
+            },
             gate,
             db,
             outbox,
@@ -187,15 +191,11 @@ impl Loader {
             (_, None) => return Err(Error::new(ErrorKind::Load, "unknown language")),
         };
         let is_project = beside.is_none();
-        let context = self.context(generation, watch)?;
+        let context = self.context(generation, watch, is_project)?;
         let unawaited = beside.map(|beside| {
             (beside.put)(&context);
             beside.unawaited
         });
-        let context = Rc::new(context);
-        let parts = &generation.shared.parts;
-        let files = Rc::clone(&generation.files);
-        templates::put_store(&context, parts.templates(), files, is_project);
         let gate = Rc::clone(&self.gate);
         let of_isolate = Rc::clone(&context);
         let setup = Setup {
@@ -230,9 +230,7 @@ impl Loader {
         let loaded =
             engine::load(language, config.program.host.as_deref(), setup).and_then(|isolate| {
                 of_isolate.get::<Hooks>().unwrap_or_default().close();
-                if let Some(templates) = of_isolate.get::<TemplateStore>() {
-                    templates.close()?;
-                }
+                capabilities::loaded(&of_isolate)?;
                 Loaded::new(isolate, of_isolate, language, control, native)
             });
         self.gate.set_loading(false);
@@ -245,9 +243,14 @@ impl Loader {
     }
 
     /// Creates the context of an isolate's capabilities.
-    fn context(&self, generation: &WorkerGeneration, watch: &Arc<Watch>) -> Result<Context, Error> {
-        let Generation { config, parts } = &*generation.shared;
-        let context = Context::default();
+    fn context(
+        &self,
+        generation: &WorkerGeneration,
+        watch: &Arc<Watch>,
+        is_project: bool,
+    ) -> Result<Rc<Context>, Error> {
+        let Generation { config, state } = &*generation.shared;
+        let context = Rc::new(Context::default());
         context.put(config.program.logger.clone());
         context.put(Rc::new(config.program.logger.clone()) as Rc<dyn Log>);
         context.put(config.serving.script.clone());
@@ -257,17 +260,20 @@ impl Loader {
         context.put(Hooks::default());
         context.put(RouteNames::default());
         context.put(Rc::clone(&generation.files));
-        parts.put_into(&context, &config.program.logger);
-        config.program.embedding.put_into(&context);
-        if let Some(keys) = &config.capabilities.secret_keys {
-            sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
-        }
         context.put(self.db.clone());
         context.put(self.outbox.clone());
         context.put(self.current.clone());
         context.put(Arc::clone(watch));
-        self.sessions.put_into(&context, config)?;
+        pages::put_into(&context, Rc::clone(&generation.files));
+        state.put_into(config, &self.worker, &context, is_project)?;
+        config.program.embedding.put_into(&context);
         Ok(context)
+    }
+
+    /// Takes note that the worker answers with this isolate from now on.
+    pub(crate) fn serve(&self, generation: &WorkerGeneration, loaded: &Loaded) {
+        let Generation { config, state } = &*generation.shared;
+        state.serve(config, &self.worker, &loaded.context);
     }
 
     /// Writes what `console` is told into the log.
@@ -361,7 +367,7 @@ impl Loader {
         let generation = WorkerGeneration::open(shared)?;
         // Transactions may come without end; a project that writes while it loads is told then that the database is
         // busy.
-        let patience = Duration::from_millis(shared.config.capabilities.db.transaction_millis_max);
+        let patience = Duration::from_millis(shared.config.database.config.transaction_millis_max);
         let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
         let loaded = self.load(&generation)?;
         self.start_hooks(&loaded).await?;
@@ -375,7 +381,7 @@ impl Loader {
             return;
         };
         self.watchdog.rename(self.id, loaded.handler_names());
-        self.sessions.serve(&generation.shared.config);
+        self.serve(&generation, &loaded);
         let before = dispatch.replace(loaded);
         drop(self.generation.replace(generation));
         retiring::retire(before, &self.retiring);

@@ -41,13 +41,12 @@ impl WorkerPlan {
         deaf_while_loading: Abandon,
     ) -> Result<LoadedWorker, Error> {
         let (gate, loader) = self.open(watch, deaf_while_loading)?;
-        let config = &self.generation.config;
         let loaded = loader.load(&loader.generation())?;
         let (handle, sockets) =
             sampan_http::worker_sharing(Arc::clone(&self.limits), Arc::clone(&self.unsent));
         gate.serve(handle.clone());
         loader.serve_database();
-        loader.sessions.serve(config);
+        loader.serve(&loader.generation(), &loaded);
         loader.start_hooks(&loaded).await?;
         let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), self.on_deaf);
         let on_deaf = move |name: &str| on_deaf(abandoned, name);

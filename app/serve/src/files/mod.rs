@@ -22,7 +22,7 @@ pub(crate) use answer::ServedFile;
 pub use api::MODULE;
 pub use cache::OPEN_FILES_MAX;
 pub use settings::{SECTION, StaticSettings};
-pub use static_files::StaticFiles;
+pub use static_files::{STORAGE, StaticFiles};
 pub(crate) use static_files::{Served, unreadable};
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const FOREVER: &str = "max-age=31536000, immutable";
 const VERSION: &str = "v=";
 
 /// The prefix of paths of files begin with that scripts have kept.
-const STORAGE: &str = "storage";
+pub const STORAGE: &str = "storage";
 
 /// Between a folder that a script names and the path of a file below it, where both are one text. No path has it.
 const BELOW: &str = "//";

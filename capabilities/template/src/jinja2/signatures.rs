@@ -1,9 +1,9 @@
 //! The arguments of Jinja2's filters: their names, and their order.
 
 use super::{filters, numbers, texts, urlize};
-use crate::nearest::hint;
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, State, Value};
+use sampan_host::names::hint;
 
 /// A filter over the value that stands before it and the arguments in the order of the parameters.
 pub(super) type Body = fn(&mut State<'_, '_>, &Value, &Given<'_>) -> Result<Value, Error>;

@@ -6,11 +6,12 @@ use crate::fault::{Fault, Outcome};
 use crate::jinja2::normalised;
 use crate::objects::{Macro, TemplateModule};
 use crate::program::{Escape, Known, KnownFilter, KnownTest};
-use crate::script::{NativeFunction, ScriptGlobal, argument, from_host};
+use crate::script::{ScriptGlobal, argument, from_host};
 use crate::value::TemplateValue;
 use minijinja::value::ValueKind;
 use minijinja::{State, Value};
 use sampan_host as host;
+use sampan_host::pages::PageFunction;
 use sampan_host::reader::{Kind, Name};
 
 /// The methods that every map has, with any names of its members.
@@ -211,14 +212,14 @@ impl<'m, 'e> Machine<'m, 'e> {
         Ok(true)
     }
 
-    fn native(&self, function: &Value) -> Option<NativeFunction> {
+    fn native(&self, function: &Value) -> Option<PageFunction> {
         let global = function.downcast_object_ref::<ScriptGlobal>()?;
         self.functions.native(global)
     }
 
     fn call_native(
         &mut self,
-        native: &NativeFunction,
+        native: &PageFunction,
         args: &[TemplateValue],
     ) -> Outcome<host::Value> {
         let mut given = Vec::with_capacity(args.len());

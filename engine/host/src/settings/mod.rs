@@ -4,10 +4,12 @@
 //! file, the environment and flags into [`Settings`], the faults of wrong values, and the list that `sampan config`
 //! prints are all derived from it. Nothing here reads a file or knows a format.
 
+mod all;
 pub mod units;
 mod values;
 
-pub use values::{AllSettings, Settings, WrittenValue};
+pub use all::AllSettings;
+pub use values::{Settings, WrittenValue};
 
 use std::ops::RangeInclusive;
 

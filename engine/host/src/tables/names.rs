@@ -46,6 +46,19 @@ pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
     near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
 }
 
+/// Returns `; did you mean "x"?` if one of the names is close to a misspelt one, and else nothing. Longer names may
+/// differ in more letters.
+pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = known
+        .into_iter()
+        .map(|known| (distance(name, known), known));
+    let allowed = 1 + name.chars().count() / 4;
+    match near.min().filter(|(distance, _)| *distance <= allowed) {
+        Some((_, known)) => format!("; did you mean {known:?}?"),
+        None => String::new(),
+    }
+}
+
 /// Returns the number of letters that have to be changed, added, left out or swapped with the next.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
@@ -72,6 +85,14 @@ fn distance(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hints_name_the_closest() {
+        let known = ["truncate", "trim", "title"];
+        assert_eq!(hint("truncat", known), "; did you mean \"truncate\"?");
+        assert_eq!(hint("trimm", known), "; did you mean \"trim\"?");
+        assert_eq!(hint("nope", known), "");
+    }
 
     #[test]
     fn names_round_trip() {

@@ -116,16 +116,16 @@ pub(crate) fn remove_copy() {
 
 impl DatabaseCopy {
     fn of(config: &mut AppConfig) -> Result<Self, String> {
-        remove_those_of_the_dead(&config.capabilities.db.path);
-        let mut name = config.capabilities.db.path.as_os_str().to_owned();
+        remove_those_of_the_dead(&config.database.config.path);
+        let mut name = config.database.config.path.as_os_str().to_owned();
         name.push(format!("{LOAD}{}", std::process::id()));
         let copy = Self(name.into());
         let _ = COPY.set(copy.0.clone());
-        if config.capabilities.db.path.is_file() {
-            let copied = backup::backup(&config.capabilities.db, &copy.0, true, &mut |_| {});
+        if config.database.config.path.is_file() {
+            let copied = backup::backup(&config.database.config, &copy.0, true, &mut |_| {});
             copied.map_err(|error| error.to_string())?;
         }
-        config.capabilities.db.path.clone_from(&copy.0);
+        config.database.config.path.clone_from(&copy.0);
         Ok(copy)
     }
 }

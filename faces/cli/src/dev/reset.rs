@@ -15,8 +15,8 @@ pub(super) fn is_needed(config: &AppConfig) -> bool {
     let Ok(migrations) = migrations_in(config.base.project.root()) else {
         return false;
     };
-    let status = migrate::status(&config.capabilities.db, &migrations);
-    config.capabilities.db.path.exists()
+    let status = migrate::status(&config.database.config, &migrations);
+    config.database.config.path.exists()
         && status.is_ok_and(|entries| entries.iter().any(MigrationStatus::is_fault))
 }
 
@@ -25,7 +25,7 @@ pub(super) fn is_needed(config: &AppConfig) -> bool {
 /// # Errors
 /// A server uses it, or it cannot be moved.
 pub(super) fn reset(config: &AppConfig, logger: &Logger) -> Result<(), String> {
-    let path = &config.capabilities.db.path;
+    let path = &config.database.config.path;
     if !is_needed(config) {
         let text = format!(
             "{}: nothing to reset, the migrations fit it",

@@ -90,12 +90,12 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         browsers: Browsers::new(),
         own_pages: OwnPages::default(),
         scripts: LoadedScripts::default(),
-        plans: Plans::start(config.capabilities.db.clone(), logger.clone())?,
+        plans: Plans::start(config.database.config.clone(), logger.clone())?,
     });
     let watched = Watched {
         root: dev.root.clone(),
         public: config.serving.static_files.folder.clone(),
-        storage: config.capabilities.files.storage.clone(),
+        storage: config.storage_folder(),
         config: flags
             .run
             .config
@@ -117,7 +117,7 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         }
     };
     develop(&mut config, &dev);
-    let db = config.capabilities.db.clone();
+    let db = config.database.config.clone();
     let mut next = Ok(config);
     let running = loop {
         let started = next.and_then(|config| {
@@ -246,7 +246,7 @@ fn waits_for_change(changes: &Receiver<Changes>, life: &Life) -> bool {
 fn with_advice(fault: String, resolve: &impl Fn() -> Result<AppConfig, String>) -> String {
     match resolve().ok().filter(reset::is_needed) {
         Some(config) => {
-            let file = config.capabilities.db.path.display();
+            let file = config.database.config.path.display();
             format!(
                 "{fault}\nto begin with an empty database: sampan dev --reset-db moves {file} away, deletes nothing, \
                  and applies all migrations anew"

@@ -1,16 +1,10 @@
 //! Sessions in the app's database: the table is made when the first session begins, so that an app without sessions has
 //! none.
 
-use crate::app_config::AppConfig;
-use sampan_db::Db;
-use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value, sealer};
-use sampan_session::{
-    Change, Merge, SessionKey, SessionPlace, SessionStore, Sessions, StoredSession, clean,
-};
-use std::cell::RefCell;
+use crate::store::{Change, Merge, SessionKey, SessionStore, StoredSession};
+use sampan_host::database::AppTables;
+use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
 use std::rc::Rc;
-use tokio::sync::Notify;
-use tokio::task::{JoinHandle, spawn_local};
 
 /// Small rows that are found by a random key: without a rowid one search is enough.
 const CREATE: [&str; 2] = [
@@ -32,65 +26,8 @@ const SEARCH_KEYS_MAX: usize = 4;
 const SEARCH_KEY_BYTES_MAX: usize = 64;
 const INDEX: &str = "_sampan_sessions_by_";
 
-/// The session state of one worker, shared by all isolates that it has one after the other.
-pub(crate) struct WorkerSessions {
-    store: Rc<DbSessions>,
-    begun: Rc<Notify>,
-    /// The task that removes sessions that have ended.
-    cleaner: RefCell<Option<JoinHandle<()>>>,
-}
-
-impl WorkerSessions {
-    pub(crate) fn new(db: Db) -> Self {
-        Self {
-            store: Rc::new(DbSessions(db)),
-            begun: Rc::default(),
-            cleaner: RefCell::default(),
-        }
-    }
-
-    /// Makes sessions available to the scripts of an isolate, whose context has its sealer already.
-    pub(crate) fn put_into(&self, context: &Context, config: &AppConfig) -> Result<(), Error> {
-        let session = config.capabilities.session.clone();
-        context.put(match session.place {
-            SessionPlace::Db => {
-                let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
-                Sessions::in_table(session, store, Rc::clone(&self.begun))
-            }
-            SessionPlace::Cookie => {
-                let sealer = sealer::of(context).map_err(|error| {
-                    let text = format!("[session] store = \"cookie\": {error}");
-                    Error::new(ErrorKind::Load, text)
-                })?;
-                Sessions::in_cookie(session, sealer)
-            }
-        });
-        Ok(())
-    }
-
-    /// Starts what removes sessions that have ended, for as long as the worker serves; in place of the one before.
-    pub(crate) fn serve(&self, config: &AppConfig) {
-        let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
-        let logger = config.program.logger.clone();
-        let report = move |error: Error| {
-            let text = format!("removing sessions that have ended: {error}");
-            sampan_serve::log_of(&logger, None, text, &error);
-        };
-        let begun = Rc::clone(&self.begun);
-        let cleaner = spawn_local(clean(
-            config.capabilities.session.clone(),
-            store,
-            begun,
-            report,
-        ));
-        if let Some(before) = self.cleaner.replace(Some(cleaner)) {
-            before.abort();
-        }
-    }
-}
-
 /// The table of sessions, as one worker sees it.
-struct DbSessions(Db);
+pub struct DbSessions(pub Rc<dyn AppTables>);
 
 fn id(key: &SessionKey) -> Value {
     Value::Bytes(key.0.to_vec())
@@ -122,13 +59,13 @@ impl DbSessions {
     fn write(&self, sql: &str, params: Vec<Value>) -> Result<usize, Error> {
         let params = Value::List(params);
         let count = |changed: i64| usize::try_from(changed).unwrap_or(0);
-        if let Some(changed) = self.0.own_write(sql, &params)? {
+        if let Some(changed) = self.0.write(sql, &params)? {
             return Ok(count(changed));
         }
         for sql in CREATE {
-            self.0.own_write(sql, &Value::Null)?;
+            self.0.write(sql, &Value::Null)?;
         }
-        let changed = self.0.own_write(sql, &params)?;
+        let changed = self.0.write(sql, &params)?;
         changed.map(count).ok_or_else(|| {
             let text = "the table of sessions could not be made";
             Error::new(ErrorKind::Internal, text)
@@ -141,13 +78,13 @@ impl DbSessions {
     fn index(&self, key: &str) -> Result<(), Error> {
         let names =
             "SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, 20) = ?";
-        let indexes = self.0.own_read(names, &Value::List(vec![INDEX.into()]))?;
+        let indexes = self.0.read(names, &Value::List(vec![INDEX.into()]))?;
         let indexes = indexes.as_ref().map_or(0, Rows::len);
         let known = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?";
         let name = format!("{INDEX}{key}");
         let known = self
             .0
-            .own_read(known, &Value::List(vec![name.as_str().into()]))?;
+            .read(known, &Value::List(vec![name.as_str().into()]))?;
         if known.is_some_and(|rows| !rows.is_empty()) {
             return Ok(());
         }
@@ -160,7 +97,7 @@ impl DbSessions {
         let sql = format!(
             "CREATE INDEX IF NOT EXISTS \"{name}\" ON _sampan_sessions(json_extract(data, '$.{key}'))"
         );
-        self.0.own_write(&sql, &Value::Null)?;
+        self.0.write(&sql, &Value::Null)?;
         Ok(())
     }
 }
@@ -179,12 +116,12 @@ fn check_search_key(key: &str) -> Result<(), Error> {
 
 impl SessionStore for DbSessions {
     fn load(&self, key: &SessionKey) -> Result<Option<StoredSession>, Error> {
-        let rows = self.0.own_read(SELECT, &Value::List(vec![id(key)]))?;
+        let rows = self.0.read(SELECT, &Value::List(vec![id(key)]))?;
         Ok(rows.as_ref().and_then(stored))
     }
 
     fn change(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
-        self.0.own_begin()?;
+        self.0.begin()?;
         let known = self.load(key)?;
         let is_known = known.is_some();
         match merge(known)? {
@@ -207,32 +144,32 @@ impl SessionStore for DbSessions {
     }
 
     fn change_in_place(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
-        self.0.own_begin_in_place()?;
+        self.0.begin_in_place()?;
         self.change(key, merge)
     }
 
     fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
         check_search_key(key)?;
-        self.0.own_begin_in_place()?;
+        self.0.begin_in_place()?;
         // Without the table there is no session.
         let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";
-        if self.0.own_read(probe, &Value::Null)?.is_none() {
+        if self.0.read(probe, &Value::Null)?.is_none() {
             return Ok(0);
         }
         self.index(key)?;
         let sql = format!("DELETE FROM _sampan_sessions WHERE json_extract(data, '$.{key}') = ?");
         let params = Value::List(vec![value.clone()]);
-        let removed = self.0.own_write(&sql, &params)?.unwrap_or(0);
+        let removed = self.0.write(&sql, &params)?.unwrap_or(0);
         Ok(usize::try_from(removed).unwrap_or(0))
     }
 
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>> {
-        let db = self.0.clone();
+        let tables = Rc::clone(&self.0);
         Box::pin(async move {
             let params = Value::List(vec![time(now), Value::Int(count_max as i64)]);
             loop {
-                db.clone().writable().await?;
-                match db.own_write(DELETE_ENDED, &params) {
+                tables.writable().await?;
+                match tables.write(DELETE_ENDED, &params) {
                     Err(error) if error.kind() == ErrorKind::TooLong => {}
                     removed => {
                         let removed = removed?.unwrap_or(0);
@@ -241,66 +178,5 @@ impl SessionStore for DbSessions {
                 }
             }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sampan_db::{Database, DatabaseConfig};
-    use sampan_host::{Outbox, Watch};
-    use std::sync::Arc;
-
-    #[test]
-    fn among_a_million_sessions_one_is_found_and_those_that_ended_go_in_small_batches() {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let config = DatabaseConfig {
-            write_millis_max: 60_000,
-            ..DatabaseConfig::new(scratch.path().join("data.db"))
-        };
-        let database = Arc::new(Database::new(config, Arc::new(|_: &str| {})));
-        let db = Db::new(database, Outbox::default(), Arc::<Watch>::default());
-        let sessions = DbSessions(db.clone());
-        let (key, other) = (SessionKey([0xff; 32]), SessionKey([0xfe; 32]));
-        assert_eq!(sessions.load(&key).expect("no table"), None);
-        let session = |text: &str| StoredSession {
-            data: text.to_owned(),
-            began: 1,
-            ends: 5_000_000,
-        };
-        let put = |at: SessionKey, text: &str| {
-            let mut merge = |_| Ok(Change::Put(at, session(text)));
-            sessions.change(&at, &mut merge).expect("written");
-        };
-        put(key, "{\"a\":1}");
-        let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
-            INSERT INTO _sampan_sessions SELECT CAST(printf('%032d', i) AS BLOB), '{}', 0, i FROM n";
-        let added = db.own_write(many, &Value::Null).expect("written");
-        assert_eq!(added, Some(1_000_000));
-        db.finish_loading().expect("committed");
-
-        assert_eq!(
-            sessions.load(&key).expect("read"),
-            Some(session("{\"a\":1}"))
-        );
-        put(other, "{}");
-        let mut renew = |stored: Option<StoredSession>| {
-            assert_eq!(stored, Some(session("{}")));
-            Ok(Change::Put(SessionKey([1; 32]), session("{\"b\":2}")))
-        };
-        sessions.change(&other, &mut renew).expect("written");
-        assert_eq!(sessions.load(&other).expect("read"), None);
-        let moved = sessions.load(&SessionKey([1; 32])).expect("read");
-        assert_eq!(moved, Some(session("{\"b\":2}")));
-        sessions
-            .change(&key, &mut |_| Ok(Change::Remove))
-            .expect("removed");
-        assert_eq!(sessions.load(&key).expect("read"), None);
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let runtime = runtime.expect("a runtime");
-        for expected in [200, 200, 100, 0] {
-            let removed = runtime.block_on(sessions.remove_ended(501, 200));
-            assert_eq!(removed.expect("removed"), expected);
-        }
     }
 }

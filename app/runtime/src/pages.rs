@@ -1,26 +1,14 @@
-//! The values that templates get beside their data: the request that they are rendered for (`req:render`), and
-//! functions of other capabilities.
+//! The values that the server gives to templates: `asset`, `url_for`, and the fields of `request`.
 
-mod texts;
-
+use sampan_host::pages::{ForRequest, PageValues, RequestField};
 use sampan_host::request::{Pairs, Twice};
-use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
+use sampan_host::{Context, Error, RequestView, Value};
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
-use sampan_session::Session;
-use sampan_template::{ForRequest, RequestField, TemplateStore, Templates};
-use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::rc::Rc;
 
-/// Puts the templates into a context, with what they get from elsewhere. `is_project`: it is the project's script that
-/// is loaded, which declares the filters that they name.
-pub(crate) fn put_store(
-    context: &Rc<Context>,
-    templates: Arc<Templates>,
-    files: Rc<StaticFiles>,
-    is_project: bool,
-) {
-    let (of_session, of_flashes) = (Rc::downgrade(context), Rc::downgrade(context));
+/// Puts these values into the context of an isolate. Capabilities add theirs.
+pub(crate) fn put_into(context: &Context, files: Rc<StaticFiles>) {
     let asset = move |_: ForRequest<'_>, args: &[Value]| match args {
         [Value::Text(name)] => files.asset(name).map(Value::Text),
         _ => Err(Error::script("asset takes the name of a file")),
@@ -38,32 +26,11 @@ pub(crate) fn put_store(
             )),
         }
     };
-    let store = TemplateStore::new(templates)
-        .with_function("asset", Rc::new(asset))
-        .with_function("url_for", Rc::new(url_for))
-        .with_fields("request", REQUEST)
-        .with_variable(
-            "session",
-            Rc::new(move |request| Ok(session(&of_session, &**request)?.values())),
-        )
-        .with_variable(
-            "flashes",
-            Rc::new(move |request| {
-                let session = session(&of_flashes, &**request)?;
-                Ok(Value::List(session.take_flashes()))
-            }),
-        );
-    let store = match is_project {
-        true => store,
-        false => store.beside_project(),
-    };
-    context.put(texts::given(store, context));
-}
-
-fn session(context: &Weak<Context>, request: &dyn RequestView) -> Result<Rc<Session>, Error> {
-    let context = context.upgrade();
-    let context = context.ok_or_else(|| Error::new(ErrorKind::Internal, "no context"))?;
-    sampan_session::of(&context, request)
+    let values = PageValues::default();
+    values.function("asset", Rc::new(asset));
+    values.function("url_for", Rc::new(url_for));
+    values.fields("request", REQUEST);
+    context.put(values);
 }
 
 /// The fields of the variable `request`. Reading `id` adds `X-Request-Id` to the answer.

@@ -1,0 +1,93 @@
+//! The state of the capabilities that all workers share, and their state for one worker.
+
+use crate::app_config::AppConfig;
+use crate::capabilities;
+use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
+use sampan_host::sources::PackedFiles;
+use sampan_host::{Context, Error};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The state of the capabilities of a process, for one generation of the project. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessState(Shared);
+
+impl ProcessState {
+    /// Makes it from the files of a project.
+    ///
+    /// # Errors
+    /// A file that is wrong: its name, its line and the lines around it.
+    pub(crate) fn of(config: &AppConfig) -> Result<Self, String> {
+        Self::made(config, None)
+    }
+
+    /// Makes it anew, from the files as they are now. What outlives a reload stays.
+    ///
+    /// # Errors
+    /// As [`ProcessState::of`].
+    pub(crate) fn renewed(&self, config: &AppConfig) -> Result<Self, String> {
+        Self::made(config, Some(&self.0))
+    }
+
+    fn made(config: &AppConfig, before: Option<&Shared>) -> Result<Self, String> {
+        let mut shared = Shared::default();
+        let packed = config.base.project.archive();
+        for one in capabilities::ordered() {
+            (one.process)(&mut ProcessSetup {
+                settings: config.project_settings(),
+                sources: config.base.project.sources(),
+                packed: packed.map(|archive| Arc::clone(archive) as Arc<dyn PackedFiles>),
+                before,
+                shared: &mut shared,
+            })?;
+        }
+        Ok(Self(shared))
+    }
+
+    /// Takes note that the process begins to serve.
+    pub(crate) fn start(&self) {
+        capabilities::ordered().for_each(|one| (one.start)(&self.0));
+    }
+
+    /// Puts back what was there before the first request.
+    pub(crate) fn restore(&self) {
+        capabilities::ordered().for_each(|one| (one.restore)(&self.0));
+    }
+
+    /// Makes what the scripts of an isolate need.
+    ///
+    /// # Errors
+    /// A setting that the isolate cannot have.
+    pub(crate) fn put_into(
+        &self,
+        config: &AppConfig,
+        worker: &Context,
+        context: &Rc<Context>,
+        is_project: bool,
+    ) -> Result<(), Error> {
+        let setup = self.setup(config, worker, context, is_project);
+        capabilities::ordered().try_for_each(|one| (one.isolate)(&setup))
+    }
+
+    /// Takes note that a worker answers with this isolate from now on.
+    pub(crate) fn serve(&self, config: &AppConfig, worker: &Context, context: &Rc<Context>) {
+        let setup = self.setup(config, worker, context, true);
+        capabilities::ordered().for_each(|one| (one.serve)(&setup));
+    }
+
+    fn setup<'a>(
+        &'a self,
+        config: &'a AppConfig,
+        worker: &'a Context,
+        context: &'a Rc<Context>,
+        is_project: bool,
+    ) -> IsolateSetup<'a> {
+        IsolateSetup {
+            settings: config.project_settings(),
+            shared: &self.0,
+            worker,
+            context,
+            is_project,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Traits and plain types by which capabilities and the server offer something to each other.
+
+pub mod database;
+pub mod log;
+pub mod pages;
+pub mod sealer;
+pub mod texts;

@@ -1,0 +1,19 @@
+//! The texts of a project in the languages of its readers, as other capabilities use them.
+
+use crate::{RequestView, Value};
+use std::rc::Rc;
+
+/// Gives texts in the languages of an app.
+pub trait Translations {
+    /// Returns the text with this key, in the language of the request, or the app's own. Parameters stand in it by
+    /// their names; one called `n` counts. `None` if there is no such text.
+    fn text(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+        key: &str,
+        params: &[(&str, Value)],
+    ) -> Option<String>;
+}
+
+/// The translations of an isolate, in its context.
+pub struct MessageTexts(pub Rc<dyn Translations>);
