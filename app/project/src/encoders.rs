@@ -39,7 +39,7 @@ impl Default for EncoderLevels {
     }
 }
 
-/// The encoders of one thread, made when somebody asks for them.
+/// The encoders of one thread, made when they are first used.
 #[derive(Default)]
 pub struct Encoders {
     levels: EncoderLevels,

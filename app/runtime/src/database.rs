@@ -11,7 +11,7 @@ use sampan_project::config::{Environment, Flags, read_all};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A project as far as its database goes: what is needed to migrate it or to back it up, whatever there is to run.
+/// A project as far as its database goes: what is needed to migrate it or to back it up.
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// The database.

@@ -154,8 +154,7 @@ pub struct LocalApp {
 pub struct LocalScript(Rc<Loaded>);
 
 impl LocalScript {
-    /// Returns the number of calls of its functions have left work behind that still goes on: timers, and promises that
-    /// nobody awaits.
+    /// Returns the number of calls whose work still goes on: timers, and promises that are not awaited.
     pub fn unfinished(&self) -> usize {
         self.0.engine.background_requests()
     }
@@ -192,7 +191,7 @@ impl LocalApp {
         };
         let fault = |error: Error| config.base.project.load_fault(&error);
         let loaded = plan.load(watch_of(&config), Box::new(move |name| told(name)));
-        // Nobody sends it a connection, so no request waits for another's.
+        // It gets no connections, so no request waits for another's.
         let LoadedWorker {
             gate,
             loader,
@@ -216,7 +215,7 @@ impl LocalApp {
     }
 
     /// Loads a file of the project beside it, with these capabilities; `put` gives them what they keep, `unawaited` is
-    /// told of errors that nobody awaits. One at a time.
+    /// told of errors that are not awaited. One at a time.
     ///
     /// # Errors
     /// It does not load: the place, the line of the source and the stack.

@@ -1,5 +1,5 @@
-//! Notifications to systemd by its protocol for services (`Type=notify`), and by the watchdog. Elsewhere nobody hears
-//! it.
+//! Notifications to systemd by its protocol for services (`Type=notify`), and by the watchdog. Elsewhere they go
+//! nowhere.
 
 use sampan_host::log::Level;
 use sampan_log::Logger;
@@ -14,7 +14,7 @@ pub(crate) fn ready(status: &str, logger: &Logger) {
     }
 }
 
-/// A reload begins. `ready` ends it, whatever came of it.
+/// A reload begins. [`reloaded`] ends it, also where it failed.
 pub(crate) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);

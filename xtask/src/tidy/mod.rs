@@ -39,6 +39,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("every spec has its Lua and JavaScript twin and an outcome", specs::twins),
     ("every module opens with what it is for", sources::module_docs),
     ("doc comments begin with a verb or a noun phrase", words::openings),
+    ("comments say who does something", words::plain_words),
     ("lines end at 120 columns", words::columns),
     ("tests wait for events, not for a time", waits::events),
     ("no source file is longer than 400 lines without a reason", lengths::lengths),

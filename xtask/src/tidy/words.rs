@@ -8,6 +8,10 @@ const REFUSED_OPENINGS: &[&str] = &[
     "What", "Whether", "How", "Who", "Whom", "Whose", "Where", "It", "That", "The same",
 ];
 
+/// Words that leave open who does something, and the folders whose comments must not have them.
+const REFUSED_WORDS: &[&str] = &["nobody", "whoever", "somebody", "what of"];
+const REFUSED_WORDS_IN: &[&str] = &["app/", "faces/"];
+
 /// The last column of a line.
 const COLUMNS_MAX: usize = 120;
 
@@ -76,6 +80,34 @@ pub(super) fn openings(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
+/// No comment in [`REFUSED_WORDS_IN`] has one of [`REFUSED_WORDS`].
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub(super) fn plain_words(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut complaints = Vec::new();
+    for path in tree.with_extension(&["rs"]) {
+        let is_read = REFUSED_WORDS_IN
+            .iter()
+            .any(|folder| path.starts_with(folder));
+        if !is_read || path.contains("/tests/") {
+            continue;
+        }
+        for (index, line) in tree.text(path)?.lines().enumerate() {
+            let comment = line.trim_start().strip_prefix("//").unwrap_or_default();
+            let comment = comment.to_lowercase();
+            if let Some(word) = REFUSED_WORDS.iter().find(|word| comment.contains(*word)) {
+                complaints.push(format!(
+                    "{path}:{}: say who does it, in place of \"{word}\"",
+                    index + 1
+                ));
+            }
+        }
+    }
+    Ok(complaints)
+}
+
 /// Returns the text of a line of a doc comment.
 fn doc_comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
@@ -95,6 +127,24 @@ fn refused(words: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refuses_words_that_leave_open_who_does_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |path: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, "// Nobody waits.\nlet nobody = 1;\n").expect("written");
+        };
+        write("app/a.rs");
+        write("engine/a.rs");
+        let tree = Tree::read(folder.path()).expect("a tree");
+        let complaints = plain_words(&tree).expect("read");
+        assert_eq!(
+            complaints,
+            ["app/a.rs:1: say who does it, in place of \"nobody\""]
+        );
+    }
 
     #[test]
     fn refuses_lines_that_are_too_long() {

@@ -63,11 +63,11 @@ impl Archive {
     /// Opens the archive of the running program; `None` if it carries none.
     ///
     /// # Errors
-    /// It is damaged: what of it, and what to do.
+    /// It is damaged: the damaged part, and what to do.
     pub fn of_this_program() -> Result<Option<Arc<Self>>, String> {
         let file = match File::open(THIS_PROGRAM) {
             Ok(file) => file,
-            // Without /proc nobody can tell; what is started then is a plain `sampan`.
+            // Without /proc it is not known; then this is a plain `sampan`.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 return Err(format!(

@@ -1,4 +1,4 @@
-//! Writes the executable: beside its place under another name first, so that nobody ever sees half of it.
+//! Writes the executable: beside its place under another name first, so that half of it is never seen.
 
 use super::Files;
 use super::base::Base;

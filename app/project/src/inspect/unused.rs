@@ -1,5 +1,5 @@
-//! Files that nothing uses: scripts that were not loaded and that no other script names, and templates that nobody
-//! names.
+//! Files that nothing uses: scripts that were not loaded and that no other script names, and templates that are
+//! named nowhere.
 
 use super::finding::Finding;
 use super::read_files::ReadFiles;
@@ -8,7 +8,7 @@ use crate::language::Language;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Folders whose scripts are not the app's, whatever the project calls its others.
+/// Folders whose scripts are not the app's, in every project.
 const OTHERS: [&str; 5] = ["node_modules", "lua_modules", "tests", "types", "templates"];
 
 /// The scripts of a project.

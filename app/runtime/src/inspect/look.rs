@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-/// Tells what came of loading, whatever ends the thread.
+/// Sends the outcome of loading, also where the thread panics.
 struct Telling<T>(Sender<Result<T, String>>);
 
 impl<T> Drop for Telling<T> {

@@ -21,7 +21,7 @@ pub enum RouteKind {
     Value,
     /// The files of the public folder.
     Files,
-    /// The `fetch` of a default export: it has routes of its own, which nobody but it knows.
+    /// The `fetch` of a default export: it has routes of its own, which only it knows.
     Fetch,
     /// The answer where no route matches.
     NotFound,

@@ -1,6 +1,5 @@
-//! The listening sockets of a server: on what its configuration says, or on the sockets that whoever started the
-//! process has handed over
-//! (`LISTEN_FDS`, as systemd does).
+//! The listening sockets of a server: on the addresses of its configuration, or those that the parent process handed
+//! over (`LISTEN_FDS`, as systemd does).
 
 mod port_owner;
 mod rights;

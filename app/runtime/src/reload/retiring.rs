@@ -87,7 +87,8 @@ async fn idle(loaded: &Rc<Loaded>, time_max: Duration) {
     }
 }
 
-/// Whoever answers a request holds the project, a stream what it controls; work after answers is counted.
+/// Reports whether nothing runs: a request holds the project, a stream holds its control, work after answers is
+/// counted.
 fn is_idle(loaded: &Rc<Loaded>) -> bool {
     Rc::strong_count(loaded) == 1
         && Rc::strong_count(&loaded.control) == 1

@@ -16,7 +16,7 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 /// The number of further looks where other reloads come in between.
 const TRIES_MAX: usize = 3;
 
-/// Told when a reload is over, whatever came of it.
+/// Notified when a reload is over, also where it failed.
 type Waiter = oneshot::Sender<()>;
 
 /// The files of a server's project, shared by its workers and kept over reloads.

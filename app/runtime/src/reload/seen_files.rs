@@ -63,7 +63,7 @@ impl Stamp {
         Some(Self {
             id: (file.dev(), file.ino()),
             len: file.len(),
-            // The time of the last change of the file or its name, which nobody can set.
+            // The time of the last change of the file or its name, which no program can set.
             changed: (file.ctime(), file.ctime_nsec()),
             is_young: age.is_none_or(|age| age < YOUNG),
         })
@@ -148,7 +148,7 @@ impl SeenFiles {
         })
     }
 
-    /// Waits until nobody writes to the files any more: an editor may empty one before it fills it.
+    /// Waits until the files are no longer written to: an editor may empty one before it fills it.
     pub(crate) fn wait_for_quiet(&self) {
         const PAUSE: Duration = Duration::from_millis(10);
         const PAUSES_MAX: usize = 10;

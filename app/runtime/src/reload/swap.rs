@@ -117,7 +117,7 @@ impl Reloader {
 
 impl ServerShared {
     /// Has all workers load: one alone first, so that a fault of the project is told once, then the others together.
-    /// While an isolate loads, its worker answers nobody, so a thread of its own has tried it before.
+    /// While an isolate loads, its worker answers no request, so a thread of its own has tried it before.
     fn load_all(&self, generation: &Arc<Generation>) -> Result<(), String> {
         // The platform's isolates are its own matter, and it cannot stop a script.
         if generation.config.program.host.is_none() {

@@ -92,7 +92,7 @@ impl CallLink {
     }
 }
 
-/// Forgets a result that nobody takes.
+/// Forgets a result that is not taken.
 struct Forgotten<'a>(&'a CallLink, i64);
 
 impl Drop for Forgotten<'_> {

@@ -1,7 +1,7 @@
 //! Which generation of a script the isolates of a pool have loaded or are to load.
 //!
 //! A generation counts once an isolate has loaded it, and its texts are kept as that one read them ([`FollowedFiles`]).
-//! So the other isolates load the same, however late they do and whatever lies on the disk by then. Two things make a
+//! So the other isolates load the same, however late, also if the disk has other files by then. Two things make a
 //! generation:
 //! - A worker that finds a changed file loads it alone. If it loads, it counts, and each other isolate loads it before
 //!   its next work.
@@ -101,7 +101,7 @@ impl Generations {
         }
     }
 
-    /// The turn of a worker that finds a changed file, if it is time to look and nobody reloads.
+    /// The turn of a worker that finds a changed file, if it is time to look and no reload is under way.
     pub(super) fn changed(&self, worker: &Arc<WorkerState>) -> Option<Turn<'_>> {
         let files = self.files.as_ref().filter(|_| self.looks)?;
         if !files.is_due() {
@@ -192,7 +192,7 @@ pub(super) struct TurnHolder {
 /// A worker; none for the thread of a program.
 type Holder = Option<Arc<WorkerState>>;
 
-/// Somebody's turn, until this is dropped or taken away.
+/// A turn to reload, until this is dropped or taken away.
 pub(super) struct Turn<'a> {
     of: &'a TurnHolder,
     holder: Holder,

@@ -49,7 +49,7 @@ pub struct JobHandle(Arc<Job>);
 /// The state of a work, for any thread.
 pub(super) struct Job {
     id: u64,
-    /// Until somebody has been told.
+    /// `None` once it was called.
     done: Mutex<Option<Done>>,
     is_given_up: AtomicBool,
     /// The worker that runs it, and the continuation of the work there while it waits.
@@ -174,7 +174,7 @@ impl WorkerState {
         }
     }
 
-    /// Stops the script that runs, whatever it is, as the pool ends.
+    /// Stops the script that runs, because the pool ends.
     pub(super) fn stop_run(&self) {
         let epoch = self.watch.epoch();
         if epoch & 1 == 1 {

@@ -22,7 +22,7 @@ struct QueueState {
 /// The next task of a worker.
 pub(super) enum Next {
     Job(Work, JobHandle),
-    /// Somebody has woken it, but not for a work.
+    /// The worker was woken, but not for a work.
     Woken,
     Closed,
 }

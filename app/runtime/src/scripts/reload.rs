@@ -25,7 +25,7 @@ impl PoolShared {
             seen
         });
         if let Some(seen) = &seen {
-            // Noted whatever it is, so that it is not tried again until it has changed.
+            // Noted even if it is broken, so that it is not tried again until it has changed.
             let _ = seen.read(self.script.entry());
         }
         let config = Arc::new(config);

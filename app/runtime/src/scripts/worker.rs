@@ -123,7 +123,7 @@ impl Worker {
             on_deaf: Box::new(move |_, name| abandon(&for_deaf, place, &deaf_state, name)),
         };
         let deaf = deaf_while_loading(&plan.generation.config, ready);
-        // Nobody sends it a connection, so no request waits for another's.
+        // It gets no connections, so no request waits for another's.
         let LoadedWorker {
             gate,
             loader,
@@ -191,7 +191,7 @@ impl Worker {
         let (queue, mut is_waiting) = (&self.shared.queue, false);
         poll_fn(|cx| {
             let next = queue.poll_next(self.place, &mut is_waiting, cx);
-            // Published before it waited, so nobody wakes it for that.
+            // Published before it waited, so no wake comes for that.
             if next.is_pending() && self.renewal.is_behind() {
                 queue.leave(self.place);
                 return Poll::Ready(Next::Woken);
@@ -295,7 +295,7 @@ async fn call(
         if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {
             (loaded.control.worn_out)();
         }
-        // Nobody but the log hears of the place where a call was stopped that was given up.
+        // Only the log gets the place where a cancelled call was stopped.
         if error.kind() == ErrorKind::Stopped && error.code().is_some() {
             let text = format!("a call: {error}");
             sampan_serve::log_of(&*loaded.control.logger, None, text, error);
@@ -314,13 +314,13 @@ struct JobRun {
 }
 
 impl JobRun {
-    /// One turn of it. Ready when it has ended, in whatever way.
+    /// Polls it once. Ready when it has ended, also by an error.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.job.is_given_up() {
             return Poll::Ready(());
         }
         self.state.running.store(self.job.id(), Ordering::Release);
-        // Given up after the look above and before the store: nobody has stopped it.
+        // Given up after the look above and before the store: nothing has stopped it.
         let polled = match self.job.is_given_up() {
             true => Poll::Ready(Err(cancelled())),
             false => self.future.as_mut().poll(cx),

@@ -119,7 +119,7 @@ impl ServerShared {
         self.config.program.logger.text(Level::Error, message);
         self.crew().retain(|member| member.id != id);
         if count >= ABANDONED_MAX {
-            // Nobody receives it if the server is being shut down anyway.
+            // There is no receiver if the server is being shut down anyway.
             let _ = self.events.send(ServerEvent::GiveUp);
             return;
         }

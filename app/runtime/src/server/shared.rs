@@ -55,7 +55,7 @@ impl ServerShared {
         lock(&self.crew)
     }
 
-    /// Waits until nobody reloads or replaces a worker, and keeps others from it.
+    /// Waits until no reload and no replacement of a worker is under way, and holds the lock against others.
     pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
         lock(&self.reloading)
     }

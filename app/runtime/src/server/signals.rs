@@ -114,7 +114,7 @@ pub struct Life {
     pub events: ServerEvents,
     /// Asks for reloads.
     pub requests: ReloadRequests,
-    /// The inbox of those requests, until somebody carries them out.
+    /// The inbox of those requests, until a thread carries them out.
     reloads: Cell<Option<ReloadInbox>>,
 }
 

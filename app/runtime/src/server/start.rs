@@ -76,7 +76,7 @@ impl Server {
             started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.serving.script.script_millis_max);
-        // Nobody but its host can stop a script that a host runs.
+        // Only its host can stop a script that a host runs.
         if shared.config.program.host.is_none() {
             shared
                 .watchdog

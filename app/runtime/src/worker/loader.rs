@@ -39,7 +39,7 @@ use tokio::task::spawn_local;
 /// The shortest time between two replacements of worn-out isolates, in milliseconds.
 const REPLACE_MILLIS_MIN: u64 = 1_000;
 
-/// A generation, with what of it each worker has for itself.
+/// A generation, with the parts of it that each worker has for itself.
 pub(crate) struct WorkerGeneration {
     shared: Arc<Generation>,
     files: Rc<StaticFiles>,
@@ -74,11 +74,11 @@ pub(crate) struct NextProject {
 pub(crate) struct Beside<'a> {
     /// Gives its capabilities what they keep beside the usual.
     pub(crate) put: Box<dyn FnOnce(&Context) + 'a>,
-    /// Told of its errors that nobody awaits.
+    /// Called with its errors that are not awaited.
     pub(crate) unawaited: OnUnawaited,
 }
 
-/// Told of an error that nobody awaits.
+/// Called with an error that is not awaited.
 pub(crate) type OnUnawaited = Box<dyn Fn(Error)>;
 
 /// The worker's gate, and what stands behind it.
@@ -292,7 +292,7 @@ impl Loader {
         })
     }
 
-    /// Writes errors that nobody awaits into the log.
+    /// Writes errors that are not awaited into the log.
     fn report(&self, config: &AppConfig) -> Rc<dyn Fn(Error)> {
         let (logger, current) = (config.program.logger.clone(), self.current.clone());
         Rc::new(move |error| {
@@ -449,7 +449,7 @@ impl Loader {
     }
 }
 
-/// Tells the log what of a project is probably not meant so.
+/// Warns in the log of things in a project that are probably mistakes.
 fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
     let config = &generation.shared.config;
     if let Some(folder) = generation.files.missing_folder() {

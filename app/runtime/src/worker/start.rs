@@ -30,8 +30,8 @@ pub(crate) struct LoadedWorker {
 }
 
 impl WorkerPlan {
-    /// Loads the project on this thread and runs its `on_start`. From now on the watchdog watches it, until somebody
-    /// removes it there.
+    /// Loads the project on this thread and runs its `on_start`. From now on the watchdog watches it, until it is
+    /// removed there.
     ///
     /// # Errors
     /// The project does not load or start.

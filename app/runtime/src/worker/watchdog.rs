@@ -172,7 +172,7 @@ impl Watchdog {
             let age = watched.age(now);
             is_busy |= age.is_some();
             if watched.watch.must_stop() {
-                // Somebody else has told it to stop: once may not be enough.
+                // Another thread has told it to stop: once may not be enough.
                 watched.watch.stop(watched.epoch);
             }
             let Some(overtime) = age.and_then(|age| age.checked_sub(script_time_max)) else {

@@ -14,7 +14,7 @@ const PART: usize = 8;
 
 /// The bodies that were asked for last.
 pub(super) struct BodyCache {
-    /// Seeded at random, so that nobody can choose bodies with one hash.
+    /// Seeded at random, so that a client cannot choose bodies with one hash.
     hasher: RandomState,
     entries: LruCache<(u64, u8), Entry, RandomState>,
     bytes: usize,
@@ -62,7 +62,7 @@ impl BodyCache {
         (*entry.plain == *plain).then(|| entry.compressed.clone())
     }
 
-    /// Keeps what a body becomes, in the place of those that nobody has asked for the longest.
+    /// Keeps the compressed form of a body, in place of those that were used least recently.
     pub(super) fn put(
         &mut self,
         hash: u64,

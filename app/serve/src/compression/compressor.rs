@@ -123,7 +123,7 @@ fn prepare(response: &mut Response) -> Option<Fields> {
 fn replace(response: &mut Response, coding: Coding, body: Body, fields: &Fields) {
     response.set_body(body);
     let name = coding.name().as_bytes();
-    // A script's fields may have taken all the room; then nothing is sent rather than what nobody can read.
+    // A script's fields may have taken all the room; then nothing is sent rather than bytes that no client can read.
     if response.header(b"Content-Encoding", name).is_err() {
         *response = Response::new(500);
         return;

@@ -1,4 +1,4 @@
-//! Which answers are compressed: texts that nobody has encoded, and that nobody must leave as they are.
+//! The answers that are compressed: texts that are not encoded yet, and that may be changed on the way.
 
 use sampan_http::Response;
 use sampan_project::media::is_text;

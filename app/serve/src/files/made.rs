@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Smaller files gain less than a packet.
 const FILE_BYTES_MIN: u64 = 1024;
-/// Larger ones would keep the worker from its other requests for some 50 ms: `sampan build`, or whatever makes them,
+/// Larger ones would keep the worker from its other requests for some 50 ms: `sampan build`, or a tool of the project,
 /// encodes those.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// A form that was used a shorter time ago does not give way to another one, so that more files than there is room for
@@ -124,7 +124,7 @@ impl MadeForms {
         }
     }
 
-    /// Drops forms that nobody has used for a time until there is room. Reports whether there is.
+    /// Drops the forms that were used least recently until there is room. Reports whether there is.
     fn make_room(&self, now: u64) -> bool {
         let mut entries = self.entries.borrow_mut();
         while self.bytes.get() >= self.bytes_max {

@@ -36,7 +36,7 @@ impl Parts {
             Content::Memory(bytes) => Source::Memory(Arc::clone(bytes)),
             Content::Open(part) => Source::File(part.clone()),
         };
-        // Nobody knows it before, so no file can have it on purpose.
+        // It cannot be foreseen, so no file can have it on purpose.
         let random = RandomState::new();
         let boundary = format!("{:016x}{:016x}", random.hash_one(1), random.hash_one(2));
         Self {

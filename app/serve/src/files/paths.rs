@@ -1,8 +1,8 @@
 //! From the path of a URL, or what a script writes, to the path of a file in a folder; and the paths under which one
 //! file is served.
 //!
-//! The folder itself lets nothing out (see `folder.rs`). What is refused here is what could be read in two ways, and
-//! what nobody means to publish.
+//! The folder itself lets nothing out (see `folder.rs`). Refused here are paths that could be read in two ways, and
+//! files that are not meant to be published.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sampan_project::media::SIBLINGS;

@@ -164,7 +164,7 @@ impl StaticFiles {
         )
     }
 
-    /// A file that middleware wraps, for the end of their chain. Nobody but the client may keep it: they may depend on
+    /// A file that middleware wraps, for the end of their chain. Only the client may keep it: they may depend on
     /// who asks.
     pub(crate) fn wrapped(
         &self,

@@ -195,7 +195,7 @@ impl Visit {
             self.gate.outbox.wake_when_settled(cx);
             return Poll::Pending;
         }
-        // Where runs mix, nobody knows in whose groups it ran meanwhile.
+        // Where runs mix, it is not known in whose groups it ran meanwhile.
         let missed = self.gate.runs_mix && self.gate.db.losses() != self.losses;
         if self.is_lost
             || missed

@@ -1,4 +1,4 @@
-//! Handlers that wait, and what becomes of those whose answer nobody waits for any more: what they wait for fails with
+//! Handlers that wait, and the end of those whose client has left: what they wait for fails with
 //! `cancelled`, so that `pcall`, `finally` and the code after them run. They have `cleanup_millis_max` for it.
 
 use crate::gate::answer_hooks;

@@ -132,7 +132,7 @@ impl sampan_http::BodyStream for ScriptStream {
                 })
             });
             made.map_err(|error| {
-                // The status is sent, so whatever it is, the client learns nothing but the cut.
+                // The status is sent, so the client learns nothing of the error but the cut.
                 let error = match error.kind() {
                     ErrorKind::Stopped => error,
                     _ => error.with_kind(ErrorKind::Internal),

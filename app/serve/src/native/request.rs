@@ -53,7 +53,7 @@ impl NativeRequest {
         (0..).map_while(|index| self.0.param(index))
     }
 
-    /// The first header of this name, whatever its case.
+    /// The first header of this name, in any case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.0.header(name)
     }
@@ -71,12 +71,12 @@ impl NativeRequest {
     /// Begins to read a streamed body.
     ///
     /// # Errors
-    /// Somebody has read it before: another reader, or middleware of the script.
+    /// It has been read before: by another reader, or by middleware of the script.
     pub fn begin_body(&self) -> Result<(), Error> {
         self.0.body_source().map_or(Ok(()), BodySource::begin)
     }
 
-    /// The next piece of a streamed body; `None` at its end. Nothing is received while nobody asks.
+    /// The next piece of a streamed body; `None` at its end. Nothing is received until it is asked for.
     pub fn poll_body(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
         match self.0.body_source() {
             Some(body) => body.poll_piece(cx).map(Result::transpose),
@@ -96,7 +96,7 @@ impl NativeRequest {
         self.0.log(&error);
     }
 
-    /// Asks, of what is dropped because nobody waits for the answer any more, whether `handler_millis_max` has passed;
+    /// Asks, of what is dropped because its client has left, whether `handler_millis_max` has passed;
     /// else the client has left. The request is not kept for it.
     pub fn overdue(&self) -> impl Fn() -> bool + use<> {
         let view = Rc::downgrade(&self.0);

@@ -30,7 +30,7 @@ struct Progress {
 
 /// Reports whether a content type that a capability added applies to this answer: it takes the place of the one that
 /// text, bytes and streams have
-/// unless somebody says more. JSON stays JSON, errors with it.
+/// unless the script adds more. JSON stays JSON, errors with it.
 fn takes_type(response: &Response) -> bool {
     let default = response.default_content_type().map(str::as_bytes);
     match response.get_header("content-type").or(default) {

@@ -71,7 +71,7 @@ pub(crate) const UNIX: &str = "unix:";
 pub enum TrustedProxy {
     /// The addresses of a network.
     Network(Cidr),
-    /// Whoever may connect to the Unix sockets that the server listens on.
+    /// The processes that may connect to the Unix sockets of the server.
     Unix,
 }
 
@@ -86,7 +86,7 @@ impl FromStr for TrustedProxy {
     }
 }
 
-/// Reports whether somebody with this address is believed; without one it comes over a Unix socket.
+/// Reports whether a proxy with this address is trusted; without one the request came over a Unix socket.
 pub(crate) fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
     trusted.iter().any(|proxy| match (proxy, address) {
         (TrustedProxy::Network(network), Some(address)) => network.contains(address),

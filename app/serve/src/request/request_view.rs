@@ -27,7 +27,7 @@ pub struct View {
     normal: Option<Box<str>>,
     spans: Spans,
     info: Rc<RouteInfo>,
-    /// Made when somebody asks.
+    /// Made when it is asked for.
     id: OnceCell<Box<str>>,
     observers: Observers,
     /// The body, where the script reads it as it comes.
@@ -145,7 +145,7 @@ impl View {
             .map(|incoming| incoming.read_at.get())
     }
 
-    /// Puts the id into an answer, where somebody knows it: a script asked for it, a line of the log has it, or the
+    /// Puts the id into an answer, where it is known elsewhere: a script asked for it, a line of the log has it, or the
     /// client sent one.
     #[inline]
     pub(crate) fn tell_id(&self, response: &mut Response) {

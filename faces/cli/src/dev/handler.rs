@@ -192,7 +192,7 @@ fn adapt_policy(response: &mut Response) -> Option<String> {
     let is_own = response.has_header(OWN_PAGE);
     response.remove_header(OWN_PAGE);
     if is_own {
-        // Whatever the project adds to all of its answers.
+        // Also where the project adds one to all of its answers.
         let _ = response.set_header(POLICY_NAME.as_bytes(), POLICY.as_bytes());
         return None;
     }

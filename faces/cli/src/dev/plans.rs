@@ -1,4 +1,4 @@
-//! Slow statements, told with how the database carries them out: on a thread of its own, so that nobody waits for it.
+//! Slow statements, reported with their plans: on a thread of its own, so that no request waits for it.
 
 use sampan_db::DatabaseConfig;
 use sampan_host::log::Level;

@@ -106,7 +106,7 @@ impl Repl {
         let for_server = stopper.clone();
         let (failed, fault) = channel();
         let body = move || {
-            // It starts for as long as somebody asks, and ends as a start that was stopped.
+            // It starts for as long as the prompt is open, and ends as a start that was stopped.
             if let Err(message) = Server::start_until(config, &for_server, inbox) {
                 let _ = failed.send(message);
             }

@@ -1,4 +1,4 @@
-//! The answers that nobody wrote: to what is not there, and to what went wrong.
+//! The answers that the app did not write: to requests without a route, and to errors.
 //!
 //! They are JSON, `{"error": "..."}`, and a page for clients that prefer HTML. A message reaches the client only where
 //! it describes the client's own fault.
@@ -105,7 +105,7 @@ pub(crate) fn is_logged(kind: ErrorKind) -> bool {
     !kind.is_public()
 }
 
-/// Returns the log level of an error. A script that was stopped because nobody waits for it any more has done nothing
+/// Returns the log level of an error. A script that was stopped because its client left has done nothing
 /// wrong.
 pub(crate) fn level(error: &Error) -> Level {
     match (error.kind(), error.code()) {

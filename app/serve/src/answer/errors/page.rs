@@ -1,4 +1,4 @@
-//! The page that a browser shows for an answer that nobody wrote.
+//! The page that a browser shows for an answer that the app did not write.
 
 use sampan_host::answer as rules;
 use sampan_http::Response;

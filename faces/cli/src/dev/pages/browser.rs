@@ -17,7 +17,7 @@ pub(in crate::dev) const CLIENT: &str = "client.js";
 
 /// The style of pages about errors, below it.
 pub(in crate::dev) const PAGE_STYLE: &str = "page.css";
-/// The policy of pages of `sampan dev` itself, whatever that of the project's own is.
+/// The policy of pages of `sampan dev` itself, in place of the project's own.
 pub(in crate::dev) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
  frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
@@ -36,7 +36,7 @@ struct PageState {
     css: u64,
     /// Why the project as it is on disk does not load: a page.
     fault: Option<String>,
-    /// The server ends, and nobody is told anything any more.
+    /// Ends all connections: the server ends.
     is_over: bool,
 }
 

@@ -93,7 +93,7 @@ impl Folders {
         Ok(folders)
     }
 
-    /// Tells what changes until nobody listens, or until the system cannot watch any more.
+    /// Sends the changes until the receiver is dropped, or until the system cannot watch any more.
     fn follow(&mut self, changes: &Sender<Changes>) -> notify::Result<()> {
         while let Ok(first) = self.inbox.recv() {
             let changed = self.gather(first)?;
@@ -111,7 +111,7 @@ impl Folders {
         let config = self.watched.config.as_deref();
         found.extend(config.and_then(Path::parent).map(Path::to_owned));
         for folder in &found {
-            // One that has gone meanwhile, or that cannot be read, is missed by nobody.
+            // A folder that has gone meanwhile, or that cannot be read, is not missed.
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive)
                 && std::fs::read_dir(folder).is_ok()
             {

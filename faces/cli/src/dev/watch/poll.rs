@@ -55,7 +55,7 @@ impl Files {
         Self(files)
     }
 
-    /// Tells what changes until nobody listens.
+    /// Sends the changes until the receiver is dropped.
     pub(super) fn follow(mut self, watched: &Watched, changes: &Sender<Changes>) {
         loop {
             std::thread::sleep(PAUSE);
@@ -63,7 +63,7 @@ impl Files {
             if now == self {
                 continue;
             }
-            // Somebody may be in the middle of it.
+            // A program may be in the middle of writing.
             let begun = Instant::now();
             while begun.elapsed() < SAVE_TIME_MAX {
                 std::thread::sleep(QUIET);
