@@ -41,6 +41,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("doc comments begin with a verb or a noun phrase", words::openings),
     ("comments say who does something", words::plain_words),
     ("lines end at 120 columns", words::columns),
+    ("prose ends at 120 columns", words::prose_columns),
     ("tests wait for events, not for a time", waits::events),
     ("no source file is longer than 400 lines without a reason", lengths::lengths),
     ("unsafe code stays where ARCHITECTURE.md allows it", sources::unsafe_code),

@@ -53,6 +53,45 @@ pub(super) fn columns(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
+/// Folders of documents that a program writes.
+const WRITTEN_BY_PROGRAMS: &[&str] = &["docs/reference/", "bench/results/", "docs/bench/"];
+
+/// No line of prose ends behind [`COLUMNS_MAX`]. Tables, comments and blocks of code may be wider.
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub(super) fn prose_columns(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut complaints = Vec::new();
+    for path in tree.with_extension(&["md"]) {
+        if WRITTEN_BY_PROGRAMS
+            .iter()
+            .any(|folder| path.starts_with(folder))
+        {
+            continue;
+        }
+        let (mut is_code, mut is_comment) = (false, false);
+        for (index, line) in tree.text(path)?.lines().enumerate() {
+            let was_comment = is_comment;
+            is_comment = (is_comment || line.contains("<!--")) && !line.contains("-->");
+            if was_comment || is_comment {
+                continue;
+            }
+            if line.trim_start().starts_with("```") {
+                is_code = !is_code;
+            }
+            let columns = line.chars().count();
+            if columns > COLUMNS_MAX && !is_code && !line.starts_with('|') {
+                let number = index + 1;
+                complaints.push(format!(
+                    "{path}:{number}: {columns} columns, of which there may be {COLUMNS_MAX}"
+                ));
+            }
+        }
+    }
+    Ok(complaints)
+}
+
 /// No doc comment begins with one of [`REFUSED_OPENINGS`].
 ///
 /// # Errors
@@ -143,6 +182,20 @@ mod tests {
         assert_eq!(
             complaints,
             ["app/a.rs:1: say who does it, in place of \"nobody\""]
+        );
+    }
+
+    #[test]
+    fn refuses_prose_that_is_too_wide() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let long = "x".repeat(121);
+        let page = format!("| {long}\n```\n{long}\n```\n{long}\n");
+        std::fs::write(folder.path().join("a.md"), page).expect("written");
+        let tree = Tree::read(folder.path()).expect("a tree");
+        let complaints = prose_columns(&tree).expect("read");
+        assert_eq!(
+            complaints,
+            ["a.md:5: 121 columns, of which there may be 120"]
         );
     }
 
