@@ -234,7 +234,8 @@ impl Modules {
         })
     }
 
-    /// Returns the script made from the same text before, or what is made of it now. Whoever asks meanwhile waits.
+    /// Returns the script made from the same text before, or the one made of it now. Other threads that ask for it
+    /// meanwhile wait.
     fn once(
         &self,
         path: &str,

@@ -5,7 +5,7 @@
 //! is the platform's here: promises, timers, the Web's classes, modules. So this engine binds the modules' tables,
 //! keeps the request object light, and turns what handlers return into answers (`vm/prelude/`).
 //!
-//! What it cannot do: stop a script, or limit its memory. Nobody can from inside of a foreign runtime. And its
+//! It cannot stop a script or limit its memory: that is not possible from inside of a foreign runtime. And its
 //! microtasks run when the platform wants: after the turn of the loop in which a handler was called. So a handler that
 //! waits is a [`Step::Waiting`], even where QuickJS would have its answer at once.
 // Node-API is a C interface. Every unsafe block says what makes it sound; the rules that they share stand in `sys`.

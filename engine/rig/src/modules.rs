@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-/// Ready at a time; whoever polls it must come back by himself.
+/// Ready at a time. It wakes no task, so it must be polled again and again.
 pub(crate) struct Until(pub(crate) Instant);
 
 impl Future for Until {

@@ -94,7 +94,7 @@ impl Drop for Rest {
     }
 }
 
-/// Nobody can ask the request any more, and its native objects go.
+/// Forgets a request that scripts cannot reach any more, with its native objects.
 fn forget(core: &Rc<Core>, key: RequestKey) {
     let Some(slot) = core.requests.remove(key) else {
         return;

@@ -1,4 +1,4 @@
-//! The body of a request, for the prelude: whoever takes it first has it.
+//! The body of a request, for the prelude: the first reader that takes it has it.
 
 use crate::promises::tasks::promise;
 use crate::request::object::slot;

@@ -47,7 +47,7 @@ pub(crate) fn start(core: &Rc<Core>, call: &Call<'_>, sink: &mut dyn ResponseSin
 fn invoke(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer) -> Result<Js, Failure> {
     let core = cx.core();
     if call.error.is_none() && core.failure.borrow().is_some() {
-        // Nobody asked for what an earlier request threw.
+        // An error that an earlier request threw, and that was not asked for.
         core.failure.take();
     }
     let request = cx.number(answerer.request)?;

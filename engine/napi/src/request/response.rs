@@ -70,7 +70,7 @@ impl Answerer {
         self.write_or_fail(cx, take(), sink)
     }
 
-    /// Nobody waits for what is promised under this number.
+    /// Forgets the promise under this number: its client has left.
     pub(crate) fn forget(&self, core: &Rc<Core>, key: u32) {
         let _scope = core.env.scope();
         let cx = Cx::new(core);

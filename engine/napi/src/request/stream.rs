@@ -63,7 +63,7 @@ impl ScriptStream {
         })
     }
 
-    /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.
+    /// Tells the source, and the listeners of the request's signal, that the client has left.
     fn tell(&self) -> Result<(), Error> {
         self.enter(|cx| {
             let reason = error::to_exception(cx, &cancelled(), None)?;

@@ -14,8 +14,8 @@ use std::rc::{Rc, Weak};
 /// A native function of the prelude does.
 pub(crate) type Native = fn(Cx<'_>, &[Js]) -> Result<Js, Failure>;
 
-/// The data behind a function. It is never freed: functions are made once for each isolate, and nobody knows when the
-/// last is gone.
+/// The data behind a function. It is never freed: functions are made once for each isolate, and Node-API does not tell
+/// when the last is gone.
 struct Behind {
     core: Weak<Core>,
     what: What,

@@ -164,7 +164,7 @@ impl Env {
         let mut start: *mut c_void = null_mut();
         let buffer = ask!(napi_create_arraybuffer, self, bytes.len(), &raw mut start)?;
         if !bytes.is_empty() {
-            // SAFETY: the new buffer has room for so many bytes, and nobody else knows it.
+            // SAFETY: the new buffer has room for so many bytes, and no other code knows it.
             unsafe {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast::<u8>(), bytes.len());
             }

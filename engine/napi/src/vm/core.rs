@@ -139,7 +139,7 @@ pub(crate) struct Core {
     /// Functions that capabilities keep.
     pub(crate) callbacks: RefCell<Slab<Ref>>,
     pub(crate) columns: Columns,
-    /// Those who wait for something in the prelude, by its number; nobody where that is there already.
+    /// The wakers of futures that wait for a value of the prelude, by its number; `None` where it is there already.
     waits: RefCell<HashMap<u32, Option<Waker>>>,
     /// The last error that a handler raised, for the error handler that may be called with it.
     pub(crate) failure: RefCell<Option<Error>>,
@@ -296,7 +296,7 @@ impl Core {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Forgets the waker for a number: its future was dropped.
     pub(crate) fn forget_wait(&self, key: u32) {
         self.waits.borrow_mut().remove(&key);
     }
