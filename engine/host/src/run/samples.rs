@@ -8,6 +8,7 @@
 use crate::error::Place;
 use crate::watch::Kick;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Different stacks that are told apart. Of those that come later all calls count as one.
@@ -53,6 +54,8 @@ pub struct Stack {
 #[derive(Default)]
 pub struct Samples {
     taken: Mutex<Taken>,
+    /// False while no sample is due: engines ask far more often than samples are taken, and need no lock then.
+    is_wanted: AtomicBool,
     kick: OnceLock<Kick>,
 }
 
@@ -76,17 +79,27 @@ struct Known {
 }
 
 impl Samples {
-    /// Sets the function that wakes the engine from another thread when a sample is due. It is called only while a
-    /// script runs.
+    /// Sets the function that wakes the engine from another thread when a sample is due. It is meant for a script that
+    /// runs, but a call may come late, so it must be safe at any time.
     pub fn on_due(&self, kick: Kick) {
         // A worker's second isolate is woken as its first.
         let _ = self.kick.set(kick);
     }
 
     /// Reports whether samples are due for the run of `epoch`.
+    #[inline]
     pub fn is_due(&self, epoch: u64) -> bool {
+        self.is_wanted.load(Ordering::Relaxed) && self.is_due_now(epoch)
+    }
+
+    #[cold]
+    fn is_due_now(&self, epoch: u64) -> bool {
         let taken = self.lock();
-        taken.epoch == epoch && taken.due > 0
+        let is_due = taken.epoch == epoch && taken.due > 0;
+        if !is_due {
+            self.is_wanted.store(false, Ordering::Relaxed);
+        }
+        is_due
     }
 
     /// Counts all samples that are due for the run of `epoch` for this stack. `frames` has the innermost call first;
@@ -120,6 +133,7 @@ impl Samples {
             return;
         }
         taken.due += 1;
+        self.is_wanted.store(true, Ordering::Relaxed);
         drop(taken);
         if let Some(kick) = self.kick.get() {
             kick();

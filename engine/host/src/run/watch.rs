@@ -9,7 +9,8 @@ use crate::samples::Samples;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Wakes the engine of a worker whose script must stop, from another thread.
+/// Wakes the engine of a worker whose script must stop, from another thread. It may be called at any time, also after
+/// the run, the isolate or the worker's thread has ended.
 pub type Kick = Box<dyn Fn() + Send + Sync>;
 
 /// Why a run must stop.
@@ -73,8 +74,8 @@ impl Watch {
         epoch & 1 == 1 && self.stop.load(Ordering::Acquire) == epoch
     }
 
-    /// Engines that do not poll install a way to be interrupted; it is called from the watchdog's thread, again and
-    /// again, for as long as the run that must stop goes on.
+    /// Installs a way to be interrupted, for engines that do not poll. The watchdog's thread calls it again and again
+    /// for as long as the run that must stop goes on. A call may come late, so it must be safe at any time.
     pub fn on_stop(&self, kick: Kick) {
         // A second engine on the same worker replaces an isolate; the first way of interrupting the thread stays right.
         let _ = self.kick.set(kick);

@@ -134,7 +134,7 @@ fn recycle(mut data: Box<RequestData>) {
     data.view = None;
     data.is_taken.set(false);
     data.is_streamed.set(false);
-    // SAFETY: see `finalize`.
+    // SAFETY: the pool outlives the runtime, which calls the finalizer that hands the data over.
     let pool = unsafe { &*data.pool };
     if let Ok(mut kept) = pool.0.try_borrow_mut()
         && kept.len() < RequestPool::KEPT_MAX

@@ -166,7 +166,7 @@ where
 }
 
 /// `create(prototype, state, pull, source, highWaterMark, hasSize, isBytes)`
-// SAFETY: as for `enter`.
+// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn create(
     ctx: *mut qjs::JSContext,
     _: RawValue,

@@ -102,7 +102,7 @@ impl Layout {
     /// The number of an object's class.
     #[inline]
     pub(crate) fn class(self, object: RawValue) -> qjs::JSClassID {
-        // SAFETY: as above.
+        // SAFETY: the half word is there in every object, and the value is one.
         unsafe {
             let class = address(object).cast::<u16>().add(CLASS_HALF_WORD).read();
             class.into()
@@ -133,7 +133,7 @@ impl Layout {
     /// changes.
     #[inline]
     pub(crate) fn values(self, object: RawValue) -> *mut RawValue {
-        // SAFETY: as above.
+        // SAFETY: the word is there in every object, and the value is one.
         unsafe {
             address(object)
                 .cast::<*mut RawValue>()

@@ -143,9 +143,9 @@ impl Stopper {
     /// Looks for the counter of `ctx` and lets the watchdog expire it.
     ///
     /// # Safety
-    /// The context must be alive, and outlive what is returned.
+    /// The context must be alive and run nothing, and it must outlive the stopper.
     pub(crate) unsafe fn new(ctx: *mut qjs::JSContext, watch: &Arc<Watch>) -> Self {
-        // SAFETY: as promised by the caller.
+        // SAFETY: the caller promises a context that is alive and runs nothing.
         let place = unsafe { find_counter(ctx) };
         let shared = counters_of(watch);
         shared.lock().extend(place.map(Address));

@@ -225,7 +225,7 @@ pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut RawValue) -> &'a [Raw
     if argc <= 0 || argv.is_null() {
         return &[];
     }
-    // SAFETY: as promised by the caller.
+    // SAFETY: the caller promises `argc` values that live as long as the call.
     unsafe { std::slice::from_raw_parts(argv, argc as usize) }
 }
 

@@ -78,6 +78,10 @@ unsafe fn add(buffer: *mut luaL_Buffer, text: &[u8]) {
 }
 
 /// Adds the replacement text of a match, with captures in the place of `%0` to `%9`.
+///
+/// # Safety
+/// The buffer must have been begun in `state`, and what it has pushed must be on top of the stack. Nothing on the
+/// frames up to the protected call may have a destructor: this may raise.
 unsafe fn add_replacement(
     state: State,
     buffer: *mut luaL_Buffer,
@@ -119,6 +123,10 @@ unsafe fn add_replacement(
 }
 
 /// Adds what the function or the table in argument 3 has for a match.
+///
+/// # Safety
+/// The buffer must have been begun in `state`, and what it has pushed must be on top of the stack. Nothing on the
+/// frames up to the protected call may have a destructor: this may raise.
 unsafe fn add_result(
     state: State,
     buffer: *mut luaL_Buffer,

@@ -26,10 +26,12 @@ const STRING: [(&CStr, lua_CFunction); 4] = [
     (c"gsub", gsub::gsub),
 ];
 
-/// Replaces the functions in the libraries of the globals at `globals`. May raise; called under protection, before any
-/// script has run.
+/// Replaces the functions in the libraries of the globals at `globals`, before any script has run.
+///
+/// # Safety
+/// This may raise, so it must run under protection. The table of globals must lie at `globals`.
 pub(crate) unsafe fn install(state: State, globals: c_int) {
-    // SAFETY: under protection; no destructors on this frame.
+    // SAFETY: the caller runs this under protection, and nothing on this frame has a destructor.
     unsafe {
         lua_getfield(state, globals, c"string".as_ptr());
         lua_getfield(state, -1, c"find".as_ptr());
@@ -42,8 +44,11 @@ pub(crate) unsafe fn install(state: State, globals: c_int) {
 }
 
 /// Pops LuaJIT's own `string.find` and sets the functions of [`STRING`] in the table at `string`.
+///
+/// # Safety
+/// This may raise, so it must run under protection. `string.find` must be on top, and a table at `string`.
 pub(crate) unsafe fn fill_string(state: State, string: c_int) {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs this under protection, and nothing on this frame has a destructor.
     unsafe {
         for (name, function) in STRING {
             lua_pushcfunction(state, function);

@@ -182,7 +182,7 @@ impl Table {
     /// There must be a table, which must stay there for `'a`.
     #[inline]
     pub(crate) unsafe fn at<'a>(state: State, index: c_int) -> &'a Self {
-        // SAFETY: as promised by the caller; for a table this gives the address of its `GCtab`.
+        // SAFETY: the caller promises a table that stays; for a table this gives the address of its `GCtab`.
         unsafe { &*lua_topointer(state, index).cast() }
     }
 
@@ -194,6 +194,12 @@ impl Table {
         }
         // SAFETY: a table's own array has so many slots.
         unsafe { std::slice::from_raw_parts(self.array, self.array_size as usize) }
+    }
+
+    /// Returns the address of a slot of the array part, to write to it.
+    #[inline]
+    pub(crate) fn place(&self, at: usize) -> *mut StackSlot {
+        self.array.cast_mut().wrapping_add(at)
     }
 
     /// The entries of the hash part. Those whose value is nil are none.

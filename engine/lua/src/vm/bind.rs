@@ -52,7 +52,7 @@ pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
     if let Some(open) = core.brackets.borrow().last() {
         return Some(format!("cannot wait inside {}", open.name()));
     }
-    // SAFETY: as for the caller.
+    // SAFETY: the state is that of the running coroutine, which is all that `can_wait` needs.
     if unsafe { can_wait(state) } {
         return None;
     }
@@ -265,7 +265,10 @@ fn numbered(table: usize, row: usize) -> BoundRow {
 }
 
 /// First stage of a row that a coroutine has called: functions of the script that the body calls run on top of it.
-pub(crate) fn called_by<T>(
+///
+/// # Safety
+/// The row's C function must run in `state`, on this thread.
+pub(crate) unsafe fn called_by<T>(
     state: State,
     body: impl FnOnce() -> Result<T, Error>,
 ) -> Result<T, Error> {
@@ -274,7 +277,8 @@ pub(crate) fn called_by<T>(
     let result = guard(body);
     core.calling.set(outer);
     if core.watch.samples().is_some() {
-        samples::after_row(core, state);
+        // SAFETY: the row's C function runs in `state`, as the caller promises.
+        unsafe { samples::after_row(core, state) };
     }
     result
 }
@@ -316,7 +320,7 @@ pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> 
 
 /// Pushes the results of a row with several results, or for the parts of an answer.
 unsafe fn give_results(state: State, result: Result<Value, Error>) -> c_int {
-    // SAFETY: as for one result.
+    // SAFETY: the values are moved into the isolate before anything can raise, and dropped when they have been pushed.
     unsafe {
         keep_result(state, result);
         let (cell, mut count) = (current().result.get(), 0);

@@ -77,7 +77,8 @@ pub(crate) struct Core {
     pub(crate) state: State,
     /// Itself, for what may outlive it.
     me: Weak<Self>,
-    memory: Box<Memory>,
+    // Shared with LuaJIT, which has its address.
+    memory: Rc<Memory>,
     pub(crate) modules: &'static [&'static Module],
     pub(crate) context: Rc<Context>,
     pub(crate) limits: ScriptLimits,
@@ -141,9 +142,10 @@ const IDLE_THREADS_MAX: usize = 256;
 impl Core {
     /// A state with nothing in it but the standard libraries.
     pub(crate) fn new(setup: &sampan_host::Setup) -> Result<Rc<Self>, Error> {
-        let memory = Box::new(Memory::new(setup.limits.memory_bytes_max));
-        // SAFETY: the allocator's data outlives the state: both belong to `Core`, which closes the state in `drop`.
-        let state = unsafe { lua_newstate(allocate, (&raw const *memory).cast_mut().cast()) };
+        let memory = Rc::new(Memory::new(setup.limits.memory_bytes_max));
+        // SAFETY: the allocator's data outlives the state: both belong to `Core`, which closes the state in `drop`. The
+        // data is only used through shared references.
+        let state = unsafe { lua_newstate(allocate, Rc::as_ptr(&memory).cast_mut().cast()) };
         if state.is_null() {
             return Err(Error::new(ErrorKind::Memory, "no memory for a Lua state"));
         }
@@ -211,7 +213,9 @@ impl Core {
         let (top, status) = unsafe { (lua_gettop(state), self.pcall(state, function, data)) };
         let stopped = self.watch.leave();
         if stopped {
-            limits::clear(state);
+            // SAFETY: the state lives as long as `self`, and the call that ran in it has ended. If it was nested in
+            // another call, which goes on: Lua's API allows to remove a hook at any time.
+            unsafe { limits::clear(state) };
         }
         let result = if stopped {
             Err(UncaughtError(self.limits.stopped(self.watch.cause())))
@@ -361,9 +365,12 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        samples::release(self.state);
-        // SAFETY: the state was made by `lua_newstate` and nothing uses it any more: what waits holds an `Rc` of this.
-        unsafe { lua_close(self.state) };
+        // SAFETY: the state was made by `lua_newstate` on this thread, as `Core` is not `Send`. Nothing uses it any
+        // more: suspended calls hold an `Rc` of the core.
+        unsafe {
+            samples::release(self.state);
+            lua_close(self.state);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use sampan_host::watch::Kick;
 use sampan_host::{Error, ErrorKind, Watch};
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The signal: one that nothing else in the process uses.
 fn signal() -> c_int {
@@ -32,7 +32,8 @@ thread_local! {
 /// Called before every instruction once the script must stop. The place is named here, because the line of the
 /// innermost function cannot be told any more once the error has left it.
 unsafe extern "C-unwind" fn stop(state: State, _: *mut lua_Debug) {
-    // SAFETY: hooks may raise.
+    // SAFETY: LuaJIT calls hooks with the state that runs, with room for `LUA_MINSTACK` values, and lets them raise.
+    // Nothing on this frame has a destructor.
     unsafe {
         luaL_where(state, 0);
         lua_pushstring(state, TOO_LONG.as_ptr());
@@ -43,9 +44,9 @@ unsafe extern "C-unwind" fn stop(state: State, _: *mut lua_Debug) {
 
 /// Runs on the worker's thread, between any two of its instructions.
 extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the pointer is null or names an isolate in the middle of a protected call on this very thread.
-    // `must_stop` reads two atomics; it is true only between `enter` and `leave` of the run that was told to stop.
-    // `lua_sethook` is what LuaJIT's own command line calls from its signal handler.
+    // SAFETY: the pointer is null or names an isolate in the middle of `Core::protected` on this very thread, which
+    // borrows the isolate, so its state is alive. `must_stop` reads two atomics. `lua_sethook` may be called at any
+    // instruction of such a thread: LuaJIT's own command line calls it from its signal handler.
     unsafe {
         let core = current_or_null();
         if !core.is_null() && (*core).watch.must_stop() {
@@ -64,10 +65,14 @@ pub(crate) fn must_stop() -> bool {
 }
 
 /// Stops the script from within a native function, as the hook would when that has returned. The hook is set as well,
-/// so that no
-/// `pcall` goes on before the signal has come.
+/// so that no `pcall` goes on before the signal has come.
+///
+/// # Safety
+/// `state` must run on this thread, in a C function under protection. The error unwinds the caller's frame, on which
+/// nothing may have a destructor.
 pub(crate) unsafe fn raise_stop(state: State) -> ! {
-    // SAFETY: as the hook itself; the caller has nothing to destroy, and `luaL_error` does not return.
+    // SAFETY: the state runs on this thread and the caller's frame has nothing to destroy, as the caller promises. The
+    // text is terminated and has no directives. `luaL_error` does not return.
     unsafe {
         lua_sethook(state, Some(stop), LUA_MASKCOUNT, 1);
         luaL_error(state, TOO_LONG.as_ptr());
@@ -76,8 +81,11 @@ pub(crate) unsafe fn raise_stop(state: State) -> ! {
 }
 
 /// Takes the hook away again, after the outermost call has ended.
-pub(crate) fn clear(state: State) {
-    // SAFETY: the state is alive and nothing runs in it.
+///
+/// # Safety
+/// The state must be alive, on this thread, and nothing may run in it.
+pub(crate) unsafe fn clear(state: State) {
+    // SAFETY: the state is alive and nothing runs in it, as the caller promises.
     unsafe {
         lua_sethook(state, None, 0, 0);
     }
@@ -87,8 +95,10 @@ pub(crate) fn clear(state: State) {
 pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     let installed = *INSTALLED.get_or_init(|| {
-        // SAFETY: the handler is async-signal-safe (see above). `SA_ONSTACK` uses the alternate stack that Rust's
-        // runtime gives each thread, `SA_RESTART` keeps system calls going.
+        // SAFETY: the structure is plain data, for which zeros are valid, and lives during the call. The handler is
+        // async-signal-safe: it reads thread-locals without destructors and atomics, and calls `lua_sethook` and
+        // `raise`. `SA_ONSTACK` uses the alternate stack that Rust's runtime gives each thread, `SA_RESTART` keeps
+        // system calls going.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
@@ -107,17 +117,57 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends the calling thread the signal, from any other.
+/// Returns a function that sends the calling thread the signal, from any thread and at any time. After the calling
+/// thread has ended the function does nothing.
 pub(crate) fn interrupting() -> Kick {
-    // SAFETY: names the calling thread.
-    let thread = unsafe { libc::pthread_self() };
+    let target = OWN_TARGET.with(|own| Arc::clone(&own.0));
     Box::new(move || {
-        // SAFETY: this is called only while a run of that thread goes on, so the thread exists. A worker's thread is
-        // never detached, so its handle stays valid.
-        unsafe {
-            libc::pthread_kill(thread, signal());
-        }
+        target.signal();
     })
+}
+
+/// A thread that can be signalled for as long as it exists.
+struct SignalTarget(Mutex<Option<libc::pthread_t>>);
+
+/// The handle of a thread itself. Dropping it, which a thread does when it ends, closes the target to signals.
+struct OwnTarget(Arc<SignalTarget>);
+
+thread_local! {
+    static OWN_TARGET: OwnTarget = OwnTarget::of_this_thread();
+}
+
+impl SignalTarget {
+    /// Sends the signal. Reports whether the thread still exists.
+    fn signal(&self) -> bool {
+        let thread = self.lock();
+        if let Some(thread) = *thread {
+            // SAFETY: the handle names a thread that exists: `OwnTarget` takes it out before its thread ends, and waits
+            // for this lock to do so. So the signal is sent before the thread can end. The handler is installed before
+            // the first `Kick` is made (`install`), and is sound on any thread.
+            unsafe {
+                libc::pthread_kill(thread, signal());
+            }
+        }
+        thread.is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<libc::pthread_t>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OwnTarget {
+    fn of_this_thread() -> Self {
+        // SAFETY: takes no argument and cannot fail.
+        let thread = unsafe { libc::pthread_self() };
+        Self(Arc::new(SignalTarget(Mutex::new(Some(thread)))))
+    }
+}
+
+impl Drop for OwnTarget {
+    fn drop(&mut self) {
+        self.0.lock().take();
+    }
 }
 
 /// The part of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C
@@ -202,5 +252,27 @@ fn compiled_loop_stops() -> bool {
         PROBE.set(std::ptr::null_mut());
         lua_close(state);
         loaded == LUA_OK && status == LUA_ERRRUN && PROBE_COUNT.get() < PROBE_CALLS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_has_ended_is_not_signalled() {
+        install(&Watch::default()).expect("a handler");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let target = OWN_TARGET.with(|own| Arc::clone(&own.0));
+            sender.send(target).expect("a receiver");
+            let _ = ends.recv();
+        });
+        let target = receiver.recv().expect("a target");
+        assert!(target.signal(), "the thread waits");
+        drop(end);
+        thread.join().expect("the thread");
+        assert!(!target.signal());
     }
 }

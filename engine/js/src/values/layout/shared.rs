@@ -86,10 +86,10 @@ impl SharedShape {
         if values.len() != self.count || self.layout.shape(object.raw()) != self.empty_shape {
             return Ok(Err(values));
         }
-        // SAFETY: until the shape is written the object has no names, so QuickJS looks at none of its values.
-        // Afterwards it has as many as the shape has names, in an array of the size that QuickJS gave the kept object
-        // of the shape, whose capacity is the shape's. Both shapes live for as long as `self`, so neither count of
-        // references reaches zero here, and neither shape changes in place: each has an owner beside this object.
+        // Until the shape is written the object has no names, so QuickJS reads none of its values. Afterwards it has a
+        // value for each name, in an array of the size that QuickJS gave the kept object of this shape.
+        // SAFETY: the array has room for `count` values, and all are written before the shape is. Both shapes live as
+        // long as `self`, so neither count of references reaches zero here. Neither changes in place: both are shared.
         unsafe {
             let words = address(object.raw()).cast::<*mut c_void>();
             let room = qjs::js_realloc(

@@ -142,7 +142,7 @@ mod tests {
             for at in 0..length {
                 let mut other = vec![b'a'; 8 + length];
                 other[8 + at] = 0x80;
-                // SAFETY: as above.
+                // SAFETY: there are eight bytes in front.
                 assert!(!unsafe { is_ascii(&other[8..]) }, "{at} of {length}");
             }
         }

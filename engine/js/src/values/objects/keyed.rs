@@ -94,7 +94,8 @@ unsafe extern "C" fn get_own_property(
     })
 }
 
-// SAFETY: as above, with a place for the list and one for its length.
+// SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and places for the
+// list and its length.
 unsafe extern "C" fn get_own_property_names(
     ctx: *mut qjs::JSContext,
     list: *mut *mut qjs::JSPropertyEnum,
@@ -129,7 +130,7 @@ unsafe extern "C" fn get_own_property_names(
     if listed < 0 { -1 } else { 0 }
 }
 
-// SAFETY: as above.
+// SAFETY: called by QuickJS alone, with a context that has a core and a live object of such a class.
 unsafe extern "C" fn delete_property(
     ctx: *mut qjs::JSContext,
     this: RawValue,
@@ -138,7 +139,7 @@ unsafe extern "C" fn delete_property(
     status(ctx, |cx| set(cx, this, property, NULL))
 }
 
-// SAFETY: as above, with live values.
+// SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and live values.
 unsafe extern "C" fn define_own_property(
     ctx: *mut qjs::JSContext,
     this: RawValue,
@@ -158,7 +159,7 @@ unsafe extern "C" fn define_own_property(
     })
 }
 
-// SAFETY: as above, with live values.
+// SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and live values.
 unsafe extern "C" fn set_property(
     ctx: *mut qjs::JSContext,
     this: RawValue,

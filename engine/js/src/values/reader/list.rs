@@ -60,13 +60,13 @@ impl<'a> HandleList<'a> {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the reference ends here (see `values`).
         unsafe { (*self.values.get()).len() }
     }
 
     /// Makes room for more values.
     pub(super) fn reserve(&self) {
-        // SAFETY: as above.
+        // SAFETY: the reference ends here (see `values`).
         unsafe { (*self.values.get()).reserve(VALUES_AT_ONCE) }
     }
 
@@ -78,7 +78,7 @@ impl<'a> HandleList<'a> {
         it: Handle,
         find: impl FnOnce(RawValue) -> Option<RawValue>,
     ) -> Option<Handle> {
-        // SAFETY: as above.
+        // SAFETY: the reference ends in this function, which runs no script (see `values`).
         let values = unsafe { &mut *self.values.get() };
         let found = find(*values.get(it.number())?)?;
         let end = values.len();
@@ -99,7 +99,7 @@ impl<'a> HandleList<'a> {
     /// A handle for a value, which may be nothing.
     pub(super) fn add(&self, value: Val) -> Handle {
         self.own_all();
-        // SAFETY: as above.
+        // SAFETY: the reference ends in this function, which runs no script (see `values`).
         let values = unsafe { &mut *self.values.get() };
         values.push(value.into_raw());
         self.owned.set(values.len());
@@ -117,7 +117,7 @@ impl<'a> HandleList<'a> {
     /// Makes every value one of our own, so that it stays alive whatever script does.
     #[inline]
     pub(super) fn own_all(&self) {
-        // SAFETY: as above.
+        // SAFETY: the reference ends in this function, which runs no script (see `values`).
         let values = unsafe { &*self.values.get() };
         for value in &values[self.owned.get()..] {
             // The list takes the reference over.
@@ -141,7 +141,7 @@ impl<'a> HandleList<'a> {
     pub(super) fn release(&self, count: usize) {
         let rest = count.max(self.floor.get());
         let owned = self.owned.get();
-        // SAFETY: as above.
+        // SAFETY: the reference ends here (see `values`).
         unsafe { (*self.values.get()).truncate(rest.max(owned)) };
         if rest < owned {
             self.free_to(rest);
@@ -151,7 +151,7 @@ impl<'a> HandleList<'a> {
     /// Frees values from the end, all of which are owned.
     fn free_to(&self, rest: usize) {
         while self.owned.get() > rest {
-            // SAFETY: as above: the reference ends before the value is freed.
+            // SAFETY: the reference ends here, before the value is freed (see `values`).
             let last = unsafe { (*self.values.get()).pop() };
             self.owned.set(self.len());
             drop(last.map(|last| self.cx.own(last)));

@@ -17,20 +17,20 @@ impl SlotList {
     }
 
     pub(super) fn len(&self) -> usize {
-        // SAFETY: as the type promises; that is so in all of these.
+        // SAFETY: no other reference to the list is there, as the type says.
         unsafe { (*self.0.get()).len() }
     }
 
     /// The slot at a place; nil beyond the end.
     #[inline]
     pub(super) fn get(&self, at: usize) -> StackSlot {
-        // SAFETY: as above.
+        // SAFETY: no other reference to the list is there, as the type says.
         let slots = unsafe { &*self.0.get() };
         slots.get(at).copied().unwrap_or(StackSlot::NIL)
     }
 
     pub(super) fn set(&self, at: usize, slot: StackSlot) {
-        // SAFETY: as above.
+        // SAFETY: no other reference to the list is there, as the type says.
         let slots = unsafe { &mut *self.0.get() };
         if slots.len() <= at {
             slots.resize(at + 1, StackSlot::NIL);
@@ -40,19 +40,19 @@ impl SlotList {
 
     #[inline]
     pub(super) fn push(&self, slot: StackSlot) -> usize {
-        // SAFETY: as above.
+        // SAFETY: no other reference to the list is there, as the type says.
         let slots = unsafe { &mut *self.0.get() };
         slots.push(slot);
         slots.len() - 1
     }
 
     pub(super) fn extend(&self, added: &[StackSlot]) {
-        // SAFETY: as above.
+        // SAFETY: no other reference to the list is there, as the type says.
         unsafe { (*self.0.get()).extend_from_slice(added) };
     }
 
     pub(super) fn truncate(&self, count: usize) {
-        // SAFETY: as above.
+        // SAFETY: no other reference to the list is there, as the type says.
         unsafe { (*self.0.get()).truncate(count) };
     }
 }
@@ -105,10 +105,10 @@ impl LuaReader<'_> {
     pub(super) fn push(&self, slot: StackSlot) {
         let state = self.state;
         self.push_exchange();
-        // SAFETY: the table of exchange has a slot under 1 in its array part. It holds the value only until that is on
-        // the stack, and the collector does not run in between, so it need not be told.
+        // SAFETY: the table of exchange has a slot under 1 in its array part, which nothing else uses meanwhile. It
+        // holds the value only until that is on the stack. The collector does not run in between, so no barrier is due.
         unsafe {
-            let place = (&raw const Table::at(state, -1).array()[1]).cast_mut();
+            let place = Table::at(state, -1).place(1);
             place.write(slot);
             lua_rawgeti(state, -1, 1);
             place.write(StackSlot::NIL);
@@ -120,7 +120,8 @@ impl LuaReader<'_> {
     pub(super) fn pop(&self) -> StackSlot {
         let state = self.state;
         self.push_exchange();
-        // SAFETY: as above; setting a slot of the array part neither allocates nor raises.
+        // SAFETY: the caller of the row has made room. The slot of the array part exists, so setting it neither
+        // allocates nor raises.
         unsafe {
             lua_insert(state, -2);
             lua_rawseti(state, -2, 1);

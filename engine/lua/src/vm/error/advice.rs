@@ -23,13 +23,16 @@ const REQUESTS: [&str; 3] = ["req", "request", "r"];
 
 /// Returns the error with the name behind its message that the script may have meant. `thread` is the one that failed;
 /// its stack is as it was.
+///
+/// # Safety
+/// The thread must be alive, and nothing may run in it.
 #[cold]
-pub(super) fn advised(thread: State, error: Error) -> Error {
+pub(super) unsafe fn advised(thread: State, error: Error) -> Error {
     let Some(missing) = Missing::read(error.message()) else {
         return error;
     };
-    // SAFETY: reads what lies on the stack of a thread that does not run, and pops what is pushed; nothing allocates in
-    // Lua.
+    // SAFETY: reads what lies on the stack of a thread that does not run, as the caller promises, and pops what is
+    // pushed. Nothing allocates in Lua.
     match unsafe { meant(thread, &error, missing) } {
         Some(meant) => {
             let message = format!("{}: did you mean {meant}?", error.message());
@@ -68,7 +71,8 @@ impl<'a> Missing<'a> {
 unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<String> {
     let core = current();
     let place = error.place()?;
-    // SAFETY: as for the caller; the height of the stack is restored.
+    // SAFETY: the thread does not run, so its stack may be read. Room is made for what is pushed, and the height of the
+    // stack is restored.
     unsafe {
         if lua_checkstack(thread, 32) == 0 {
             return None;
@@ -162,7 +166,7 @@ unsafe fn push_path(thread: State, path: &[&str]) -> bool {
 
 /// Pushes what each name of the path means, as far as there are tables.
 unsafe fn push_fields(thread: State, function: c_int, path: &[&str]) -> bool {
-    // SAFETY: as for the caller.
+    // SAFETY: the caller has made room, and the function lies at its place. Fields are read without making strings.
     unsafe {
         let mut names = path.iter().map(|name| CString::new(*name));
         let Some(Ok(first)) = names.next() else {
@@ -186,7 +190,7 @@ unsafe fn push_module(thread: State, path: &[&str]) -> bool {
     let ["app", rest @ ..] = path else {
         return false;
     };
-    // SAFETY: as for `push_path`.
+    // SAFETY: the caller has made room and pushed the function, which is all that `push_path` needs.
     unsafe { push_path(thread, &[&["package", "loaded", "sampan"], rest].concat()) }
 }
 

@@ -52,7 +52,9 @@ pub(crate) fn install(core: &Core) {
     };
     let own = OWN.get();
     if !own.is_null() {
-        stop(own);
+        // SAFETY: the state was started on this thread and has not been released, so it is alive. Another isolate is
+        // being made, so nothing runs in it.
+        unsafe { stop(own) };
     }
     let taken = PROFILED.compare_exchange(
         ptr::null_mut(),
@@ -75,14 +77,20 @@ pub(crate) fn install(core: &Core) {
 }
 
 /// Ends the profiler's watch over a state that is about to be closed, if it is the one.
-pub(crate) fn release(state: State) {
+///
+/// # Safety
+/// The state must be alive, on this thread, and nothing may run in it.
+pub(crate) unsafe fn release(state: State) {
     if OWN.get() == state {
-        stop(state);
+        // SAFETY: the caller promises what `stop` asks.
+        unsafe { stop(state) };
     }
 }
 
-fn stop(state: State) {
-    // SAFETY: the state is alive, this is its thread, and nothing runs in it.
+/// # Safety
+/// The state must be alive, on this thread, and nothing may run in it.
+unsafe fn stop(state: State) {
+    // SAFETY: the caller promises that the state is alive, that this is its thread, and that nothing runs in it.
     unsafe { luaJIT_profile_stop(state) };
     OWN.set(ptr::null_mut());
     PROFILED.store(ptr::null_mut(), Ordering::Release);
@@ -116,9 +124,12 @@ unsafe extern "C" fn on_sample(_: *mut c_void, state: State, _: c_int, ran: c_in
 }
 
 /// Takes the sample that is due where a row of a capability has done its work.
+///
+/// # Safety
+/// The row's C function must run in `state`, on this thread.
 #[cold]
-pub(crate) fn after_row(core: &Core, state: State) {
-    // SAFETY: the row's C function runs in `state`.
+pub(crate) unsafe fn after_row(core: &Core, state: State) {
+    // SAFETY: the row's C function runs in `state`, as the caller promises, so its stack may be read.
     unsafe { record(core, state, None) };
 }
 
@@ -130,7 +141,8 @@ unsafe fn record(core: &Core, state: State, ran: Option<Frame>) {
     };
     let mut frames: Vec<Frame> = Vec::new();
     let mut has_more = false;
-    // SAFETY: as promised by the caller. With room for what is pushed and popped again, nothing here raises.
+    // SAFETY: the state runs on this thread and has reached a point where its stack may be read. With room for what is
+    // pushed and popped again, nothing here raises.
     unsafe {
         if lua_checkstack(state, 4) == 0 {
             return;
