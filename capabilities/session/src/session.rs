@@ -31,7 +31,7 @@ enum Keeper {
 }
 
 impl Sessions {
-    /// Sessions that are kept in `store`. `begun` is told whenever one begins, see [`clean`](crate::clean).
+    /// Sessions that are kept in `store`. `begun` is notified when one begins.
     pub fn in_table(config: SessionConfig, store: Rc<dyn SessionStore>, begun: Rc<Notify>) -> Self {
         Self::new(config, Keeper::Table(store), begun)
     }

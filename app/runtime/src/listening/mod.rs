@@ -51,7 +51,7 @@ pub(crate) fn open(
 /// Reports whether the ports can be listened on, for those who want to know before anything else.
 ///
 /// # Errors
-/// As [`open`].
+/// One line that says which address cannot be had, why, and what to do.
 pub fn check(config: &AppConfig) -> Result<(), String> {
     if handed_over()?.is_empty() {
         for address in &config.base.listen {

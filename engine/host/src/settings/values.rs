@@ -41,7 +41,7 @@ impl Settings {
     /// The values of a section that a test writes.
     ///
     /// # Errors
-    /// As [`AllSettings::put`].
+    /// As [`AllSettings::put`](super::AllSettings::put).
     pub fn with(
         section: &'static Section,
         values: impl IntoIterator<Item = (&'static str, SettingValue)>,
