@@ -213,8 +213,7 @@ impl Core {
         let (top, status) = unsafe { (lua_gettop(state), self.pcall(state, function, data)) };
         let stopped = self.watch.leave();
         if stopped {
-            // SAFETY: the state lives as long as `self`, and the call that ran in it has ended. If it was nested in
-            // another call, which goes on: Lua's API allows to remove a hook at any time.
+            // SAFETY: the state lives as long as `self`. A hook may be removed at any time, also within another call.
             unsafe { limits::clear(state) };
         }
         let result = if stopped {

@@ -293,8 +293,7 @@ impl<'a> Cx<'a> {
     /// Returns the layout of strings, if there is a core that knows it.
     #[inline]
     fn text_layout(self) -> Option<TextLayout> {
-        // SAFETY: the opaque pointer is null in a young context. Otherwise `Core::new` has put its own address there,
-        // and the core lives at least as long as the context.
+        // SAFETY: the pointer is null in a young context, or the address of a core that lives as long as the context.
         let core = unsafe { qjs::JS_GetContextOpaque(self.raw).cast::<Core>().as_ref() };
         core?.text_layout.get()
     }
