@@ -109,7 +109,7 @@ impl Case {
     /// Runs the case in one language.
     ///
     /// # Errors
-    /// What differs from what is expected, one difference per line.
+    /// The differences from the expectation, one difference per line.
     pub fn run(&self, engine: CaseEngine) -> Result<(), String> {
         self.run_with(engine, "")
     }
@@ -163,7 +163,7 @@ impl Case {
     /// Runs the JavaScript of the case inside of another program, without the requests of these names.
     ///
     /// # Errors
-    /// What differs from what is expected, one difference per line.
+    /// The differences from the expectation, one difference per line.
     pub fn run_on(&self, platform: &Platform, skipped: &[&str]) -> Result<(), String> {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;

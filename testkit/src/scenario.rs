@@ -129,7 +129,7 @@ impl Scenario {
     /// Reads the text of an `expect.toml`.
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// The fault, with its line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if scenario.load_error.is_none() && scenario.request.is_empty() {

@@ -11,7 +11,7 @@ use sampan_serve::files;
 /// Writes an executable with a project in it.
 ///
 /// # Errors
-/// What is wrong with the project, with its place; or why the file cannot be written.
+/// The fault of the project, with its place; or why the file cannot be written.
 pub fn build(flags: &BuildFlags) -> Result<Built, String> {
     sampan_project::build::build(flags, check)
 }

@@ -252,7 +252,7 @@ impl LocalApp {
     /// Runs a function of a script beside the project, until what it wrote is committed.
     ///
     /// # Errors
-    /// What it raised.
+    /// The error that it raised.
     pub async fn call(&self, function: Callback) -> Result<(), Error> {
         self.gate.background(function.start(Vec::new())).await?;
         self.gate.settled().await

@@ -11,7 +11,7 @@ use sampan_client::{Answer, Client};
 ///
 /// # Errors
 ///
-/// What is wrong with the first wrong answer.
+/// The fault of the first wrong answer.
 pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
     if let Some((exchange, times)) = route.prepared() {
         repeat(address, &exchange, times)
@@ -30,7 +30,7 @@ pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// What is wrong with the first wrong answer.
+/// The fault of the first wrong answer.
 pub(crate) fn check_compressed(address: SocketAddr, route: Route) -> Result<(), String> {
     let exchange = route.measured();
     attempt(address, &exchange, Headers::Plain)?;

@@ -1,7 +1,7 @@
 //! Migrations: the files that bring a database to the schema which the code expects.
 //!
 //! Each file runs once, in the order of the numbers, in a transaction of its own: all of it is applied, or nothing.
-//! What was applied is remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed
+//! Applied ones are remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed
 //! afterwards is noticed. Migrations run before any script, on connections of their own without authorizer and limits.
 
 mod files;

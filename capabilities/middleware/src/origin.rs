@@ -3,7 +3,7 @@
 /// An origin as a browser would send it.
 ///
 /// # Errors
-/// What is wrong with it and what to write.
+/// The fault and what to write.
 pub(crate) fn checked(text: &str) -> Result<String, String> {
     let fault = |why: &str| Err(format!("{text:?} is no origin: {why}"));
     let Some((scheme, host)) = text.split_once("://") else {

@@ -93,7 +93,7 @@ pub(crate) fn bytes_of(key: &str, value: &Value) -> Result<usize, Error> {
 /// A value as the next request will read it.
 ///
 /// # Errors
-/// What JSON does not have: bytes, native objects, NaN.
+/// A value that JSON does not have: bytes, native objects, NaN.
 pub(crate) fn as_kept(value: &Value) -> Result<Value, Error> {
     if let Value::Bool(_) | Value::Int(_) | Value::Text(_) = value {
         return Ok(value.clone());

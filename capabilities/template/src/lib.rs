@@ -2,7 +2,7 @@
 //!
 //! minijinja parses a template and generates its code (`compile.rs`); a machine of our own runs that code over the
 //! [`Reader`](sampan_host::Reader) of the call and writes what it prints straight into the body of the answer (`vm/`).
-//! What has no way of its own here (most filters, tests and operators) is minijinja's own, with copies of the values
+//! All without a fast path here (most filters, tests and operators) is minijinja's own, with copies of the values
 //! that it needs. So a template means what it means to minijinja; `tests/oracle.rs` compares the bytes of both.
 
 mod api;

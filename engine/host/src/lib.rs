@@ -1,6 +1,6 @@
 //! The contract between script engines and the rest of Sampan.
 //!
-//! What stands here is shared by the engines, by every capability and by the application layer, and does no I/O:
+//! This crate is shared by the engines, by every capability and by the application layer, and does no I/O:
 //! values that cross the border ([`Value`]), tables of functions that a script can call ([`Module`]), what a
 //! request looks like to a script ([`RequestView`]) and where its answer goes ([`ResponseSink`]), the JSON
 //! reader and writer, the limits of a script and the errors of all of these.

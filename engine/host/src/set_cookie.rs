@@ -75,7 +75,7 @@ impl<'a> SetCookie<'a> {
     /// The value of the `Set-Cookie` field.
     ///
     /// # Errors
-    /// What browsers would ignore, or read as something else.
+    /// A value that browsers would ignore, or read as something else.
     pub fn field(&self) -> Result<String, Error> {
         self.check()?;
         let mut line = String::with_capacity(self.name.len() + self.value.len() + 64);

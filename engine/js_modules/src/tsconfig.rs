@@ -72,7 +72,7 @@ impl TsConfig {
     /// which is extended by the file that is named first.
     ///
     /// # Errors
-    /// What is wrong, with the file and its line.
+    /// The fault, with the file and its line.
     pub(crate) fn read(
         path: &str,
         read: &dyn Fn(&str) -> Option<Vec<u8>>,

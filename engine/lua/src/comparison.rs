@@ -55,7 +55,7 @@ impl Comparison {
     /// Calls the function that compares: what it returned, as text.
     ///
     /// # Errors
-    /// What it raised.
+    /// The error that it raised.
     pub fn call(&mut self, arguments: &[Argument<'_>]) -> Result<String, String> {
         let state = self.state;
         // SAFETY: the function stays at the bottom of the stack; there is room for it and for few arguments.

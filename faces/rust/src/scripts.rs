@@ -98,7 +98,7 @@ impl Scripts {
     /// ```
     ///
     /// # Errors
-    /// What the script raised, with file and line; [`ErrorKind::Missing`]; [`ErrorKind::Limit`];
+    /// The error of the script, with file and line; [`ErrorKind::Missing`]; [`ErrorKind::Limit`];
     /// [`ErrorKind::Stopped`].
     pub async fn call(
         &self,

@@ -11,7 +11,7 @@ const WANTED: &[&str] = &["app.lua", "app.js", "expect.toml"];
 const TYPED: &[&str] = &["app.ts", "app.tsx"];
 
 /// Every `tests/specs/<capability>/<case>/` has `app.lua`, `app.js` and `expect.toml`, or `app.ts` in place of both.
-/// What these say is the test runner's business.
+/// Their content is the test runner's business.
 ///
 /// # Errors
 ///

@@ -87,7 +87,7 @@ impl Archive {
     /// Opens the archive of an executable and compares all checksums.
     ///
     /// # Errors
-    /// What is damaged.
+    /// The damaged part.
     pub fn open(file: File) -> Result<Option<Self>, String> {
         let unreadable = |error: io::Error| format!("it cannot be read: {error}");
         let trailer = match format::appended(&file).map_err(unreadable)? {

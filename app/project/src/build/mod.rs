@@ -73,7 +73,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// starting anywhere.
 ///
 /// # Errors
-/// What is wrong with the project, with its place; or why the file cannot be written. Nothing is left under its name
+/// The fault of the project, with its place; or why the file cannot be written. Nothing is left under its name
 /// then.
 pub fn build(
     flags: &BuildFlags,

@@ -71,7 +71,7 @@ pub(super) fn of_flag(text: &str, name: &str) -> Result<Vec<String>, String> {
 /// An address to listen on: `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`, `unix:/run/app.sock`.
 ///
 /// # Errors
-/// What is wrong with it and what to write, in one line.
+/// The fault and what to write, in one line.
 pub fn address(text: &str) -> Result<ListenAddress, String> {
     if let Some(path) = text.strip_prefix(UNIX) {
         if path.is_empty() {

@@ -1,6 +1,6 @@
 //! Answers of text, compressed for clients that accept it (RFC 9110 section 8.4).
 //!
-//! What is compressed is kept, so that a page that many ask for is compressed once. Each worker keeps its own: nothing
+//! Compressed bodies are kept, so that a page that many ask for is compressed once. Each worker keeps its own: nothing
 //! is locked then, and a worker compresses a hot page once in its life. Streams of scripts are left alone: each would
 //! keep a quarter of a megabyte for as long as it is open, and what it writes would wait.
 

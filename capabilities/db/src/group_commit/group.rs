@@ -236,7 +236,7 @@ impl Db {
     /// Commits what a project wrote while it was loaded.
     ///
     /// # Errors
-    /// What was written could not be committed.
+    /// The writes could not be committed.
     pub fn finish_loading(&self) -> Result<(), Error> {
         let inner = &*self.0;
         inner.close_savepoints();

@@ -15,7 +15,7 @@ impl Db {
     /// there.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// The error of SQLite.
     pub fn own_read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error> {
         self.timed(|db| db.own_read(sql, params))
     }
@@ -41,7 +41,7 @@ impl Db {
     /// names a table that is not there.
     ///
     /// # Errors
-    /// What SQLite says, and as [`Db::own_begin`].
+    /// The error of SQLite, and as [`Db::own_begin`].
     pub fn own_write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error> {
         self.timed(|db| db.own_write(sql, params))
     }

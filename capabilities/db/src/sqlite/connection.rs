@@ -136,7 +136,7 @@ impl SqliteConnection {
     /// Runs one of our own statements, which the authorizer would refuse to a script, without limits.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// The error of SQLite.
     pub(crate) fn control(&self, sql: &str) -> Result<(), StatementError> {
         self.authorizer
             .bypassed(|| self.prepared.control(sql)?.start().finish())
@@ -166,7 +166,7 @@ impl SqliteConnection {
     /// Commits the open transaction.
     ///
     /// # Errors
-    /// What SQLite says; that the file was removed or replaced, so that what was committed is lost.
+    /// The error of SQLite; or the file was removed or replaced, so that the commit is lost.
     pub(crate) fn commit(&self) -> Result<(), StatementError> {
         self.control("COMMIT")?;
         match self.file.has_left(&self.path) {

@@ -61,7 +61,7 @@ impl Multipart {
     /// A reader for a body with this content type.
     ///
     /// # Errors
-    /// What is wrong with its boundary.
+    /// The fault of its boundary.
     pub fn new(content_type: &str) -> Result<Self, String> {
         let boundary = boundary_of(content_type)?;
         let delimiter = format!("\r\n--{boundary}");
@@ -97,7 +97,7 @@ impl Multipart {
     /// Returns the next event; `None` if that takes another piece.
     ///
     /// # Errors
-    /// What is out of form.
+    /// The malformed part.
     pub fn next_event(&mut self) -> Result<Option<MultipartEvent<'_>>, String> {
         loop {
             let rest = &self.buffer[self.start..];
@@ -197,7 +197,7 @@ pub fn boundary_of(content_type: &str) -> Result<String, String> {
 /// Reads the header lines of a part; those other than the two below mean nothing in a form.
 ///
 /// # Errors
-/// What is out of form.
+/// The malformed part.
 pub fn part_head(head: &[u8]) -> Result<PartHead, String> {
     let head = String::from_utf8_lossy(head);
     let mut disposition = None;

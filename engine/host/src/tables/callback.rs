@@ -14,7 +14,7 @@ pub trait ScriptFunction {
     /// future of an asynchronous row, that is a run of the row's request. It cannot wait.
     ///
     /// # Errors
-    /// What it raised, or that it would have to wait.
+    /// The error that it raised, or that it would have to wait.
     fn call(&self, args: &[Value]) -> Result<Value, Error>;
 
     /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing

@@ -1,6 +1,6 @@
 //! The body of a native request: `json()`, `text()`, `bytes()` and `form()`, read from the bytes as they came.
 //!
-//! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods
+//! The first reader takes the body. Once the Web surface keeps it (as a stream or for a clone), its own methods
 //! answer.
 
 use crate::request::added::live_request;

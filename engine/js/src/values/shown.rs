@@ -1,7 +1,7 @@
 //! Values for people to read, in the log: reading them never fails, calls no getter and no proxy, and ends at limits of
 //! its own.
 //!
-//! What holds no plain data is named in brackets. An error is a map with `error` (its name and message), `stack`, and
+//! Values without plain data are named in brackets. An error is a map with `error` (its name and message), `stack`, and
 //! where it has them `cause` and `errors`.
 
 use crate::values::inspect::{self, FoundProperty};

@@ -2,7 +2,7 @@
 //!
 //! The algorithm is that of LuaJIT's `lib_string.c`, so that every pattern means the same here, the malformed ones
 //! included: an error is noticed where the match arrives at it, a NUL ends the pattern, and the recursion is as deep.
-//! What differs is that steps are counted: every few thousand of them the matcher asks whether the script must stop. It
+//! One difference: steps are counted: every few thousand of them the matcher asks whether the script must stop. It
 //! allocates nothing, and it reports errors by value, so that its caller can raise them with nothing left on the stack.
 
 mod items;

@@ -63,6 +63,9 @@ pub(crate) unsafe fn fill_string(state: State, string: c_int) {
 }
 
 /// Raises what a match that was given up becomes in the script, with LuaJIT's own words.
+///
+/// # Safety
+/// `state` must run on this thread in a C function under protection, whose frame has nothing to destroy.
 unsafe fn raise(state: State, fault: matcher::MatchFailure) -> ! {
     use matcher::MatchFailure;
     let text = match fault {
@@ -83,6 +86,9 @@ unsafe fn raise(state: State, fault: matcher::MatchFailure) -> ! {
 }
 
 /// Raises an error at the place of the caller, as LuaJIT's own functions do.
+///
+/// # Safety
+/// `state` must run on this thread in a C function under protection, whose frame has nothing to destroy.
 unsafe fn error(state: State, format: &CStr) -> ! {
     // SAFETY: `luaL_error` does not return; the caller has nothing to destroy.
     unsafe {
@@ -93,6 +99,10 @@ unsafe fn error(state: State, format: &CStr) -> ! {
 
 /// The text of an argument, which a number becomes in place. Raises for any other value. It lives as long as the
 /// argument stays on the stack.
+///
+/// # Safety
+/// `state` must run on this thread in a C function under protection, whose frame has nothing to destroy.
+/// The argument must stay on the stack for as long as the result is used.
 #[inline]
 unsafe fn text_argument<'a>(state: State, index: c_int) -> &'a [u8] {
     let mut length = 0;
@@ -104,6 +114,10 @@ unsafe fn text_argument<'a>(state: State, index: c_int) -> &'a [u8] {
 }
 
 /// Pushes the value of a capture.
+///
+/// # Safety
+/// `state` must run on this thread in a C function under protection, whose frame has nothing to destroy.
+/// The stack must have room for one value.
 #[inline]
 unsafe fn push_captured(state: State, captured: matcher::Captured<'_>) {
     // SAFETY: the caller has made room. A string may raise for lack of memory.

@@ -131,7 +131,7 @@ impl StackSlot {
     /// Returns the value of the slot.
     ///
     /// # Safety
-    /// What it refers to must be alive for `'a`.
+    /// The referenced memory must be alive for `'a`.
     #[inline]
     pub(crate) unsafe fn see<'a>(self) -> SlotValue<'a> {
         // SAFETY: the tag says what lies at the address; the caller keeps it alive.

@@ -1,6 +1,6 @@
 //! Values for people to read, in the log: reading them never fails, runs no Lua, and ends at limits of its own.
 //!
-//! What holds no plain data is named in brackets.
+//! Values without plain data are named in brackets.
 
 use crate::request::object;
 use crate::values::objects;

@@ -33,7 +33,7 @@ impl RouteSet {
     /// Adds a handler, for all methods if there is no `method`.
     ///
     /// # Errors
-    /// What is wrong with the pattern or the method.
+    /// The fault of the pattern or the method.
     pub(crate) fn add_handler(
         &mut self,
         method: &str,

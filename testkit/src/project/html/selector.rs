@@ -51,7 +51,7 @@ impl Selector {
     /// Reads a selector.
     ///
     /// # Errors
-    /// What is not understood, and where.
+    /// The part that is not understood, and its place.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser {
             chars: text.chars().collect(),
