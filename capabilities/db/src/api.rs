@@ -5,8 +5,8 @@ mod transaction;
 pub(crate) use transaction::TRANSACTION;
 
 use crate::full_text;
-use crate::group_commit::group::Db;
-use crate::sqlite::connection::{Done, RunLimits};
+use crate::group_commit::worker::Db;
+use crate::sqlite::run::{Done, RunLimits};
 use sampan_host::{
     Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module,
     Param, Rows, Type, Value,

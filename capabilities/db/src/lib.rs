@@ -19,7 +19,7 @@ mod test_folder;
 pub use api::MODULE;
 pub use config::{DatabaseConfig, Durability, SECTION};
 pub use database::{Database, ReportLine};
-pub use group_commit::group::Db;
+pub use group_commit::worker::Db;
 pub use plan::{PlanStep, explain};
 pub use restore::RestorePoint;
 

@@ -8,8 +8,9 @@ mod files;
 mod split;
 
 use crate::config::DatabaseConfig;
-use crate::sqlite::connection::{Role, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, words};
+use crate::sqlite::open::Role;
 use crate::sqlite::open::explain;
 use files::{File, fault};
 use rusqlite::OpenFlags;

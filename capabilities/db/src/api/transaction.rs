@@ -1,8 +1,8 @@
 //! `db.transaction` and the methods of its `tx`.
 
 use super::{DONE_TYPE, EXEC_DOC, PARAMS, SQL, db, done_value, waiting};
-use crate::group_commit::group::Db;
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
+use crate::group_commit::worker::Db;
 use sampan_host::{
     Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type,
     Value,

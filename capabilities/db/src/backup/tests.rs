@@ -1,7 +1,7 @@
 //! Backups: what they hold, that they end under load, and what is refused.
 
 use super::*;
-use crate::sqlite::connection::Role;
+use crate::sqlite::open::Role;
 use crate::test_folder::TestFolder;
 use sampan_client::wait;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

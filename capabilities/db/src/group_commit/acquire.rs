@@ -3,41 +3,20 @@
 //! A foreign process that holds the lock is asked again and again, with pauses in which the worker serves others.
 
 use crate::database::Opened;
-use crate::group_commit::group::{Db, WorkerDb};
-use crate::group_commit::writer::{Refused, Take};
-use crate::sqlite::connection::SqliteConnection;
+use crate::group_commit::worker::{Db, Fetch, WorkerDb};
+use crate::group_commit::writer::Refused;
 use crate::sqlite::error::ErrorCode;
 use sampan_host::database::RouteUse;
 use sampan_host::{Error, ErrorKind};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// The longest that the first write of a route waits in place, in milliseconds.
 const IN_PLACE_MILLIS_MAX: u64 = 1_000;
 /// The first pause before the lock is asked for again, and the longest, in milliseconds.
 pub(crate) const RETRY_MILLIS: (u64, u64) = (1, 20);
-
-/// Those who wait until their worker owns the write connection.
-#[derive(Default)]
-pub(crate) struct Wanted {
-    wakers: Vec<Waker>,
-    pub(crate) is_asked: bool,
-    /// Counts the answers; the last one failed if there is an error.
-    round: u64,
-    failure: Option<Error>,
-}
-
-/// The worker's progress in fetching the connection. Kept where a first write finds it, which goes on from there in
-/// place: a future that waits cannot move while its thread is blocked.
-#[derive(Default)]
-pub(crate) enum Fetch {
-    #[default]
-    Idle,
-    Queued(Take),
-    Owned(Box<SqliteConnection>),
-}
 
 impl Db {
     /// Reports whether a handler of this route may run at once. If not, see [`Db::acquire`].

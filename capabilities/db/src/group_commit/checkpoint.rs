@@ -7,8 +7,9 @@
 //! back less and less often.
 
 use crate::config::{DatabaseConfig, Durability};
-use crate::sqlite::connection::{Role, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, classify, words};
+use crate::sqlite::open::Role;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;

@@ -9,19 +9,13 @@
 //! every error the connection is asked whether its transaction is still there. If it is gone, everything that was held
 //! becomes 500, the request that did it too, and what did it runs alone from then on.
 
-use crate::database::Database;
-use crate::group_commit::acquire::{Fetch, Wanted};
-use crate::group_commit::commit_latency::CommitLatency;
-use crate::group_commit::commit_thread::PendingCommit;
-use crate::group_commit::transaction::RunningTransaction;
-use crate::read_pool::snapshot::Reads;
+use crate::group_commit::worker::{Db, GroupState, WorkerDb, WriteGroup};
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use sampan_host::database::RouteUse;
-use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, RequestView, Value, Verdict, Watch};
-use std::cell::{Cell, OnceCell, RefCell};
+use sampan_host::{Error, ErrorKind, Outbox, RequestView, Verdict};
+use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -33,117 +27,7 @@ const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
 /// The interval at which a load looks whether the transactions of its worker have ended.
 const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(5);
 
-/// The database as one worker sees it.
-#[derive(Clone)]
-pub struct Db(pub(crate) Rc<WorkerDb>);
-
-pub(crate) struct WorkerDb {
-    pub(crate) database: Arc<Database>,
-    pub(crate) outbox: Outbox,
-    pub(crate) watch: Arc<Watch>,
-    pub(crate) reader: OnceCell<SqliteConnection>,
-    pub(crate) reads: Reads,
-    pub(crate) group: RefCell<GroupState>,
-    /// Savepoints that `batch` has open.
-    pub(crate) depth: Cell<u32>,
-    /// The transaction was undone while savepoints were open; nothing may be done until they are left.
-    pub(crate) is_lost: Cell<bool>,
-    /// Groups that were lost so far.
-    pub(crate) losses: Cell<u64>,
-    /// True if the run that goes on has written, and whether it undid a transaction.
-    pub(crate) wrote: Cell<bool>,
-    pub(crate) undid: Cell<bool>,
-    /// True if the last commit failed.
-    pub(crate) is_failing: Cell<bool>,
-    pub(crate) latency: CommitLatency,
-    /// The observer of the durations of statements, if there is one.
-    pub(crate) meter: OnceCell<CurrentRun>,
-    /// Wakes [`Db::serve`].
-    pub(crate) wake: tokio::sync::Notify,
-    pub(crate) wanted: RefCell<Wanted>,
-    pub(crate) fetching: RefCell<Fetch>,
-    /// The transactions of this worker's requests that are open or wait for their turn.
-    pub(crate) transactions: RefCell<Vec<RunningTransaction>>,
-    /// A project is being loaded or starts: no write may wait in place, as that would delay others.
-    pub(crate) is_loading: Cell<bool>,
-}
-
-pub(crate) enum GroupState {
-    Closed,
-    Open(WriteGroup),
-    /// The commit is on its way on a thread of its own.
-    Committing(PendingCommit),
-}
-
-pub(crate) struct WriteGroup {
-    pub(crate) writer: Box<SqliteConnection>,
-    since: Instant,
-    /// Statements that wrote, or tried to.
-    pub(crate) writes: Cell<u32>,
-    /// True if [`Db::serve`] was told to commit it.
-    is_told: Cell<bool>,
-}
-
 impl Db {
-    /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch`
-    /// tells when a script must stop.
-    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
-        Self(Rc::new(WorkerDb {
-            database,
-            outbox,
-            watch,
-            reader: OnceCell::new(),
-            reads: Reads::default(),
-            group: RefCell::new(GroupState::Closed),
-            depth: Cell::new(0),
-            is_lost: Cell::new(false),
-            losses: Cell::new(0),
-            wrote: Cell::new(false),
-            undid: Cell::new(false),
-            is_failing: Cell::new(false),
-            latency: CommitLatency::default(),
-            meter: OnceCell::new(),
-            wake: tokio::sync::Notify::new(),
-            wanted: RefCell::default(),
-            fetching: RefCell::default(),
-            transactions: RefCell::default(),
-            is_loading: Cell::new(false),
-        }))
-    }
-
-    /// Tells `run` from now on how long statements take, if it measures.
-    pub fn measure(&self, run: CurrentRun) {
-        let _ = self.0.meter.set(run);
-    }
-
-    /// Runs something whose time is the database's.
-    pub(crate) fn timed<T>(&self, run: impl FnOnce(&WorkerDb) -> T) -> T {
-        let meter = self.0.meter.get();
-        let begun = meter.and_then(CurrentRun::begin);
-        let done = run(&self.0);
-        if let Some(meter) = meter {
-            meter.end(begun);
-        }
-        done
-    }
-
-    /// Runs `work` with the time limit of a statement.
-    pub(crate) fn timed_statement<T>(
-        &self,
-        sql: &str,
-        params: &Value,
-        run: impl FnOnce(&WorkerDb) -> T,
-    ) -> T {
-        let meter = self.0.meter.get();
-        let begun = meter.and_then(CurrentRun::begin);
-        let done = run(&self.0);
-        if let Some(meter) = meter {
-            meter.end(begun);
-            meter.ran(sql, params, begun);
-        }
-        done
-    }
-
     /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's
     /// `LocalSet` as long as the worker serves.
     pub async fn serve(self) {
@@ -166,7 +50,7 @@ impl Db {
     pub async fn end_turns(self) {
         loop {
             self.0.reads.begun().await;
-            self.0.end_reads();
+            self.0.reads.end(self.0.reader.get());
         }
     }
 

@@ -1,6 +1,6 @@
 //! The offers of the database to the rest of the server, as traits of the contract.
 
-use crate::group_commit::group::Db;
+use crate::group_commit::worker::Db;
 use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
 use sampan_host::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, Value};
 use std::pin::Pin;

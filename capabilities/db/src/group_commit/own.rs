@@ -4,9 +4,9 @@
 //! They take part in groups as a script's do, but no route counts as one that writes because of them: a page that shows
 //! a message once does not take the write connection each time.
 
-use crate::group_commit::group::{Db, GroupState, WorkerDb};
-use crate::sqlite::connection::RunLimits;
+use crate::group_commit::worker::{Db, GroupState, WorkerDb};
 use crate::sqlite::error::ErrorCode;
+use crate::sqlite::run::RunLimits;
 use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl WorkerDb {
             Some(result) => result.map_err(|fault| self.examine(sql, fault)),
             None => {
                 let reader = self.reader()?;
-                self.share_snapshot(reader);
+                self.reads.begin(reader, &self.database.commits);
                 let rows = reader.own_query(sql, params, &limits);
                 rows.map_err(|fault| fault.error)
             }

@@ -7,8 +7,9 @@
 use crate::config::DatabaseConfig;
 use crate::database::ReportLine;
 use crate::group_commit::writer::{Refused, WriterHandover};
-use crate::sqlite::connection::{Role, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
+use crate::sqlite::open::Role;
 use std::sync::Arc;
 use std::time::Duration;
 

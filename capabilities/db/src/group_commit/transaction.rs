@@ -11,7 +11,7 @@
 
 mod place;
 
-pub(crate) use place::{RunningTransaction, TransactionPlace};
+pub(crate) use place::TransactionPlace;
 
 use crate::api::TRANSACTION;
 use crate::config::DatabaseConfig;
@@ -19,8 +19,9 @@ use crate::group_commit::acquire::{RETRY_MILLIS, busy, has_log_room, refusal};
 use crate::group_commit::commit_thread::PendingCommit;
 use crate::group_commit::write::is_schema_change;
 use crate::group_commit::writer::Refused;
-use crate::sqlite::connection::{RunLimits, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
+use crate::sqlite::run::RunLimits;
 use sampan_host::{Error, ErrorKind, Verdict};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

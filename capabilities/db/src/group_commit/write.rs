@@ -1,11 +1,13 @@
 //! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
 
 use crate::group_commit::acquire::refusal;
-use crate::group_commit::group::{GroupState, WorkerDb};
+use crate::group_commit::worker::{GroupState, WorkerDb};
 use crate::group_commit::writer::Refused;
 use crate::sql_policy::authorizer::first_word;
-use crate::sqlite::connection::{Role, RunLimits, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
+use crate::sqlite::open::Role;
+use crate::sqlite::run::RunLimits;
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -96,7 +98,7 @@ impl WorkerDb {
                 "the statement ran longer than query_inline_millis_max before",
             ));
         }
-        self.share_snapshot(reader);
+        self.reads.begin(reader, &self.database.commits);
         work().map_err(|fault| {
             if let Some(slow) = slow.filter(|_| fault.error.kind() == ErrorKind::TooLong) {
                 slow.add(sql);

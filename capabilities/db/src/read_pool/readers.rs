@@ -4,8 +4,9 @@
 //! The caller holds a future; dropping it takes the statement out of the queue, or stops it.
 
 use crate::config::DatabaseConfig;
-use crate::sqlite::connection::{Role, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
+use crate::sqlite::open::Role;
 use crate::sqlite::run::RunLimits;
 use sampan_host::{ErrorKind, Rows, Value, Watch};
 use std::collections::VecDeque;

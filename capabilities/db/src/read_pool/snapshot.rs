@@ -5,10 +5,9 @@
 //! a transaction, which ends with the turn. No read is answered from an older state than the last commit of this
 //! process: a client whose write was acknowledged sees it on every worker.
 
-use crate::group_commit::group::WorkerDb;
 use crate::sqlite::connection::SqliteConnection;
 use std::cell::Cell;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 
 /// From so many reads in a turn on, those of the next one share.
 const TOGETHER_MIN: u32 = 3;
@@ -29,48 +28,44 @@ impl Reads {
     pub(crate) async fn begun(&self) {
         self.first.notified().await;
     }
-}
 
-impl WorkerDb {
-    /// To be called before each read on the read connection.
+    /// To be called before each read on the read connection. `commits` counts those of this process.
     #[inline]
-    pub(crate) fn share_snapshot(&self, reader: &SqliteConnection) {
-        let reads = &self.reads;
-        let count = reads.count.get();
-        reads.count.set(count + 1);
+    pub(crate) fn begin(&self, reader: &SqliteConnection, commits: &AtomicU64) {
+        let count = self.count.get();
+        self.count.set(count + 1);
         if count == 0 {
             // Ends the turn when everything that is runnable has run.
-            reads.first.notify_one();
+            self.first.notify_one();
         }
-        if !reads.are_shared.get() {
+        if !self.are_shared.get() {
             return;
         }
-        let commits = self.database.commits.load(Acquire);
-        if reads.since.get() == Some(commits) {
+        let commits = commits.load(Acquire);
+        if self.since.get() == Some(commits) {
             return;
         }
         self.end_snapshot(reader);
         if reader.control("BEGIN").is_ok() {
-            reads.since.set(Some(commits));
+            self.since.set(Some(commits));
         }
     }
 
     fn end_snapshot(&self, reader: &SqliteConnection) {
         // There is nothing to commit, and where SQLite has ended the transaction itself there is nothing to end.
-        if self.reads.since.take().is_some() && reader.in_transaction() {
+        if self.since.take().is_some() && reader.in_transaction() {
             let _ = reader.control("COMMIT");
         }
     }
 
     /// The turn is over.
-    pub(crate) fn end_reads(&self) {
-        let reads = &self.reads;
-        let count = reads.count.replace(0);
+    pub(crate) fn end(&self, reader: Option<&SqliteConnection>) {
+        let count = self.count.replace(0);
         if count == 0 {
             return;
         }
-        reads.are_shared.set(count >= TOGETHER_MIN);
-        if let Some(reader) = self.reader.get() {
+        self.are_shared.set(count >= TOGETHER_MIN);
+        if let Some(reader) = reader {
             self.end_snapshot(reader);
         }
     }

@@ -122,7 +122,7 @@ impl Aside {
                 let sqlite = Connection::open_in_memory()?;
                 sqlite.set_limit(
                     Limit::SQLITE_LIMIT_LENGTH,
-                    crate::sqlite::open::VALUE_BYTES_MAX,
+                    crate::sqlite::limits::VALUE_BYTES_MAX,
                 )?;
                 none.insert(sqlite)
             }
@@ -196,7 +196,7 @@ fn replace(call: &FunctionCall<'_>) -> Result<FunctionResult> {
         result.extend_from_slice(&text[rest..at]);
         result.extend_from_slice(&substitute);
         rest = at + sought.len();
-        if result.len() + (text.len() - rest) > crate::sqlite::open::VALUE_BYTES_MAX as usize
+        if result.len() + (text.len() - rest) > crate::sqlite::limits::VALUE_BYTES_MAX as usize
             && substitute.len() > sought.len()
         {
             return Err(Error::SqliteFailure(

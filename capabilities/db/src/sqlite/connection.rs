@@ -7,12 +7,12 @@ use crate::config::DatabaseConfig;
 use crate::sql_policy::authorizer::{self, Authorizer};
 use crate::sqlite::error::{ErrorCode, StatementError, words};
 use crate::sqlite::file::KnownFile;
-use crate::sqlite::open;
+use crate::sqlite::limits::SQL_BYTES_MAX;
+use crate::sqlite::open::{self, Role};
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
 use crate::sqlite::rows;
-pub(crate) use crate::sqlite::run::{Done, RunLimits};
-use crate::sqlite::run::{RunGuard, Trouble};
+use crate::sqlite::run::{Done, RunGuard, RunLimits, Trouble};
 use crate::sqlite::statement::{Execution, Statement};
 use crate::sqlite::status;
 use rusqlite::ErrorCode as SqliteCode;
@@ -21,20 +21,6 @@ use std::cell::RefMut;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// The longest statement.
-pub(crate) const SQL_BYTES_MAX: usize = 1024 * 1024;
-
-/// The role of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Reads for scripts; cannot write.
-    Reader,
-    /// Reads and writes for scripts.
-    Writer,
-    /// Migrations, checkpoints and backups: no authorizer and no limits but those of [`RunLimits`].
-    Maintenance,
-}
 
 /// A connection. It may move between threads; one uses it at a time.
 pub(crate) struct SqliteConnection {

@@ -5,7 +5,7 @@
 //! statement, shortened to one line. The name of the function and the line of the script are added by those who know
 //! them.
 
-use crate::sqlite::open::{PATTERN_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::sqlite::limits::{PATTERN_BYTES_MAX, VALUE_BYTES_MAX};
 use rusqlite::ErrorCode as SqliteCode;
 use rusqlite::ffi;
 use sampan_host::{Details, Error, ErrorKind};

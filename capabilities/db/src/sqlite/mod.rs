@@ -3,6 +3,7 @@
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod file;
+pub(crate) mod limits;
 pub(crate) mod open;
 pub(crate) mod params;
 pub(crate) mod prepared;

@@ -2,8 +2,8 @@
 
 use crate::config::{DatabaseConfig, Durability};
 use crate::sql_policy::functions;
-use crate::sqlite::connection::{Role, SQL_BYTES_MAX};
 use crate::sqlite::error::{ErrorCode, StatementError, classify, words};
+use crate::sqlite::limits::{PATTERN_BYTES_MAX, SQL_BYTES_MAX, VALUE_BYTES_MAX};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -15,13 +15,6 @@ use std::time::Duration;
 const BUSY_WAIT: Duration = Duration::from_millis(300);
 /// Size to which the write-ahead log shrinks after a checkpoint.
 const WAL_KEPT_BYTES: u64 = 16 * 1024 * 1024;
-/// The largest text or blob, and the largest row. A function that makes one (`printf`, `hex`, `randomblob`) is not
-/// interrupted meanwhile, which takes some 100 ms.
-pub(crate) const VALUE_BYTES_MAX: i32 = 16 * 1024 * 1024;
-/// The longest pattern of LIKE and GLOB. One comparison is not interrupted and takes time in proportion to the pattern
-/// and to the text: with 1 MiB of text made for it, some 250 ms. A function of our own would not be slow, nor would it
-/// use an index.
-pub(crate) const PATTERN_BYTES_MAX: usize = 128;
 /// The limits on a script's statement.
 const LIMITS: [(Limit, i32); 7] = [
     (Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX),
@@ -35,6 +28,17 @@ const LIMITS: [(Limit, i32); 7] = [
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 250),
 ];
+
+/// The role of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Reads for scripts; cannot write.
+    Reader,
+    /// Reads and writes for scripts.
+    Writer,
+    /// Migrations, checkpoints and backups: no authorizer and no limits but those of [`RunLimits`](crate::sqlite::run::RunLimits).
+    Maintenance,
+}
 
 /// Opens the file with everything set that does not depend on what is run.
 pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, StatementError> {

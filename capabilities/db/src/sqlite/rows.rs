@@ -74,8 +74,9 @@ fn too_large(run: &RunLimits<'_>) -> Trouble {
 #[cfg(test)]
 mod tests {
     use crate::config::DatabaseConfig;
+    use crate::sqlite::connection::SqliteConnection;
     use crate::sqlite::connection::testing::{all, scratch};
-    use crate::sqlite::connection::{Role, SqliteConnection};
+    use crate::sqlite::open::Role;
     use crate::test_folder::TestFolder;
     use sampan_host::{Cell, Value};
 

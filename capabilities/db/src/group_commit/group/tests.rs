@@ -3,7 +3,9 @@
 use crate::DatabaseConfig;
 use crate::Db;
 use crate::database::Database;
-use crate::sqlite::connection::{Role, RunLimits, SqliteConnection};
+use crate::sqlite::connection::SqliteConnection;
+use crate::sqlite::open::Role;
+use crate::sqlite::run::RunLimits;
 use crate::test_folder::TestFolder;
 use sampan_host::database::RouteUse;
 use sampan_host::{Cell, Error, ErrorKind, Outbox, Value, Verdict, Watch};

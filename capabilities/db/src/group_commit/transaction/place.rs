@@ -1,19 +1,10 @@
 //! The open and waiting transactions of a worker: one request has one at a time.
 
-use crate::group_commit::group::WorkerDb;
+use crate::group_commit::worker::{RunningTransaction, WorkerDb};
 use crate::group_commit::writer::Announced;
 use sampan_host::{CurrentRun, Error, Fate, Outbox, RequestView, Verdict};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-/// A transaction of a worker that is open or waits for its turn.
-pub(crate) struct RunningTransaction {
-    request: Option<Rc<dyn RequestView>>,
-    /// Open until the transaction has ended.
-    outbox: Outbox,
-    /// True if it was its turn: before, there is nothing that could be rolled back.
-    has_begun: Rc<Cell<bool>>,
-}
 
 /// The transactions of others that a request has used. In Lua there are none. In JavaScript the code of one request can
 /// run in another's turn, and may have been given another's `tx`.

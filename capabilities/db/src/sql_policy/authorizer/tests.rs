@@ -1,8 +1,9 @@
 //! The SQL allowed to scripts, and the errors for the rest.
 
 use super::*;
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::connection::testing::scratch;
-use crate::sqlite::connection::{Role, SqliteConnection};
+use crate::sqlite::open::Role;
 use sampan_host::Cell;
 
 #[test]

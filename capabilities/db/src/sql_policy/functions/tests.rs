@@ -441,7 +441,7 @@ fn many_slow_rows_are_interrupted_in_time() {
     let (_folder, _, db) = scratch();
     let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT count(replace(?1, \
      'b', i)) FROM n";
-    let run = crate::sqlite::connection::RunLimits {
+    let run = crate::sqlite::run::RunLimits {
         limit: Some(Duration::from_millis(50)),
         ..all()
     };

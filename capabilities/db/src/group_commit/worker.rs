@@ -1,0 +1,155 @@
+//! The database as one worker has it: its connections, its group, and who waits for it.
+
+use crate::database::Database;
+use crate::group_commit::commit_latency::CommitLatency;
+use crate::group_commit::commit_thread::PendingCommit;
+use crate::group_commit::writer::Take;
+use crate::read_pool::snapshot::Reads;
+use crate::sqlite::connection::SqliteConnection;
+use sampan_host::{CurrentRun, Error, Outbox, RequestView, Value, Watch};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
+
+/// The database as one worker sees it.
+#[derive(Clone)]
+pub struct Db(pub(crate) Rc<WorkerDb>);
+
+pub(crate) struct WorkerDb {
+    pub(crate) database: Arc<Database>,
+    pub(crate) outbox: Outbox,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) reader: OnceCell<SqliteConnection>,
+    pub(crate) reads: Reads,
+    pub(crate) group: RefCell<GroupState>,
+    /// Savepoints that `batch` has open.
+    pub(crate) depth: Cell<u32>,
+    /// The transaction was undone while savepoints were open; nothing may be done until they are left.
+    pub(crate) is_lost: Cell<bool>,
+    /// Groups that were lost so far.
+    pub(crate) losses: Cell<u64>,
+    /// True if the run that goes on has written, and whether it undid a transaction.
+    pub(crate) wrote: Cell<bool>,
+    pub(crate) undid: Cell<bool>,
+    /// True if the last commit failed.
+    pub(crate) is_failing: Cell<bool>,
+    pub(crate) latency: CommitLatency,
+    /// The observer of the durations of statements, if there is one.
+    pub(crate) meter: OnceCell<CurrentRun>,
+    /// Wakes [`Db::serve`].
+    pub(crate) wake: tokio::sync::Notify,
+    pub(crate) wanted: RefCell<Wanted>,
+    pub(crate) fetching: RefCell<Fetch>,
+    /// The transactions of this worker's requests that are open or wait for their turn.
+    pub(crate) transactions: RefCell<Vec<RunningTransaction>>,
+    /// A project is being loaded or starts: no write may wait in place, as that would delay others.
+    pub(crate) is_loading: Cell<bool>,
+}
+
+pub(crate) enum GroupState {
+    Closed,
+    Open(WriteGroup),
+    /// The commit is on its way on a thread of its own.
+    Committing(PendingCommit),
+}
+
+pub(crate) struct WriteGroup {
+    pub(crate) writer: Box<SqliteConnection>,
+    pub(super) since: Instant,
+    /// Statements that wrote, or tried to.
+    pub(crate) writes: Cell<u32>,
+    /// True if [`Db::serve`] was told to commit it.
+    pub(super) is_told: Cell<bool>,
+}
+
+/// Those who wait until their worker owns the write connection.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    pub(super) wakers: Vec<Waker>,
+    pub(crate) is_asked: bool,
+    /// Counts the answers; the last one failed if there is an error.
+    pub(super) round: u64,
+    pub(super) failure: Option<Error>,
+}
+
+/// The worker's progress in fetching the connection. Kept where a first write finds it, which goes on from there in
+/// place: a future that waits cannot move while its thread is blocked.
+#[derive(Default)]
+pub(crate) enum Fetch {
+    #[default]
+    Idle,
+    Queued(Take),
+    Owned(Box<SqliteConnection>),
+}
+
+/// A transaction of a worker that is open or waits for its turn.
+pub(crate) struct RunningTransaction {
+    pub(super) request: Option<Rc<dyn RequestView>>,
+    /// Open until the transaction has ended.
+    pub(super) outbox: Outbox,
+    /// True if it was its turn: before, there is nothing that could be rolled back.
+    pub(super) has_begun: Rc<Cell<bool>>,
+}
+
+impl Db {
+    /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch`
+    /// tells when a script must stop.
+    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
+        Self(Rc::new(WorkerDb {
+            database,
+            outbox,
+            watch,
+            reader: OnceCell::new(),
+            reads: Reads::default(),
+            group: RefCell::new(GroupState::Closed),
+            depth: Cell::new(0),
+            is_lost: Cell::new(false),
+            losses: Cell::new(0),
+            wrote: Cell::new(false),
+            undid: Cell::new(false),
+            is_failing: Cell::new(false),
+            latency: CommitLatency::default(),
+            meter: OnceCell::new(),
+            wake: tokio::sync::Notify::new(),
+            wanted: RefCell::default(),
+            fetching: RefCell::default(),
+            transactions: RefCell::default(),
+            is_loading: Cell::new(false),
+        }))
+    }
+
+    /// Tells `run` from now on how long statements take, if it measures.
+    pub fn measure(&self, run: CurrentRun) {
+        let _ = self.0.meter.set(run);
+    }
+
+    /// Runs something whose time is the database's.
+    pub(crate) fn timed<T>(&self, run: impl FnOnce(&WorkerDb) -> T) -> T {
+        let meter = self.0.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let done = run(&self.0);
+        if let Some(meter) = meter {
+            meter.end(begun);
+        }
+        done
+    }
+
+    /// Runs `work` with the time limit of a statement.
+    pub(crate) fn timed_statement<T>(
+        &self,
+        sql: &str,
+        params: &Value,
+        run: impl FnOnce(&WorkerDb) -> T,
+    ) -> T {
+        let meter = self.0.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let done = run(&self.0);
+        if let Some(meter) = meter {
+            meter.end(begun);
+            meter.ran(sql, params, begun);
+        }
+        done
+    }
+}
