@@ -2,12 +2,13 @@
 
 use crate::check::check;
 use crate::compile::printed_file;
-use crate::fault::TEXT_NAME;
+use crate::environment::{Modes, environment};
+use crate::fault::{TEXT_NAME, not_found};
 use crate::program::Template;
 use crate::script::{RequestFields, ScriptFunctions, from_host};
-use crate::templates::{Templates, compiled, environment};
+use crate::templates::{Templates, compiled};
 use crate::value::TemplateValue;
-use crate::vm::{Machine, Modes, not_found};
+use crate::vm::Machine;
 use sampan_host::pages::PageValue;
 use sampan_host::reader::Kind;
 use sampan_host::{

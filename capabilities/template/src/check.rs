@@ -1,12 +1,12 @@
 //! The check of the names in templates: filters with their arguments, tests, functions, and other templates whose names
 //! are literal. So a misspelt name shows at the start, not in a rarely used branch of a page.
 
-use crate::fault::{Fault, Outcome, fault_at};
+use crate::environment::Modes;
+use crate::fault::{Fault, Outcome, fault_at, not_found, unknown};
 use crate::jinja2::signature;
 use crate::program::{Escape, Op, Program, Template};
 use crate::script::ScriptFunctions;
 use crate::templates::Templates;
-use crate::vm::{Modes, not_found, unknown};
 use minijinja::{Environment, ErrorKind, State};
 use sampan_host::Error;
 use sampan_host::names::hint;

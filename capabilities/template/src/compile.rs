@@ -1,13 +1,17 @@
 //! From the text of a template to a [`Template`]: minijinja parses it and generates its code, which becomes operations
 //! of our own.
 
+mod rewrite;
+pub(crate) mod survey;
+mod with_blocks;
+
+use crate::compile::rewrite::rewrite;
+use crate::compile::survey::{CompileFault, Shape, Sight, Survey};
+use crate::compile::with_blocks::assign_together;
 use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
 use crate::program::{TAKES_KWARGS, TAKES_VARARGS};
-use crate::rewrite::rewrite;
-use crate::survey::{CompileFault, Shape, Sight, Survey};
-use crate::with_blocks::assign_together;
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Error, ErrorKind, default_auto_escape_callback};

@@ -175,3 +175,26 @@ fn load_error(message: String, source: &Source, line: u32) -> Error {
     let text = message + &excerpt(&source.text, line);
     Error::new(ErrorKind::Load, text).at(Some(place(source, line)))
 }
+
+/// minijinja does not say which filter or test it does not know.
+#[cold]
+pub(crate) fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fault> {
+    use minijinja::ErrorKind;
+    let is_unknown = matches!(
+        error.kind(),
+        ErrorKind::UnknownFilter | ErrorKind::UnknownTest
+    );
+    if is_unknown && error.detail().is_none() {
+        return Fault::new(format!("unknown {what}: {what} {name} is unknown"));
+    }
+    let fault: Box<Fault> = error.into();
+    fault
+}
+
+/// Returns the error for a template that is not there.
+#[cold]
+pub(crate) fn not_found(name: &str) -> Box<Fault> {
+    Fault::new(format!(
+        "template not found: there is no template {name:?} in the folder templates"
+    ))
+}

@@ -1,6 +1,6 @@
 //! Compiled templates.
 
-use crate::survey::{Names, Sight};
+use crate::compile::survey::{Names, Sight};
 use minijinja::{AutoEscape, Value};
 use sampan_host::reader::Name;
 use std::sync::Arc;

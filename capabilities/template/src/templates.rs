@@ -2,10 +2,8 @@
 
 use crate::compile::compile;
 use crate::fault::syntax_error;
-use crate::jinja2;
-use crate::objects;
-use crate::program::{Escape, Source, Template};
-use minijinja::{Environment, UndefinedBehavior};
+use crate::program::{Source, Template};
+use minijinja::UndefinedBehavior;
 use sampan_host::{Error, ErrorKind, Place};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -117,28 +115,4 @@ pub(crate) fn compiled(name: &str, text: &str) -> Result<Template, Error> {
         };
         syntax_error(&source, &fault.error, fault.line)
     })
-}
-
-/// Returns the name of an empty template that selects the mode of escaping in minijinja.
-pub(crate) fn mode_name(mode: Escape) -> &'static str {
-    match mode {
-        Escape::None => "",
-        Escape::Html => ".html",
-        Escape::Json => ".json",
-    }
-}
-
-/// minijinja with its filters, tests and functions, and those of Jinja2 that it leaves to others.
-pub fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
-    let mut environment = Environment::new();
-    minijinja_contrib::add_to_environment(&mut environment);
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    environment.set_undefined_behavior(undefined);
-    environment.add_function("namespace", objects::namespace);
-    jinja2::add_to(&mut environment);
-    for mode in [Escape::None, Escape::Html, Escape::Json] {
-        let added = environment.add_template(mode_name(mode), "");
-        debug_assert!(added.is_ok(), "an empty text is a template");
-    }
-    environment
 }

@@ -1,6 +1,6 @@
 //! Filters over lists and maps: minijinja's own, with the arguments by place that Jinja2 has.
 
-use super::signatures::Given;
+use super::given::Given;
 use minijinja::value::{Kwargs, Rest};
 use minijinja::{Error, ErrorKind, State, Value, filters};
 

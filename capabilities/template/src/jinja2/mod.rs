@@ -1,6 +1,7 @@
 //! The filters and tests that follow Jinja2 where minijinja's own differ from it.
 
 mod filters;
+mod given;
 mod numbers;
 mod signatures;
 mod texts;

@@ -1,6 +1,6 @@
 //! Numbers of texts. Unlike minijinja's, these give their default for what is not a number.
 
-use super::signatures::Given;
+use super::given::Given;
 use minijinja::value::{StringInput, ValueKind};
 use minijinja::{Error, State, Value};
 

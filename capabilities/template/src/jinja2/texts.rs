@@ -1,6 +1,6 @@
 //! Filters over texts.
 
-use super::signatures::Given;
+use super::given::Given;
 use minijinja::value::{StringInput, ValueKind};
 use minijinja::{AutoEscape, Error, ErrorKind, State, Value, filters};
 use std::fmt::Write;
@@ -29,7 +29,7 @@ pub(super) fn markup(state: &State<'_, '_>, text: String) -> Value {
 /// Escapes text for HTML, in every mode of the template.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
-    crate::vm::escape_html(&mut out, text.as_bytes());
+    crate::escape::escape_html(&mut out, text.as_bytes());
     String::from_utf8_lossy(&out).into_owned()
 }
 

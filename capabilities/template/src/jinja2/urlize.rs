@@ -1,6 +1,6 @@
 //! Links in plain text.
 
-use super::signatures::Given;
+use super::given::Given;
 use super::texts::{escaped, markup};
 use minijinja::value::StringInput;
 use minijinja::{Error, ErrorKind, State, Value};

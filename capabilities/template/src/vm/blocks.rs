@@ -1,25 +1,18 @@
 //! Templates that extend, include or import others, and their blocks.
 
-use super::scope::{Frame, INCLUDE_COST};
+use super::scope::INCLUDE_COST;
+use super::state::{BlockStack, Frame};
 use super::{Cursor, Machine};
-use crate::fault::{Fault, Outcome};
+use crate::compile::survey::Sight;
+use crate::fault::{Fault, Outcome, not_found};
 use crate::objects::TemplateModule;
 use crate::program::{Program, Template};
-use crate::survey::Sight;
 use crate::value::TemplateValue;
 use minijinja::UndefinedBehavior;
 use minijinja::Value;
 use sampan_host::reader::Name;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// A block and those that it overrides.
-#[derive(Clone, Default)]
-pub(super) struct BlockStack {
-    programs: Vec<Arc<Program>>,
-    /// Which of them runs: `super()` goes to the next.
-    depth: usize,
-}
 
 impl Machine<'_, '_> {
     /// Renders a template, or one of its blocks.
@@ -277,11 +270,4 @@ fn blocks_of(template: &Template) -> Vec<(Name, BlockStack)> {
 fn template_name(name: &Value) -> Outcome<&str> {
     name.as_str()
         .ok_or_else(|| Fault::new("invalid operation: template name was not a string"))
-}
-
-#[cold]
-pub(crate) fn not_found(name: &str) -> Box<Fault> {
-    Fault::new(format!(
-        "template not found: there is no template {name:?} in the folder templates"
-    ))
 }

@@ -1,8 +1,8 @@
 //! Filters, tests, functions and methods.
 
-use super::print::escape_html;
 use super::{Cursor, Machine};
-use crate::fault::{Fault, Outcome};
+use crate::escape::escape_html;
+use crate::fault::{Fault, Outcome, unknown};
 use crate::jinja2::normalised;
 use crate::objects::{Macro, TemplateModule};
 use crate::program::{Escape, Known, KnownFilter, KnownTest};
@@ -292,21 +292,6 @@ impl<'m, 'e> Machine<'m, 'e> {
         self.push_own(result);
         Ok(())
     }
-}
-
-/// minijinja does not say which filter or test it does not know.
-#[cold]
-pub(crate) fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fault> {
-    use minijinja::ErrorKind;
-    let is_unknown = matches!(
-        error.kind(),
-        ErrorKind::UnknownFilter | ErrorKind::UnknownTest
-    );
-    if is_unknown && error.detail().is_none() {
-        return Fault::new(format!("unknown {what}: {what} {name} is unknown"));
-    }
-    let fault: Box<Fault> = error.into();
-    fault
 }
 
 /// Reports whether a value is the named arguments of a call.

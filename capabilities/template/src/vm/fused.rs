@@ -4,7 +4,7 @@
 //! operations that it stands for do their work one by one.
 
 use super::Machine;
-use super::print::escape_html;
+use crate::escape::escape_html;
 use crate::fault::Outcome;
 use crate::program::Escape;
 use crate::value::TemplateValue;
@@ -244,7 +244,7 @@ fn print_cased(out: &mut Vec<u8>, escape: Escape, text: &[u8], is_upper: bool) -
         true => printed.make_ascii_uppercase(),
         false => printed.make_ascii_lowercase(),
     }
-    if escape == Escape::Html && super::print::first_special(printed).is_some() {
+    if escape == Escape::Html && crate::escape::first_special(printed).is_some() {
         let plain = out.split_off(start);
         escape_html(out, &plain);
     }

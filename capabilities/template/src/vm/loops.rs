@@ -1,73 +1,15 @@
 //! Loops.
 
-use super::scope::Frame;
+use super::state::{Frame, Items, LoopState, OwnItems};
 use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::LoopSnapshot;
-use crate::program::{LoopField, Program, RECURSIVE, WITH_LOOP_VARIABLE};
+use crate::program::{LoopField, RECURSIVE, WITH_LOOP_VARIABLE};
 use crate::value::TemplateValue;
 use minijinja::Value;
-use minijinja::value::ValueIter;
-use sampan_host::Handle;
-use sampan_host::reader::{Keys, Kind, Mark, Name};
+use sampan_host::reader::{Kind, Name};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A loop that goes on.
-pub(super) struct LoopState {
-    /// Tells it from all others of the rendering.
-    pub(super) number: u32,
-    /// True if there is a variable `loop`.
-    pub(super) has_variable: bool,
-    items: Items,
-    /// The number of rounds that have begun.
-    rounds: usize,
-    length: Option<usize>,
-    depth: usize,
-    /// The start of the loop, if it can be called, and whether a loop that filters its items stands there.
-    recursion_target: Option<(Arc<Program>, u32, bool)>,
-    /// The position where the run continues after it, if it was called, and whether its output was captured.
-    recursion_jump: Option<(u32, bool)>,
-    /// The value for the loop that begins when this one, which filters its items, has ended.
-    passed_on: Option<(u32, bool)>,
-    changed: Option<Vec<Value>>,
-    /// The script values that were read when it began.
-    mark: Mark,
-    /// The numbers of captures and modes of escaping there were then.
-    captures: usize,
-    escapes: usize,
-}
-
-/// The items of a loop.
-enum Items {
-    List(Handle),
-    Keys(Keys),
-    Mixed(Rc<[TemplateValue]>),
-    Own(Box<OwnItems>),
-}
-
-/// Values that come one after the other.
-struct OwnItems {
-    rest: ValueIter,
-    previous: Option<Value>,
-    current: Option<Value>,
-    next: Option<Value>,
-}
-
-impl OwnItems {
-    fn advance(&mut self) -> Option<Value> {
-        self.previous = self.current.take();
-        self.current = self.next.take().or_else(|| self.rest.next());
-        self.current.clone()
-    }
-
-    fn next(&mut self) -> Option<Value> {
-        if self.next.is_none() {
-            self.next = self.rest.next();
-        }
-        self.next.clone()
-    }
-}
 
 impl Machine<'_, '_> {
     pub(super) fn push_loop(

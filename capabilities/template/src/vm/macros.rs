@@ -1,7 +1,8 @@
 //! Macros.
 
 use super::calls::is_named;
-use super::scope::{Frame, MACRO_COST};
+use super::scope::MACRO_COST;
+use super::state::Frame;
 use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::Macro;

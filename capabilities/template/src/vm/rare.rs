@@ -1,7 +1,7 @@
 //! The operations that are not as frequent as others.
 
 use super::changes::made_list;
-use super::scope::Frame;
+use super::state::Frame;
 use super::{Cursor, Machine};
 use crate::fault::Outcome;
 use crate::program::Op;

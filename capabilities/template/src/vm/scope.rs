@@ -1,6 +1,7 @@
 //! Variables: the frames in which they are, and what macros enclose.
 
 use super::Machine;
+use super::state::{Closure, Frame};
 use crate::fault::{Fault, Outcome};
 use crate::value::TemplateValue;
 use sampan_host::reader::{Kind, Name};
@@ -10,35 +11,6 @@ pub(super) const MACRO_COST: usize = 4;
 pub(super) const INCLUDE_COST: usize = 10;
 /// The greatest depth to which frames, macros and includes may nest: minijinja's limit.
 const DEPTH_MAX: usize = 500;
-
-/// Variables that come and go together.
-pub(super) struct Frame {
-    /// The start of its variables. They reach to those of the next frame.
-    pub(super) locals: usize,
-    /// The loop, by its place among the loops.
-    pub(super) loop_at: Option<usize>,
-    /// The closure that receives a copy of each variable that is set in it: macros that were declared in it see that.
-    pub(super) closure: Option<usize>,
-    /// The closure of the macro whose body runs in it.
-    pub(super) closure_context: Option<usize>,
-    /// True if the data of the script is seen through it.
-    pub(super) has_data: bool,
-}
-
-/// Variables that macros have enclosed.
-pub(super) type Closure = Vec<(Name, TemplateValue)>;
-
-impl Frame {
-    pub(super) fn new(locals: usize) -> Self {
-        Self {
-            locals,
-            loop_at: None,
-            closure: None,
-            closure_context: None,
-            has_data: false,
-        }
-    }
-}
 
 impl Machine<'_, '_> {
     /// The variable with this name.

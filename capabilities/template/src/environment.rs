@@ -1,11 +1,37 @@
-//! The state that minijinja needs for a filter: how values are escaped, and what is not there.
+//! The part of minijinja that runs: its filters, tests and functions, and the state that a filter needs: how values are
+//! escaped, and what is not there.
 
+use crate::jinja2;
+use crate::objects;
 use crate::program::Escape;
-use crate::templates::mode_name;
-use minijinja::{Environment, State, Template};
+use minijinja::{Environment, State, Template, UndefinedBehavior};
 use sampan_host::reader::Name;
 use std::cell::OnceCell;
 use std::sync::LazyLock;
+
+/// Returns the name of an empty template that selects the mode of escaping in minijinja.
+fn mode_name(mode: Escape) -> &'static str {
+    match mode {
+        Escape::None => "",
+        Escape::Html => ".html",
+        Escape::Json => ".json",
+    }
+}
+
+/// minijinja with its filters, tests and functions, and those of Jinja2 that it leaves to others.
+pub fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
+    let mut environment = Environment::new();
+    minijinja_contrib::add_to_environment(&mut environment);
+    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    environment.set_undefined_behavior(undefined);
+    environment.add_function("namespace", objects::namespace);
+    jinja2::add_to(&mut environment);
+    for mode in [Escape::None, Escape::Html, Escape::Json] {
+        let added = environment.add_template(mode_name(mode), "");
+        debug_assert!(added.is_ok(), "an empty text is a template");
+    }
+    environment
+}
 
 static LOOP: LazyLock<Name> = LazyLock::new(|| Name::new("loop"));
 static CALLER: LazyLock<Name> = LazyLock::new(|| Name::new("caller"));
