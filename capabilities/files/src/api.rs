@@ -1,13 +1,12 @@
 //! The `files` table.
 
 use crate::limits::INLINE_BYTES_MAX;
-use crate::storage::{Root, Storage};
+use crate::storage::Storage;
+use crate::values::{memory_bytes_max, root, storage, text};
 use crate::{lines, pool, streams, uploads};
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
-    ScriptLimits, Type, Value, refusals,
+    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value,
 };
-use std::sync::Arc;
 
 /// The functions for scripts.
 pub static MODULE: Module = Module {
@@ -172,53 +171,12 @@ const READING_OPTIONS: Param = Param {
     doc: "`from = \"project\"`: the path is below the project's folder.",
 };
 
-/// The folders of the isolate's project.
-pub(crate) fn storage(context: &Context) -> Result<Arc<Storage>, Error> {
-    let storage = context.get::<Arc<Storage>>();
-    let missing = || Error::new(ErrorKind::Internal, "there are no files");
-    storage
-        .map(|storage| Arc::clone(&*storage))
-        .ok_or_else(missing)
-}
-
-/// Reads the options of what reads.
-pub(crate) fn root(options: Value) -> Result<Root, Error> {
-    let mut root = Root::Storage;
-    let Value::Map(options) = options else {
-        return Ok(root);
-    };
-    for (name, value) in options {
-        match (name.as_str(), value) {
-            ("from", Value::Text(from)) if from == "storage" => root = Root::Storage,
-            ("from", Value::Text(from)) if from == "project" => root = Root::Project,
-            ("from", _) => {
-                return Err(Error::script("from must be \"storage\" or \"project\""));
-            }
-            (name, _) => return Err(refusals::unknown_option(name, &["from"])),
-        }
-    }
-    Ok(root)
-}
-
 fn taken(data: Value) -> Vec<u8> {
     match data {
         Value::Text(text) => text.into_bytes(),
         Value::Bytes(bytes) => bytes,
         _ => Vec::new(),
     }
-}
-
-/// Bytes as a script has text: what is not UTF-8 stays what it is where text may be any bytes.
-pub(crate) fn text(bytes: Vec<u8>) -> Value {
-    match String::from_utf8(bytes) {
-        Ok(text) => Value::Text(text),
-        Err(error) => Value::Bytes(error.into_bytes()),
-    }
-}
-
-pub(crate) fn memory_bytes_max(context: &Context) -> u64 {
-    let limits = context.get::<ScriptLimits>().unwrap_or_default();
-    limits.memory_bytes_max as u64
 }
 
 fn read(context: &Context, mut args: Args) -> Result<Value, Error> {

@@ -15,6 +15,7 @@ mod storage;
 mod streams;
 mod temp;
 mod uploads;
+mod values;
 
 pub use api::MODULE;
 pub use capability::CAPABILITY;

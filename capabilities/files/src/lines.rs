@@ -1,9 +1,9 @@
 //! `files.lines`: a function of the script for each line.
 
-use crate::api::{root, storage};
 use crate::limits::{LINE_BYTES_MAX, PIECE_BYTES, TURN_MAX};
 use crate::pool;
 use crate::storage::fault;
+use crate::values::{root, storage};
 use sampan_host::{Args, Callback, Context, Error, ErrorKind, LocalFuture, Value};
 use std::io::Read;
 use std::time::Instant;
@@ -89,7 +89,7 @@ impl Calls {
 
     fn call(&mut self) -> Result<bool, Error> {
         let line = self.begun.strip_suffix(b"\r").unwrap_or(&self.begun);
-        let line = crate::api::text(line.to_vec());
+        let line = crate::values::text(line.to_vec());
         self.begun.clear();
         self.count += 1;
         Ok(self.function.call(&[line])? != Value::Bool(false))

@@ -1,8 +1,8 @@
 //! Files that are read or written piece by piece.
 
-use crate::api::{root, storage};
 use crate::limits::PIECE_BYTES;
 use crate::storage::{Storage, fault};
+use crate::values::{root, storage};
 use crate::{path, pool};
 use sampan_host::sources::FileReader;
 use sampan_host::{

@@ -1,10 +1,10 @@
 //! A file of a form, as scripts have it.
 
 use super::spool::Content;
-use crate::api::{memory_bytes_max, text as as_text};
 use crate::limits::PIECE_BYTES;
 use crate::pool;
 use crate::storage::{Storage, fault};
+use crate::values::{memory_bytes_max, text as as_text};
 use sampan_host::{
     Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Param, Type, Value,
 };

@@ -2,10 +2,10 @@
 
 use super::file::{UPLOADED_FILE, UploadedFile};
 use super::spool::Spool;
-use crate::api::storage;
 use crate::limits::{FILE_MEMORY_BYTES_MAX, FORM_MEMORY_BYTES_MAX, FormLimits, PIECE_BYTES};
 use crate::path::safe_name;
 use crate::storage::Storage;
+use crate::values::storage;
 use sampan_host::request::multipart::{Multipart, MultipartEvent, PartHead};
 use sampan_host::{Args, Context, Error, ErrorKind, LocalFuture, Objects, Value};
 use std::collections::HashMap;
