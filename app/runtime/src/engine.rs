@@ -1,6 +1,6 @@
 //! The engines, chosen by the file that is run, or given by the program that we are a part of.
 
-use crate::hosted::Host;
+use crate::program::hosted::Host;
 use sampan_host::{Call, Error, ErrorKind, Isolate, Program, ResponseSink, Setup, Step};
 use sampan_js::Js;
 use sampan_lua::Lua;

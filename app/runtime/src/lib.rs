@@ -10,12 +10,9 @@ mod build;
 mod capabilities;
 mod csrf;
 mod database;
-mod development;
-mod embedding;
 mod engine;
 mod generation;
 mod hooks;
-mod hosted;
 mod inspect;
 mod listening;
 mod local_app;
@@ -23,6 +20,7 @@ mod locks;
 mod migrations;
 mod pages;
 mod process_state;
+mod program;
 mod reload;
 mod scripts;
 mod server;
@@ -33,13 +31,13 @@ pub use app_config::{AppConfig, DatabaseSettings, ProgramParts, ServeConfig, set
 pub use build::build;
 pub use capabilities::{modules, sections};
 pub use database::Storage;
-pub use development::Development;
-pub use embedding::{ContextSetup, Embedding, modules_with};
-pub use hosted::{Host, HostedWorker};
 pub use inspect::{CheckReport, RouteKind, RouteRow, check, routes};
 pub use listening::check as check_listening;
 pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use migrations::migrations_in;
+pub use program::development::Development;
+pub use program::embedding::{ContextSetup, Embedding, modules_with};
+pub use program::hosted::{Host, HostedWorker};
 pub use reload::control::{
     ReloadAnswer, listen as listen_for_reloads, reload_servers, server_pids,
 };

@@ -8,9 +8,9 @@ mod serving;
 pub use serving::ServeConfig;
 
 use crate::capabilities;
-use crate::development::Development;
-use crate::embedding::Embedding;
-use crate::hosted::Host;
+use crate::program::development::Development;
+use crate::program::embedding::Embedding;
+use crate::program::hosted::Host;
 use crate::reload::followed_files::FollowedFiles;
 use crate::reload::script_files::ScriptFiles;
 use sampan_db::DatabaseConfig;

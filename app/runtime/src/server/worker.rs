@@ -1,7 +1,7 @@
 //! A worker of a server: a thread with its own runtime, its own isolate and its own connections.
 
 use crate::app_config::AppConfig;
-use crate::hosted::HostedWorker;
+use crate::program::hosted::HostedWorker;
 use crate::reload::file_mode::FileModeHandler;
 use crate::reload::retiring;
 use crate::worker::order::Order;
