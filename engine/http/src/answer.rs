@@ -3,22 +3,19 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::codec::{Exceeded, Fault, reason};
-use crate::driver::ClosedUnread;
+use crate::codec::fault::{Exceeded, Fault};
+use crate::codec::status::reason;
+use crate::future::LocalFuture;
 use crate::peer::Peer;
 use crate::precomputed::Precomputed;
 use crate::request::Request;
 use crate::response::Response;
 use crate::upgrade::Upgrade;
-
-/// A future that stays on its thread.
-pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// The answer of a handler. Only `Later` costs a future.
 pub enum Answer {
@@ -174,6 +171,21 @@ pub struct RequestOutcome {
     pub elapsed: Duration,
     /// True if all of the answer was sent.
     pub is_whole: bool,
+}
+
+/// A connection that was closed because too many bytes waited for clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosedUnread {
+    /// The client.
+    pub peer: Peer,
+    /// The bytes that it held.
+    pub bytes: usize,
+    /// The time that its client had taken nothing, in milliseconds.
+    pub still_millis: u64,
+    /// The limit that was passed: its name and its value in bytes.
+    pub limit: (&'static str, usize),
+    /// The number of connections that the server has closed for this reason, this one included.
+    pub closed: u64,
 }
 
 /// The handler of a worker, replaceable while it runs: each request asks for the current one, and requests in

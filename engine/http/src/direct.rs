@@ -10,8 +10,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::answer::{Answer, Decision, Handler};
-use crate::codec::{BodyRest, DATE_BYTES, DecoderEvent, Fault, encode_response};
-use crate::driver::{UNKNOWN, panic_text};
+use crate::codec::decoder::DecoderEvent;
+use crate::codec::encoder::{BodyRest, DATE_BYTES, Exchange, encode_response};
+use crate::codec::fault::Fault;
+use crate::driver::panic_text;
 use crate::limits::Limits;
 use crate::precomputed::PrecomputedRest;
 use crate::request::Request;
@@ -128,7 +130,7 @@ async fn written(
     request: Option<&Rc<Request>>,
     date: &[u8; DATE_BYTES],
 ) -> DirectAnswer {
-    let exchange = request.map_or(UNKNOWN, |request| request.exchange());
+    let exchange = request.map_or(Exchange::UNKNOWN, |request| request.exchange());
     let mut out = Vec::new();
     let rest = match answer {
         Answer::Precomputed(response) => match response.encode(&mut out, exchange, date).0 {

@@ -33,6 +33,7 @@ mod answer;
 pub mod codec;
 mod direct;
 mod driver;
+mod future;
 mod limits;
 mod listener;
 mod method;
@@ -47,13 +48,14 @@ mod upgrade;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
 pub use answer::{
-    Answer, BodyRule, Handler, HandlerSlot, LocalFuture, Observer, RequestOutcome, Seal, Ticket,
+    Answer, BodyRule, ClosedUnread, Handler, HandlerSlot, Observer, RequestOutcome, Seal, Ticket,
 };
 pub use direct::{DirectAnswer, answer_directly};
 pub use driver::{
-    ClosedUnread, Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker,
-    WorkerHandle, panic_text, worker, worker_sharing,
+    Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker, WorkerHandle,
+    panic_text, worker, worker_sharing,
 };
+pub use future::LocalFuture;
 pub use limits::Limits;
 pub use method::Method;
 pub use peer::Peer;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::codec::{BodyRest, connection_line};
-use crate::codec::{DATE_BYTES, Exchange, encode_response};
+use crate::codec::encoder::{BodyRest, DATE_BYTES, Exchange, connection_line, encode_response};
 use crate::response::{Body, FilePart, Response};
 
 /// A whole response as bytes, complete but for its date. The fastest answer there is; it is made once and

@@ -7,9 +7,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::Method;
-use crate::codec::{Decoder, DecoderEvent, Exchange, Fault, name_bit};
+use crate::codec::decoder::{Decoder, DecoderEvent};
+use crate::codec::encoder::Exchange;
+use crate::codec::fault::Fault;
+use crate::codec::head::name_bit;
 use crate::limits::Limits;
+use crate::method::Method;
 use crate::peer::Peer;
 use crate::request_body::{ReadError, RequestBody};
 

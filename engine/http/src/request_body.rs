@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Poll, Waker};
 
-use crate::codec::Fault;
+use crate::codec::fault::Fault;
 
 /// Why a body cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::codec::{Exceeded, is_field_value, is_token};
+use crate::codec::fault::Exceeded;
+use crate::codec::fields::{is_field_value, is_token};
 use crate::limits::RESPONSE_FIELDS_BYTES_MAX;
 
 /// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::answer::LocalFuture;
-use crate::codec::is_field_value;
+use crate::codec::fields::is_field_value;
+use crate::future::LocalFuture;
 use crate::response::{HeaderError, Response};
 
 /// The rest of a connection's life: gets the socket, and is polled as part of the connection until it is ready.

@@ -1,8 +1,8 @@
 //! A request body in pieces: each piece of input is decoded where it lies and handed on, so that no more than one is
 //! kept.
 
-use super::Fault;
 use super::chunked::{ChunkDecoder, ChunkProgress};
+use crate::codec::fault::Fault;
 use crate::limits::Limits;
 
 /// Finds the data and the end of one body. Made by [`Decoder::stream_body`](super::Decoder::stream_body).

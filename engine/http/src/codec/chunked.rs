@@ -4,9 +4,9 @@
 //! Sizes, line ends and trailers are read byte by byte, which makes every split of the input equal; the
 //! data itself moves in blocks. Extensions and trailers are checked, counted and dropped.
 
-use super::Fault;
 use super::fields::{is_token_byte, is_value_byte};
 use super::trailers::TrailerName;
+use crate::codec::fault::Fault;
 use crate::limits::Limits;
 
 /// No size that fits in 64 bits needs more.

@@ -9,7 +9,8 @@ mod head_end;
 use super::body::BodyDecoder;
 use super::chunked::{ChunkDecoder, ChunkProgress};
 use super::framing::BodyFraming;
-use super::{Fault, Head};
+use crate::codec::fault::Fault;
+use crate::codec::head::Head;
 use crate::limits::Limits;
 
 /// The buffer's size before anything larger is known to come: a browser's request several times over.

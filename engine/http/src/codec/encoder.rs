@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::reason;
+use crate::codec::status::reason;
 use crate::response::{Body, BodyStream, FilePart, Response};
 
 /// The length of a date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
@@ -26,6 +26,15 @@ pub struct Exchange {
     pub version_minor: u8,
     /// True if the connection goes on after this response.
     pub keep_alive: bool,
+}
+
+impl Exchange {
+    /// Faults before the end of a head are answered for this one.
+    pub(crate) const UNKNOWN: Exchange = Exchange {
+        head_only: false,
+        version_minor: 1,
+        keep_alive: false,
+    };
 }
 
 /// The length of a body according to the head.

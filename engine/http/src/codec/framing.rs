@@ -4,7 +4,8 @@
 //! Everything that two recipients could read differently is a fault; that is what request smuggling lives on.
 
 use super::fields::list;
-use super::{Fault, target};
+use super::target;
+use crate::codec::fault::Fault;
 
 /// The way the end of a request body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -119,7 +120,7 @@ impl Codings {
             .any(|known| coding.eq_ignore_ascii_case(known))
             {
                 self.unsupported = true;
-            } else if super::is_token(coding)
+            } else if crate::codec::fields::is_token(coding)
                 && !coding
                     .get(..7)
                     .is_some_and(|start| start.eq_ignore_ascii_case(b"chunked"))

@@ -4,9 +4,10 @@
 use std::mem::MaybeUninit;
 
 use super::framing::{BodyFraming, Framing};
-use super::{Fault, target};
-use crate::Method;
+use super::target;
+use crate::codec::fault::Fault;
 use crate::limits::{HEADERS_CEILING, Limits};
+use crate::method::Method;
 
 /// A piece of a head: `start` counts from the first byte of the request line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

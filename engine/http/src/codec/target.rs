@@ -1,7 +1,8 @@
 //! The request target (RFC 9112 section 3.2) and the Host field (RFC 9110 section 7.2).
 
 use super::head::Span;
-use super::{Fault, Method};
+use crate::codec::fault::Fault;
+use crate::method::Method;
 
 /// The parts of a target, as spans of the text given to [`split`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

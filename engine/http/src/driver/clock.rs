@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::codec::DATE_BYTES;
+use crate::codec::encoder::DATE_BYTES;
 
 /// Time that passes for deadlines in one step at most. A worker that was kept busy by one handler for
 /// seconds has not listened for as long, and its other clients must not pay for that.

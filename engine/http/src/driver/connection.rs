@@ -1,54 +1,40 @@
 //! One connection: a single future that reads, has requests answered, and writes.
 //!
-//! Each poll goes round: send what is decided, run what is running, take the next requests, write, read, until
-//! only an event can bring it further. At steady state that is one read and one write for each request (or
-//! batch of pipelined requests): what has been read short needs no second look, because the system reports
-//! new bytes. Answers keep the order of their requests. While output waits for a slow client nothing is
-//! read from it, so it costs its limits and no more.
-//!
-//! Input is in [`super::input`], answering in [`super::exchange`].
+//! Its state is here. [`poll`] goes round with it: [`input`] takes requests, [`exchange`] answers them, [`streaming`]
+//! moves bodies that come in pieces, [`expiry`] minds the time; [`linger`] and [`takeover`] are its ends.
+
+mod exchange;
+mod expiry;
+mod input;
+mod linger;
+mod poll;
+mod streaming;
+mod takeover;
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::TcpStream;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use socket2::SockRef;
 
-use super::deadlines::{Expired, NEVER};
-use super::exchange::{Queued, RunningHandler};
+use super::bodies::{Receiving, Streaming};
+use super::deadlines::NEVER;
 use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
-use super::runtime::readiness::{read_once, write_once};
-use super::runtime::{Direction, Runtime, Socket};
-use super::shared::SharedSocket;
-use super::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
-use super::streaming::{Receiving, Streaming};
-use crate::answer::LocalFuture;
-use crate::codec::{Exceeded, Exchange};
+use super::replies::{Queued, RunningHandler};
+use super::runtime::{Runtime, SharedSocket, Socket};
+use super::shared::unsent::UnsentPart;
+use crate::future::LocalFuture;
 use crate::peer::Peer;
 use crate::request::Request;
 use crate::upgrade::Takeover;
 
-/// Requests answered in one poll; then other connections get their turn.
-pub(super) const TURN_REQUESTS_MAX: u32 = 64;
-
-/// The interval at which one poll fills the output, for a client that takes it as fast as it is made.
-const TURN_OUTPUTS_MAX: u32 = 16;
-
-/// The number of bytes that one poll sends at most; then other connections get their turn.
-const TURN_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-/// The interval at which one poll reads for the reader of a body, for a client that sends as fast as that reads.
-const TURN_PIECES_MAX: u32 = 16;
-
 /// The state of reading requests. Each but `Busy` has its deadline in `read_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+enum Phase {
     /// Accepted, no byte yet.
     Fresh,
     /// Between two requests.
@@ -60,7 +46,7 @@ pub(super) enum Phase {
 }
 
 /// The end of a round of work ended with.
-pub(super) enum PollStep {
+enum PollStep {
     /// The next bytes are needed.
     Input,
     /// A future, a stream or a ticket must come first.
@@ -74,51 +60,51 @@ pub(super) enum PollStep {
 }
 
 pub(super) struct Connection<S: Socket> {
-    pub(super) socket: Arc<S>,
-    pub(super) local: Rc<Local>,
-    pub(super) peer: Peer,
+    socket: Arc<S>,
+    local: Rc<Local>,
+    peer: Peer,
     /// The place in the worker's deadlines, and the deadline set there.
-    pub(super) deadline_key: usize,
-    pub(super) armed: u64,
+    deadline_key: usize,
+    armed: u64,
     socket_key: usize,
     /// True if it is only here to be told 503.
-    pub(super) refused: bool,
+    refused: bool,
 
     /// The receive buffer; none while no byte is in hand. It has no other owner between two requests.
-    pub(super) input: Option<Rc<Request>>,
-    pub(super) phase: Phase,
-    pub(super) read_by: u64,
+    input: Option<Rc<Request>>,
+    phase: Phase,
+    read_by: u64,
     /// Body bytes since `read_by` was set.
-    pub(super) progress_bytes: usize,
+    progress_bytes: usize,
     /// The client has closed its sending direction.
-    pub(super) eof: bool,
+    eof: bool,
     /// No further request is taken.
-    pub(super) last: bool,
+    last: bool,
 
     /// Answers in the order of their requests, from the first undecided ticket on.
-    pub(super) queue: VecDeque<Queued>,
-    pub(super) running: Option<RunningHandler>,
-    pub(super) streaming: Option<Streaming>,
+    queue: VecDeque<Queued>,
+    running: Option<RunningHandler>,
+    streaming: Option<Streaming>,
     /// The body that the handler of the last request reads. Only that is taken from the client then.
-    pub(super) receiving: Option<Receiving>,
-    pub(super) output: Output,
+    receiving: Option<Receiving>,
+    output: Output,
     /// The answers in the output that have an observer.
-    pub(super) observed: Answers,
-    pub(super) write_by: u64,
+    observed: Answers,
+    write_by: u64,
     /// Bytes written since `write_by` was set.
     written_bytes: usize,
     /// Counts what the client has not read, from a write that left something over.
     unsent: Option<UnsentPart>,
 
     /// The new owner of the connection, once the output has been sent.
-    pub(super) takeover: Option<Takeover>,
-    pub(super) taken: Option<LocalFuture<()>>,
+    takeover: Option<Takeover>,
+    taken: Option<LocalFuture<()>>,
 
     /// True if the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
-    pub(super) linger: bool,
+    linger: bool,
     /// When lingering ends however much the client still sends; set once it has begun.
-    pub(super) linger_until: Option<u64>,
+    linger_until: Option<u64>,
 }
 
 impl<S: Socket> Connection<S> {
@@ -164,241 +150,6 @@ impl<S: Socket> Connection<S> {
             linger_until: None,
             local,
         })
-    }
-
-    fn say_overloaded(&mut self) {
-        let limit = Exceeded {
-            name: "connections_max",
-            max: self.local.limits.connections_max as u64,
-        };
-        let mut response = self.local.handler().error(503, Some(limit));
-        let observed = self.observe(None);
-        let seconds = self.local.limits.retry_after_seconds.to_string();
-        // Fails only where the handler's own headers leave no room; then those are what the client gets.
-        let _ = response.set_header(b"Retry-After", seconds.as_bytes());
-        self.end_with(
-            response,
-            Exchange {
-                head_only: false,
-                version_minor: 1,
-                keep_alive: false,
-            },
-            observed,
-        );
-    }
-
-    fn drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.local.has_ended() {
-            return Poll::Ready(());
-        }
-        self.local.touch();
-        if self.taken.is_some() {
-            return self.poll_taken(cx);
-        }
-        if self.refused && !self.last {
-            self.say_overloaded();
-        }
-        let mut turn = TURN_REQUESTS_MAX;
-        loop {
-            if let Some(until) = self.linger_until {
-                return self.poll_linger(cx, until);
-            }
-            let step = self.work(cx, &mut turn);
-            let Ok(written) = self.flush(cx) else {
-                return Poll::Ready(());
-            };
-            match step {
-                PollStep::Yield => {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                PollStep::OutputFull if written && turn > 0 => {
-                    turn = turn.saturating_sub(TURN_REQUESTS_MAX / TURN_OUTPUTS_MAX);
-                    continue;
-                }
-                PollStep::OutputFull if written => {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                PollStep::Done if written => {
-                    if let Some(take) = self.takeover.take() {
-                        self.hand_over(take);
-                        return self.poll_taken(cx);
-                    }
-                    if !self.linger {
-                        return Poll::Ready(());
-                    }
-                    self.begin_linger();
-                    continue;
-                }
-                PollStep::Waiting if self.reads_body() => {
-                    if turn == 0 {
-                        cx.waker().wake_by_ref();
-                        return Poll::Pending;
-                    }
-                    if self.receive_body(cx) {
-                        turn = turn.saturating_sub(TURN_REQUESTS_MAX / TURN_PIECES_MAX);
-                        continue;
-                    }
-                }
-                // While a future or a stream is under way its client is watched, so that work for a client
-                // that has gone is dropped.
-                PollStep::Waiting if self.running.is_some() || self.streaming.is_some() => {
-                    match self.receive(cx, true) {
-                        Received::Bytes => continue,
-                        Received::Nothing => {}
-                        Received::End | Received::Gone => return Poll::Ready(()),
-                    }
-                }
-                PollStep::Input if written => match self.receive(cx, false) {
-                    Received::Bytes => continue,
-                    Received::Nothing => {}
-                    Received::End => {
-                        self.last = true;
-                        continue;
-                    }
-                    Received::Gone => return Poll::Ready(()),
-                },
-                PollStep::Waiting | PollStep::Input | PollStep::OutputFull | PollStep::Done => {}
-            }
-            // Only an event or the time can bring it further.
-            match self.expire() {
-                Expired::Nothing => {
-                    self.arm(cx);
-                    return Poll::Pending;
-                }
-                Expired::Answered => {}
-                Expired::Gone => return Poll::Ready(()),
-            }
-        }
-    }
-
-    /// Writes what there is. True if nothing is left.
-    fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        let mut turn = 0;
-        while !self.output.is_empty() {
-            let polled = if turn < TURN_BYTES_MAX {
-                write_once(&*self.socket, cx, &self.output)
-            } else {
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            };
-            let Poll::Ready(written) = polled else {
-                self.output.keep_tail();
-                if self.write_by == NEVER {
-                    self.write_by =
-                        self.local.now_millis() + self.local.limits.write_idle_millis_max;
-                    self.written_bytes = 0;
-                }
-                self.note_unsent(turn > 0);
-                return Ok(false);
-            };
-            let len = written?;
-            self.output.consume(len);
-            turn += len;
-            if !self.observed.is_empty() {
-                self.observed.sent(self.output.sent_bytes());
-            }
-            self.written_bytes += len;
-            if self.written_bytes >= self.local.limits.progress_bytes_min {
-                self.write_by = NEVER;
-            }
-        }
-        self.output.release(&self.local.pool);
-        self.forget_unsent();
-        if self.write_by != NEVER {
-            self.write_by = NEVER;
-            // Nothing was read from the client while it took its time to read.
-            self.restart_reading();
-        }
-        Ok(true)
-    }
-
-    /// Ends the count: everything has been sent, or the connection ends.
-    fn forget_unsent(&mut self) {
-        if let Some(part) = self.unsent.take() {
-            self.local.note_freed(part.bytes());
-        }
-    }
-
-    /// Counts what is left over, which may close this connection or slower ones.
-    fn note_unsent(&mut self, has_moved: bool) {
-        let queued: usize = self.queue.iter().map(Queued::held_bytes).sum();
-        let bytes = self.output.held_bytes() + queued;
-        if self.unsent.is_none() && bytes < COUNTED_BYTES_MIN {
-            return;
-        }
-        let part = self.unsent.get_or_insert_with(|| {
-            let socket = Arc::clone(&self.socket) as SharedSocket;
-            UnsentPart::new(Arc::clone(&self.local.shared.unsent), self.peer, socket)
-        });
-        part.grew_to(bytes);
-        for closed in part.set(bytes, has_moved, self.local.now_millis()) {
-            self.local.handler().closed_unread(&closed);
-        }
-    }
-
-    /// Reads once. `ahead` is for reading while a request is being answered: to see the end, within a limit.
-    fn receive(&mut self, cx: &mut Context<'_>, ahead: bool) -> Received {
-        if self.eof {
-            return Received::Nothing;
-        }
-        // Asked first, so that an idle connection needs no buffer to wait.
-        match self.socket.poll_ready(Direction::Read, cx) {
-            Poll::Pending => return Received::Nothing,
-            Poll::Ready(Err(_)) => return Received::Gone,
-            Poll::Ready(Ok(())) => {}
-        }
-        let input = self
-            .input
-            .get_or_insert_with(|| self.local.pool.request(self.peer));
-        let decoder = &mut Rc::get_mut(input)
-            .expect("shared requests are replaced when they are")
-            .decoder;
-        if ahead && decoder.buffered() >= self.local.limits.pipeline_bytes_max {
-            return Received::Nothing;
-        }
-        match read_once(&*self.socket, cx, decoder.space()) {
-            Poll::Pending => {
-                self.release_input();
-                Received::Nothing
-            }
-            Poll::Ready(Ok(0)) => {
-                self.eof = true;
-                Received::End
-            }
-            Poll::Ready(Ok(len)) => {
-                decoder.commit(len);
-                if self.phase == Phase::Body {
-                    self.note_body_progress(len);
-                }
-                Received::Bytes
-            }
-            Poll::Ready(Err(_)) => Received::Gone,
-        }
-    }
-}
-
-/// The result of reading once.
-enum Received {
-    Bytes,
-    Nothing,
-    /// The client has closed its sending direction.
-    End,
-    Gone,
-}
-
-impl<S: Socket> Future for Connection<S> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let connection = self.get_mut();
-        connection.unpark_body();
-        let polled = connection.drive(cx);
-        if polled.is_pending() {
-            connection.park_body(cx);
-        }
-        polled
     }
 }
 

@@ -4,26 +4,23 @@
 //! hand-written future, so that an idle one costs its state and nothing else. What they share on the thread
 //! is in [`local::Local`], what other threads may touch in [`shared::Shared`].
 
+mod bodies;
 mod clock;
 mod connection;
 mod deadlines;
-mod exchange;
-mod input;
-mod linger;
 mod local;
 mod observed;
 mod output;
+mod panic;
 mod pool;
+mod replies;
 mod runtime;
 mod shared;
-mod streaming;
-mod takeover;
 mod worker;
 
-pub use exchange::panic_text;
-pub(crate) use input::UNKNOWN;
+pub use panic::panic_text;
 pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};
 pub use shared::WorkerHandle;
-pub use shared::unsent::{ClosedUnread, UnsentBytes};
+pub use shared::unsent::UnsentBytes;
 pub use worker::{Worker, worker, worker_sharing};

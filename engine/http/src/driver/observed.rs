@@ -6,8 +6,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::connection::Connection;
-use super::runtime::Socket;
 use crate::answer::{Observer, RequestOutcome};
 
 /// The status of a request whose client left before it was answered, as nginx counts it.
@@ -127,13 +125,5 @@ impl Answers {
         for answer in self.0.drain(..) {
             answer.tell(sent, false);
         }
-    }
-}
-
-impl<S: Socket> Connection<S> {
-    /// Asks for an observer of a request; `None` is a request whose head could not be read.
-    pub(super) fn observe(&self, request: Option<&crate::Request>) -> Observed {
-        let observer = self.local.handler().observe(self.peer, request)?;
-        Some(PendingOutcome::new(observer))
     }
 }

@@ -3,7 +3,6 @@
 pub(super) mod unsent;
 
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,6 +12,7 @@ use tokio::sync::Notify;
 
 use self::unsent::UnsentBytes;
 use super::clock::process_millis;
+use super::runtime::SharedSocket;
 
 /// A worker that has not ticked for longer than this is not given connections while another has.
 pub(crate) const RESPONSIVE_MILLIS_MAX: u64 = 50;
@@ -24,9 +24,6 @@ pub(super) enum Incoming {
     /// To be told 503.
     Refused(TcpStream),
 }
-
-/// An open socket, in any runtime.
-pub(super) type SharedSocket = Arc<dyn AsFd + Send + Sync>;
 
 /// Sockets that the worker has not picked up yet; closed from its end on.
 #[derive(Default)]

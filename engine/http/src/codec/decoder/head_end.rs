@@ -1,7 +1,7 @@
 //! The end of a request's head, and its limits.
 
 use super::Decoder;
-use crate::codec::Fault;
+use crate::codec::fault::Fault;
 use crate::codec::fields::is_token_byte;
 use crate::limits::{Limits, REQUEST_LINE_SLACK_BYTES};
 

@@ -1,77 +1,24 @@
 //! Answers: from what a handler returned to bytes in the output, in the order of the requests.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::connection::{Connection, PollStep};
-use super::deadlines::NEVER;
-use super::observed::Observed;
-use super::output::Tail;
-use super::runtime::Socket;
-use super::streaming::Streaming;
-use crate::answer::{Answer, Decision, LocalFuture, Ticket};
-use crate::codec::{BodyRest, Exchange, encode_response};
-use crate::precomputed::{Precomputed, PrecomputedRest};
+use super::{Connection, PollStep};
+use crate::answer::{Answer, Decision};
+use crate::codec::encoder::{BodyRest, Exchange, encode_response};
+use crate::driver::bodies::Streaming;
+use crate::driver::deadlines::NEVER;
+use crate::driver::observed::Observed;
+use crate::driver::output::Tail;
+use crate::driver::panic::panic_text;
+use crate::driver::replies::{Queued, Reply, RunningHandler};
+use crate::driver::runtime::Socket;
+use crate::precomputed::PrecomputedRest;
 use crate::request::Request;
-use crate::response::{Body, Response};
-use crate::upgrade::Upgrade;
 
 /// Chunks taken from one stream in one turn, so that a stream that is always ready leaves the thread to others.
 const TURN_CHUNKS_MAX: u32 = 256;
-
-/// A response that is ready to be serialised.
-pub(super) enum Reply {
-    Response(Response),
-    Precomputed(Arc<Precomputed>),
-    Upgrade(Box<Upgrade>),
-}
-
-impl Reply {
-    fn status(&self) -> u16 {
-        match self {
-            Reply::Response(response) => response.status(),
-            Reply::Precomputed(response) => response.status(),
-            Reply::Upgrade(_) => 101,
-        }
-    }
-
-    fn is_streamed(&self) -> bool {
-        matches!(self, Reply::Response(response) if matches!(response.body(), Body::Stream(_)))
-    }
-}
-
-/// An answer that cannot be serialised yet: its own ticket or one before it is undecided, or output is full.
-pub(super) struct Queued {
-    reply: Reply,
-    ticket: Option<Ticket>,
-    exchange: Exchange,
-    /// When an undecided ticket is given up; counted from the answer.
-    by: u64,
-    observed: Observed,
-}
-
-impl Queued {
-    /// The memory that its response holds, in bytes.
-    pub(super) fn held_bytes(&self) -> usize {
-        match &self.reply {
-            Reply::Response(response) => response.body().held_bytes(),
-            Reply::Precomputed(_) | Reply::Upgrade(_) => 0,
-        }
-    }
-}
-
-/// A handler's future under way. At most one per connection: the requests behind it wait.
-pub(super) struct RunningHandler {
-    future: LocalFuture<Answer>,
-    exchange: Exchange,
-    /// Kept so that its buffer can be used again if the future has not kept it.
-    request: Option<Rc<Request>>,
-    pub(super) by: u64,
-    observed: Observed,
-}
 
 /// The progress of the output side.
 enum Pumped {
@@ -383,13 +330,4 @@ impl<S: Socket> Connection<S> {
         self.tell_stream("stream_idle_millis_max", max);
         self.abort_stream();
     }
-}
-
-/// The message of a panic, where it has one.
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("(no message)")
 }

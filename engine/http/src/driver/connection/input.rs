@@ -3,27 +3,22 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use super::connection::{Connection, Phase, PollStep};
-use super::deadlines::NEVER;
-use super::exchange::panic_text;
-use super::observed::{Observed, PendingOutcome};
-use super::runtime::Socket;
-use super::streaming::Receiving;
+use super::{Connection, Phase, PollStep};
 use crate::answer::Answer;
-use crate::codec::{AwaitedPart, CONTINUE, DecoderEvent, Exceeded, Exchange, Fault};
+use crate::codec::decoder::{AwaitedPart, DecoderEvent};
+use crate::codec::encoder::{CONTINUE, Exchange};
+use crate::codec::fault::{Exceeded, Fault};
+use crate::driver::bodies::Receiving;
+use crate::driver::deadlines::NEVER;
+use crate::driver::observed::{Observed, PendingOutcome};
+use crate::driver::panic::panic_text;
+use crate::driver::runtime::Socket;
 use crate::request::Request;
 use crate::request_body::RequestBody;
 use crate::response::Response;
 
 /// The time that a connection without a request in hand is kept while its worker ends.
 const DRAIN_MILLIS_MAX: u64 = 50;
-
-/// The way faults before the end of a head are answered.
-pub(crate) const UNKNOWN: Exchange = Exchange {
-    head_only: false,
-    version_minor: 1,
-    keep_alive: false,
-};
 
 impl<S: Socket> Connection<S> {
     /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
@@ -107,6 +102,12 @@ impl<S: Socket> Connection<S> {
         let request = self.leave(request, matches!(answer, Answer::Later(_)));
         self.pass_rest_on();
         self.answer(answer, exchange, request, observed);
+    }
+
+    /// Asks for an observer of a request; `None` is a request whose head could not be read.
+    pub(super) fn observe(&self, request: Option<&Request>) -> Observed {
+        let observer = self.local.handler().observe(self.peer, request)?;
+        Some(PendingOutcome::new(observer))
     }
 
     /// Goes to the bytes behind an answered request: in the same buffer, or in another one where the request
@@ -206,7 +207,7 @@ impl<S: Socket> Connection<S> {
                 });
                 let exchange = Exchange {
                     head_only,
-                    ..UNKNOWN
+                    ..Exchange::UNKNOWN
                 };
                 let response = self.local.handler().error(status, limit);
                 let observed = self.observe(None);

@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 
 use socket2::SockRef;
 
-use super::connection::Connection;
-use super::runtime::Socket;
-use super::runtime::readiness::read_once;
+use super::Connection;
+use crate::driver::runtime::Socket;
+use crate::driver::runtime::readiness::read_once;
 
 /// The longest wait for a lingering client whose place is needed: at shutdown, and where it is over capacity.
 const HURRIED_LINGER_MILLIS_MAX: u64 = 2_000;

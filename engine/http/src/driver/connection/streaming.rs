@@ -6,81 +6,25 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::connection::{Connection, Phase};
-use super::deadlines::NEVER;
-use super::exchange::panic_text;
-use super::output::Tail;
-use super::runtime::readiness::read_into;
-use super::runtime::{Direction, Socket};
-use crate::codec::{
-    BodyDecoder, CONTINUE, COPIED_BYTES_MAX, Exceeded, Fault, encode_chunk, encode_chunk_size,
-    encode_last_chunk,
+use super::{Connection, Phase};
+use crate::codec::encoder::{
+    CONTINUE, COPIED_BYTES_MAX, encode_chunk, encode_chunk_size, encode_last_chunk,
 };
-use crate::request_body::{ReadError, RequestBody};
-use crate::response::{BodyError, BodyStream, Chunk};
+use crate::codec::fault::{Exceeded, Fault};
+use crate::driver::bodies::{ReceiveState, Receiving};
+use crate::driver::deadlines::NEVER;
+use crate::driver::output::Tail;
+use crate::driver::panic::panic_text;
+use crate::driver::runtime::readiness::read_into;
+use crate::driver::runtime::{Direction, Socket};
+use crate::request_body::ReadError;
+use crate::response::{BodyError, Chunk};
 
 /// The most that is read of a request's body at once.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// A piece that fills less of its memory than this part is moved to memory of its size.
 const SPARSE_PART: usize = 4;
-
-/// A streamed body under way.
-pub(super) struct Streaming {
-    pub(super) stream: Box<dyn BodyStream>,
-    pub(super) chunked: bool,
-    /// When it is given up unless a chunk comes before.
-    pub(super) by: u64,
-}
-
-/// The body of a request whose handler reads it as it comes; there from the end of the head to the end of the answer.
-pub(super) struct Receiving {
-    body: Rc<RequestBody>,
-    decoder: BodyDecoder,
-    state: ReceiveState,
-    /// The client waits to be told that it may send.
-    owes_continue: bool,
-    /// The time left for the next progress is left, and the bytes of it so far. It runs while the reader waits.
-    idle_left: u64,
-    progress_bytes: usize,
-    /// The bytes after the body, before it can go to the next request.
-    rest: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReceiveState {
-    Reading,
-    /// The end has come.
-    Whole,
-    /// The body failed: the connection cannot be used any more.
-    Failed,
-}
-
-impl Receiving {
-    /// A body of which these bytes have come with the head.
-    pub(super) fn new(
-        body: Rc<RequestBody>,
-        decoder: BodyDecoder,
-        owes_continue: bool,
-        idle_millis_max: u64,
-    ) -> Receiving {
-        Receiving {
-            body,
-            decoder,
-            state: ReceiveState::Reading,
-            owes_continue,
-            idle_left: idle_millis_max,
-            progress_bytes: 0,
-            rest: Vec::new(),
-        }
-    }
-}
-
-impl Drop for Receiving {
-    fn drop(&mut self) {
-        self.body.close();
-    }
-}
 
 /// The next result of a stream when it is ready.
 type NextChunk = Option<Result<Chunk, BodyError>>;

@@ -10,10 +10,10 @@ use std::task::{Context, Poll, ready};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::connection::Connection;
-use super::deadlines::NEVER;
-use super::exchange::panic_text;
-use super::runtime::{Direction, Socket};
+use super::Connection;
+use crate::driver::deadlines::NEVER;
+use crate::driver::panic::panic_text;
+use crate::driver::runtime::{Direction, Socket};
 use crate::upgrade::{Takeover, Upgraded};
 
 impl<S: Socket> Connection<S> {

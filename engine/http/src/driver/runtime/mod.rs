@@ -9,6 +9,7 @@ use std::future::Future;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -40,6 +41,9 @@ pub trait Socket: AsFd + Send + Sync + Sized + 'static {
         operation: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T>;
 }
+
+/// An open socket, in any runtime.
+pub(super) type SharedSocket = Arc<dyn AsFd + Send + Sync>;
 
 /// Runs the tasks of one thread.
 pub trait Runtime: Clone + 'static {

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use slab::Slab;
 use socket2::SockRef;
 
-use super::SharedSocket;
+use crate::answer::ClosedUnread;
+use crate::driver::runtime::SharedSocket;
 use crate::limits::Limits;
 use crate::peer::Peer;
 
@@ -49,21 +50,6 @@ struct Waiting {
     /// When its client last took bytes, on the process clock.
     moved_millis: u64,
     socket: SharedSocket,
-}
-
-/// A connection that was closed because too many bytes waited for clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClosedUnread {
-    /// The client.
-    pub peer: Peer,
-    /// The bytes that it held.
-    pub bytes: usize,
-    /// The time that its client had taken nothing, in milliseconds.
-    pub still_millis: u64,
-    /// The limit that was passed: its name and its value in bytes.
-    pub limit: (&'static str, usize),
-    /// The number of connections that the server has closed for this reason, this one included.
-    pub closed: u64,
 }
 
 impl UnsentBytes {

@@ -1,0 +1,6 @@
+//! Work that goes on later, on the thread that began it.
+
+use std::pin::Pin;
+
+/// A future that stays on its thread.
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
