@@ -1,6 +1,8 @@
 //! From what a handler returned to an answer: status, content type, and what is refused. Both engines ask here.
 
-use crate::{Error, Value, Words};
+use crate::error::Error;
+use crate::tables::words::Words;
+use crate::value::Value;
 use std::fmt::Write;
 
 /// The content type of JSON.

@@ -1,19 +1,20 @@
 //! The interface between an engine and `app`: something that loads a project and answers requests.
 
-use crate::{
-    Context, Error, ErrorKind, Guard, Isolation, Module, Place, RequestView, ResponseSink,
-    ScriptLimits, Sources, Watch,
-};
+use crate::error::{Error, ErrorKind, Place};
+use crate::future::LocalFuture;
+use crate::guard::Guard;
+use crate::request::RequestView;
+use crate::response::ResponseSink;
+use crate::run::isolation::Isolation;
+use crate::run::limits::{CANCELLED, ScriptLimits};
+use crate::run::watch::Watch;
+use crate::sources::Sources;
+use crate::tables::module::{Context, Module};
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
-
-/// A future that stays on its worker.
-pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// Writes a level and a text to the log.
 pub type Console = Rc<dyn Fn(&str, &str)>;
@@ -197,12 +198,6 @@ pub fn cancelled() -> Error {
     let text = "the request was given up: nobody waits for its answer any more";
     Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
 }
-
-/// The code of that error.
-pub const CANCELLED: &str = "cancelled";
-
-/// The code of the error by which a script ends whose isolate is about to end.
-pub const CLOSED: &str = "stopped";
 
 /// The rest of a handler that waits. Dropping it drops what it waits for, and its script never runs again.
 pub trait Suspended {

@@ -1,7 +1,10 @@
 //! Guards: middleware in Rust. A capability gives a script a native object that holds one, and `app.use` takes it.
 //! `app` asks it about each request of its paths before any script runs.
 
-use crate::{Callback, Error, Object, Objects, RequestView, Value};
+use crate::error::Error;
+use crate::request::RequestView;
+use crate::tables::objects::{Object, Objects};
+use crate::value::{Callback, Value};
 use std::rc::Rc;
 
 /// Middleware in Rust. It belongs to one isolate.

@@ -12,6 +12,7 @@ pub mod capability;
 pub mod clock;
 pub mod engine;
 pub mod error;
+mod future;
 pub mod guard;
 pub mod json;
 mod offers;
@@ -28,16 +29,16 @@ pub mod value;
 
 pub use offers::{database, log, pages, sealer, texts};
 pub use run::{current_run, isolation, limits, outbox, samples, watch};
-pub use tables::{Args, callback, javascript, module, names, objects, reader, refusals, words};
+pub use tables::{Args, javascript, module, names, objects, reader, refusals, words};
 
-pub use callback::{Callback, ScriptFunction};
 pub use capability::Capability;
 pub use current_run::{CurrentRun, RanStatement};
 pub use engine::{
-    BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LocalFuture,
-    MiddlewareDef, Program, RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,
+    BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, MiddlewareDef, Program,
+    RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
+pub use future::LocalFuture;
 pub use guard::{AskingGuard, Guard, GuardStep, NativeMiddleware};
 pub use isolation::{Isolation, Rerun};
 pub use limits::ScriptLimits;
@@ -52,6 +53,6 @@ pub use sealer::Sealer;
 pub use settings::{AllSettings, Section, Settings};
 pub use sources::Sources;
 pub use store::Store;
-pub use value::Value;
+pub use value::{Callback, ScriptFunction, Value};
 pub use watch::{StopCause, Watch};
 pub use words::Words;

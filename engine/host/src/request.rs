@@ -13,8 +13,8 @@ pub use accept::{
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks};
 
-use crate::json::JsonError;
-use crate::{Error, ErrorKind, Store};
+use crate::error::{Error, ErrorKind};
+use crate::store::Store;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
@@ -272,12 +272,6 @@ pub fn text(body: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(body),
     }
-}
-
-/// Returns the error that answers a body that is not JSON.
-#[cold]
-pub fn bad_json(error: &JsonError) -> Error {
-    Error::new(ErrorKind::BadRequest, error.to_string())
 }
 
 /// Returns the error for the use of a request that was answered.

@@ -1,6 +1,6 @@
 //! The sink of a script's answer.
 
-use crate::Error;
+use crate::error::Error;
 use std::task::{Context, Poll};
 
 /// Receives the answer of one request. An engine calls it after the handler has returned, in any order.

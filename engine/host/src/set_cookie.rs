@@ -1,6 +1,6 @@
 //! Cookies as an answer sets them: the `Set-Cookie` field of RFC 6265bis, with defaults that are safe.
 
-use crate::Error;
+use crate::error::Error;
 use std::fmt::Write;
 
 /// The longest name and value together, in bytes: browsers ignore what is longer (RFC 6265bis section 5.6).

@@ -1,7 +1,11 @@
-//! Values that cross the border between a script and a capability.
+//! Values that cross the border between a script and a capability, and functions of the script among them.
 
-use crate::{Object, Rows, Words};
-use std::borrow::Cow;
+use crate::error::Error;
+use crate::future::LocalFuture;
+use crate::rows::Rows;
+use crate::tables::objects::Object;
+use std::any::Any;
+use std::rc::Rc;
 
 /// A value of either script language, owned by neither.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -32,11 +36,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the name of the value's type, in the words of the tables.
-    pub fn type_name(&self) -> Cow<'static, str> {
-        Words::default().found(self, "nothing")
-    }
-
     /// Shows each native object that is in it.
     pub fn each_object(&self, see: &mut dyn FnMut(Object)) {
         match self {
@@ -89,4 +88,39 @@ impl From<f64> for Value {
     fn from(value: f64) -> Self {
         Self::Float(value)
     }
+}
+
+/// A function of the script. It is given up with its last clone. It may outlive its isolate: each call is an error
+/// then.
+pub type Callback = Rc<dyn ScriptFunction>;
+
+/// A function of the script.
+pub trait ScriptFunction {
+    /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. Called by the
+    /// future of an asynchronous row, that is a run of the row's request. It cannot wait.
+    ///
+    /// # Errors
+    /// The error that it raised, or that it would have to wait.
+    fn call(&self, args: &[Value]) -> Result<Value, Error>;
+
+    /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing
+    /// runs before the future is polled, and dropping the future gives the run up. The code that polls it sees to the
+    /// outbox, as for any run.
+    fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
+
+    /// Starts a call in globals and modules of its own, where each request has such: a function that the project's file
+    /// gave is that of another run
+    /// of the file.
+    fn start_apart(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        self.start(args)
+    }
+
+    /// Itself, for its engine, which gives it back to a script.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// Returns the error of a call whose isolate is gone.
+#[cold]
+pub fn isolate_is_gone() -> Error {
+    Error::script("the script that this function belongs to has ended")
 }

@@ -3,8 +3,8 @@
 //! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so
 //! that the function may give a promise.
 
-use crate::{Failure, Vm};
-use sampan_host::callback::isolate_is_gone;
+use crate::vm::{Failure, Vm};
+use sampan_host::value::isolate_is_gone;
 use sampan_host::{AskingGuard, NativeMiddleware, Value};
 use std::rc::Rc;
 

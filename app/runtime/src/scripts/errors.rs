@@ -1,6 +1,6 @@
 //! The errors of work that a pool does not do.
 
-use sampan_host::engine::{CANCELLED, CLOSED};
+use sampan_host::limits::{CANCELLED, CLOSED};
 use sampan_host::{Error, ErrorKind};
 use std::fmt;
 

@@ -6,7 +6,7 @@ use crate::gate::commit_gate::{RouteUses, Visit};
 use crate::gate::control::{self, Control};
 use crate::gate::dropped_answer::DroppedAnswer;
 use crate::request::request_view::View;
-use sampan_host::engine::CANCELLED;
+use sampan_host::limits::CANCELLED;
 use sampan_host::{Error, ErrorKind, ResponseSink, Step, StreamedBody, Suspended};
 use std::future::poll_fn;
 use std::rc::Rc;

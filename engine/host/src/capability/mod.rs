@@ -12,8 +12,10 @@ mod shared;
 pub use order::order;
 pub use shared::Shared;
 
-use crate::sources::PackedFiles;
-use crate::{AllSettings, Context, Error, Module, Section, Settings, Sources};
+use crate::error::Error;
+use crate::settings::{AllSettings, Section, Settings};
+use crate::sources::{PackedFiles, Sources};
+use crate::tables::module::{Context, Module};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;

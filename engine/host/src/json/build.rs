@@ -1,7 +1,7 @@
 //! Values from a tape.
 
-use super::{Tape, Token};
-use crate::Value;
+use crate::json::read::{Tape, Token};
+use crate::value::Value;
 
 /// A container that is being filled, with the name that its next member goes under.
 enum Open {

@@ -7,7 +7,7 @@ mod build;
 mod read;
 mod write;
 
-pub use read::{JsonError, Tape, Token};
+pub use read::{JsonError, Tape, Token, bad_json};
 pub use write::{
     OBJECT, REQUEST, no_json, no_json_but, write_f64, write_i64, write_string, write_value,
 };

@@ -1,6 +1,7 @@
 //! The reader: one pass over the text, an explicit stack instead of recursion, a tape of tokens as the result.
 
 use super::write::plain_bytes;
+use crate::error::{Error, ErrorKind};
 use std::fmt;
 use std::ops::Range;
 
@@ -26,6 +27,12 @@ impl fmt::Display for JsonError {
 }
 
 impl std::error::Error for JsonError {}
+
+/// Returns the error that answers a body that is not JSON.
+#[cold]
+pub fn bad_json(error: &JsonError) -> Error {
+    Error::new(ErrorKind::BadRequest, error.to_string())
+}
 
 /// One token. A member of an object is a `Text` token for its name, then its value.
 #[derive(Clone, Debug, PartialEq)]

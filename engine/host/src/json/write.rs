@@ -1,6 +1,8 @@
 //! The pieces from which engines write JSON straight into an output buffer.
 
-use crate::{Cell, Error, Rows, Value};
+use crate::error::Error;
+use crate::rows::{Cell, Rows};
+use crate::value::Value;
 
 /// The escape of each byte of a string: up to six bytes, and in the last one how many.
 static ESCAPED: [[u8; 8]; 256] = {

@@ -1,7 +1,13 @@
 //! The app's database as the rest of the server sees it: when a route may run, which answers depend on writes that are
 //! not committed, and the tables that other capabilities keep there.
 
-use crate::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, Value};
+use crate::engine::HandlerId;
+use crate::error::Error;
+use crate::future::LocalFuture;
+use crate::request::RequestView;
+use crate::rows::Rows;
+use crate::run::outbox::Outbox;
+use crate::value::Value;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The log as the rest of the server sees it: lines before they have a format, and the trait of what writes them.
 
-use crate::Value;
+use crate::value::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;

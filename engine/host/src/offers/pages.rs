@@ -1,6 +1,8 @@
 //! The values that templates get from other capabilities and from the server, beside the data of a page.
 
-use crate::{Error, RequestView, Value};
+use crate::error::Error;
+use crate::request::RequestView;
+use crate::value::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,7 +1,8 @@
 //! Sealed and signed texts: data that leaves the process and comes back unchanged, or is noticed: sealed and signed
 //! texts, by the project's secret keys.
 
-use crate::{Context, Error};
+use crate::error::Error;
+use crate::tables::module::Context;
 use std::rc::Rc;
 
 /// Seals and signs with the project's keys. The first key seals and signs; all of them open and verify, so that keys

@@ -1,6 +1,7 @@
 //! The texts of a project in the languages of its readers, as other capabilities use them.
 
-use crate::{RequestView, Value};
+use crate::request::RequestView;
+use crate::value::Value;
 use std::rc::Rc;
 
 /// Gives texts in the languages of an app.

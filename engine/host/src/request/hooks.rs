@@ -1,6 +1,7 @@
 //! Hooks of capabilities at the end of a handler, before its answer leaves.
 
-use crate::{Error, RequestView};
+use crate::error::Error;
+use crate::request::RequestView;
 use std::cell::RefCell;
 use std::rc::Rc;
 

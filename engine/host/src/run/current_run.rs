@@ -3,7 +3,8 @@
 //! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one
 //! request may run in the turn of another, so nothing that decides anything may depend on it.
 
-use crate::{RequestView, Value};
+use crate::request::RequestView;
+use crate::value::Value;
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::rc::Rc;

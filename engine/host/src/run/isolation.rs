@@ -1,6 +1,6 @@
 //! The isolation between requests.
 
-use crate::Context;
+use crate::tables::module::Context;
 use std::cell::Cell;
 
 /// The state that the requests of one isolate share.

@@ -1,8 +1,13 @@
 //! The limits of a script, each with its unit in its name, and what is said where one is passed.
 
-use crate::engine::{CANCELLED, CLOSED};
-use crate::watch::StopCause;
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::run::watch::StopCause;
+
+/// The code of the error of a wait, or of a run, whose request was given up.
+pub const CANCELLED: &str = "cancelled";
+
+/// The code of the error by which a script ends whose isolate is about to end.
+pub const CLOSED: &str = "stopped";
 
 /// The limits of a script. Time is per request, memory per isolate.
 #[derive(Clone, Debug, PartialEq, Eq)]

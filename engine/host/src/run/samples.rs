@@ -6,7 +6,7 @@
 //! outside of the script's functions.
 
 use crate::error::Place;
-use crate::watch::Kick;
+use crate::run::watch::Kick;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

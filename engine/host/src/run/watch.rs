@@ -5,7 +5,7 @@
 //! runaway, and the watchdog stores that epoch as the one to be stopped. A stop that arrives late names an epoch that
 //! is over, so it can never hit the next request.
 
-use crate::samples::Samples;
+use crate::run::samples::Samples;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,6 +1,7 @@
 //! The values of all sections of a configuration.
 
-use super::{Section, SettingValue, Settings};
+use super::{Section, SettingValue};
+use crate::settings::values::Settings;
 use std::sync::Arc;
 
 /// The values of all sections.

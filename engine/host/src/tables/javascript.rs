@@ -1,7 +1,9 @@
 //! The words of JavaScript, common to both engines: the words of the language, and why a call is refused.
 
 use super::names::camel_case;
-use crate::{Class, Error, ErrorKind, Words};
+use crate::error::{Error, ErrorKind};
+use crate::tables::objects::Class;
+use crate::tables::words::Words;
 
 /// The names in JavaScript.
 pub const WORDS: Words = Words {

@@ -1,7 +1,6 @@
 //! The tables offered to scripts: tables of functions and classes, and the words in which they are told.
 
 mod args;
-pub mod callback;
 pub mod javascript;
 pub mod module;
 pub mod names;

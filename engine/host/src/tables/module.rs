@@ -3,7 +3,13 @@
 //! A capability is a [`Module`]: rows with a name, parameters, a doc text and a body in plain Rust over [`Value`]. Each
 //! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
 
-use crate::{Args, Class, Error, LocalFuture, Objects, Reader, Store, Value};
+use crate::error::Error;
+use crate::future::LocalFuture;
+use crate::store::Store;
+use crate::tables::args::Args;
+use crate::tables::objects::{Class, Objects};
+use crate::tables::reader::Reader;
+use crate::value::Value;
 use std::rc::Rc;
 
 /// A table of functions under one name.

@@ -4,7 +4,8 @@
 //! number that is out of date finds nothing there. So an object may be kept, passed on and used too late, and each use
 //! is checked.
 
-use crate::{Error, Function, RowOwner};
+use crate::error::Error;
+use crate::tables::module::{Function, RowOwner};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;

@@ -5,7 +5,9 @@
 //! of Lua may run script under the reader's hands, and that script may change what is being read. So a reader looks
 //! anew at every question: what was there a moment ago may be [`Kind::Nothing`] now, and is never memory that is gone.
 
-use crate::{Callback, Error, Object};
+use crate::error::Error;
+use crate::tables::objects::Object;
+use crate::value::Callback;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 

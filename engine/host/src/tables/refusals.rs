@@ -1,6 +1,7 @@
 //! The refusals of builders and declarations, in one wording for both languages.
 
-use crate::{Error, Words};
+use crate::error::Error;
+use crate::tables::words::Words;
 
 /// Returns the error for a wrong type: `wanted` is `string`, `function`, `boolean`, `map` or `options`, `found` what
 /// was given, with

@@ -1,6 +1,7 @@
 //! The names of things in a script's language, so that one template serves both: the engine gives the words.
 
-use crate::{Function, RowOwner, Type, Value};
+use crate::tables::module::{Function, RowOwner, Type};
+use crate::value::Value;
 use std::borrow::Cow;
 
 /// The words of one language, each with its article.
@@ -85,6 +86,13 @@ impl Words {
             Value::Map(_) | Value::Row(_) => self.map,
         };
         text.into()
+    }
+}
+
+impl Value {
+    /// Returns the name of the value's type, in the words of the tables.
+    pub fn type_name(&self) -> Cow<'static, str> {
+        Words::default().found(self, "nothing")
     }
 }
 

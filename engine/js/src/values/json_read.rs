@@ -8,8 +8,8 @@
 use crate::values::layout::SharedShape;
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, number, whole};
 use rquickjs::qjs;
+use sampan_host::json::bad_json;
 use sampan_host::json::{Tape, Token};
-use sampan_host::request::bad_json;
 use std::ffi::c_int;
 
 /// The tape of a longer text is not kept for the next.

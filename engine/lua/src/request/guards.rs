@@ -12,7 +12,7 @@ use crate::vm::isolate::current;
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::callback::isolate_is_gone;
+use sampan_host::value::isolate_is_gone;
 use sampan_host::{AskingGuard, Error, NativeMiddleware, Value};
 use std::ffi::c_int;
 use std::rc::Rc;

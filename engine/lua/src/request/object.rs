@@ -9,6 +9,7 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use crate::vm::worlds::World;
 use mlua_sys::lua51::*;
+use sampan_host::json::bad_json;
 use sampan_host::module::AsyncBody;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
 use sampan_host::{Args, Error, LocalFuture, Module, RequestObjects, RequestView, Value};
@@ -324,7 +325,7 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
             let view = view_at(state, 1)?;
             let body = view.body();
             let read = (*core.tape.get()).read(body, core.limits.json_depth_max);
-            read.map_err(|error| request::bad_json(&error))?;
+            read.map_err(|error| bad_json(&error))?;
             Ok(std::ptr::from_ref(body))
         });
         match read {

@@ -5,7 +5,7 @@ use crate::request::object::slot;
 use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};
 use crate::vm::core::Cx;
-use sampan_host::json::Tape;
+use sampan_host::json::{Tape, bad_json};
 use sampan_host::request::{self, FormKind};
 use sampan_host::{Args, Type};
 use std::rc::Rc;
@@ -66,7 +66,7 @@ pub(crate) fn client_json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 fn checked_json(cx: Cx<'_>, body: &[u8]) -> Result<Js, Failure> {
     let mut tape = Tape::default();
     let read = tape.read(body, cx.core().limits.json_depth_max);
-    read.map_err(|error| request::bad_json(&error))?;
+    read.map_err(|error| bad_json(&error))?;
     Ok(cx.string(&request::text(body))?)
 }
 

@@ -3,7 +3,7 @@
 use crate::sys::{Failure, Js};
 use crate::vm::core::{Core, Cx, kinds};
 use crate::vm::error::described;
-use sampan_host::callback::isolate_is_gone;
+use sampan_host::value::isolate_is_gone;
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
 use sampan_js_contract::{BoundRow, call_at_once, call_kept};
 use std::any::Any;

@@ -5,7 +5,7 @@
 
 mod page;
 
-use sampan_host::engine::{CANCELLED, CLOSED};
+use sampan_host::limits::{CANCELLED, CLOSED};
 use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind, answer as rules, refusals, request};
 use sampan_http::codec::Exceeded;

@@ -6,7 +6,7 @@ use crate::request::call::promise_result;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, Failure, RawValue, Val, is_promise};
-use sampan_host::callback::isolate_is_gone;
+use sampan_host::value::isolate_is_gone;
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
 use sampan_js_contract::BoundRow;
 use sampan_js_contract::{call_at_once, call_kept};

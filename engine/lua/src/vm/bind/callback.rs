@@ -9,7 +9,7 @@ use crate::vm::limits::is_stack_used_up;
 use crate::vm::state::{State, data, guard, push_ref};
 use crate::vm::worlds::{Home, World, Worlds};
 use mlua_sys::lua51::*;
-use sampan_host::callback::isolate_is_gone;
+use sampan_host::value::isolate_is_gone;
 use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Value};
 use std::any::Any;
 use std::ffi::c_int;
