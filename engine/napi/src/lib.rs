@@ -17,7 +17,8 @@ mod sys;
 mod values;
 mod vm;
 
-pub use sys::{Env, Js, Plain, Ref, Scope, Thrown, end, plain_function};
+pub use sys::function::{Plain, plain_function};
+pub use sys::{Env, Js, Ref, Scope, Thrown, end};
 pub use vm::platform::attach;
 
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};

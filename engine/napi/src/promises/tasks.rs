@@ -1,19 +1,9 @@
-//! The tasks of a request: the futures behind its promises, and its native objects.
-//!
-//! Each future is a task of the worker. It settles its promise by itself; what the script does then is the platform's
-//! matter.
+//! The tasks of a request: what its promises wait for, and its native objects.
 
-use crate::sys::{Deferred, Failure, Js, Ref};
-use crate::values::value;
-use crate::vm::core::{Core, Cx};
-use crate::vm::error;
-use sampan_host::engine::cancelled;
-use sampan_host::{Error, HandlerId, LocalFuture, Object, RequestObjects, Type, Value};
-use sampan_js_contract::renamed;
+use sampan_host::{Error, Object, Objects, RequestObjects};
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
 use std::rc::{Rc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 /// The most things that a request may wait for at a time.
 const PENDING_MAX: usize = 10_000;
@@ -23,24 +13,22 @@ const PENDING_MAX: usize = 10_000;
 pub(crate) struct Tasks {
     pending: RefCell<Vec<Weak<Pending>>>,
     objects: RefCell<RequestObjects>,
-    is_cancelled: Cell<bool>,
+    pub(super) is_cancelled: Cell<bool>,
     /// The waker for the moment when nothing is left.
-    at_end: RefCell<Option<Waker>>,
+    pub(super) at_end: RefCell<Option<Waker>>,
 }
 
 /// One wait, as far as its request can give it up.
 #[derive(Default)]
-struct Pending {
-    is_cancelled: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
+pub(super) struct Pending {
+    pub(super) is_cancelled: Cell<bool>,
+    pub(super) waker: RefCell<Option<Waker>>,
 }
 
 impl Tasks {
     /// A native object that a row gives goes with these, if its class says so.
-    pub(crate) fn own(&self, core: &Core, object: Object) {
-        self.objects
-            .borrow_mut()
-            .own(core.contract.context.objects(), object);
+    pub(crate) fn own(&self, objects: &Objects, object: Object) {
+        self.objects.borrow_mut().own(objects, object);
     }
 
     /// Reports whether there is something that the request waits for.
@@ -56,7 +44,7 @@ impl Tasks {
         self.at_end.replace(Some(cx.waker().clone()));
     }
 
-    fn add(&self) -> Result<Rc<Pending>, Error> {
+    pub(super) fn add(&self) -> Result<Rc<Pending>, Error> {
         let mut pending = self.pending.borrow_mut();
         if pending.len() >= 16 && pending.len().is_power_of_two() {
             pending.retain(|one| one.strong_count() > 0);
@@ -89,67 +77,4 @@ impl Tasks {
         let objects = self.objects.take();
         drop(objects);
     }
-}
-
-/// Creates a promise for a result of a type.
-pub(crate) fn promise(
-    cx: Cx<'_>,
-    returns: Type,
-    mut operation: LocalFuture<Result<Value, Error>>,
-) -> Result<Js, Failure> {
-    let core = cx.core();
-    let slot = core.current();
-    let tasks = slot.map(|slot| Rc::clone(&slot.tasks));
-    let pending = match &tasks {
-        Some(tasks) => tasks.add()?,
-        None => Rc::default(),
-    };
-    let (deferred, promise) = cx.promise()?;
-    // Knows who called.
-    let here = cx.keep(core.call_own("here", &[])?)?;
-    let weak = core.me.clone();
-    let settles = async move {
-        let result = poll_fn(|cx| {
-            if pending.is_cancelled.get() {
-                return Poll::Ready(Err(cancelled()));
-            }
-            pending.waker.replace(Some(cx.waker().clone()));
-            operation.as_mut().poll(cx)
-        })
-        .await;
-        drop(operation);
-        let Some(core) = weak.upgrade() else {
-            return;
-        };
-        if let (Ok(value), Some(tasks)) = (&result, &tasks)
-            && !tasks.is_cancelled.get()
-        {
-            value.each_object(&mut |object| tasks.own(&core, object));
-        }
-        core.enter(HandlerId::MAX, None, |cx| {
-            settle(cx, deferred, result, returns, here);
-        });
-        drop(pending);
-        if let Some(tasks) = tasks {
-            let waker = tasks.at_end.take();
-            waker.inspect(Waker::wake_by_ref);
-        }
-    };
-    (core.spawn)(Box::pin(settles));
-    (core.platform.ring)();
-    Ok(promise)
-}
-
-fn settle(cx: Cx<'_>, deferred: Deferred, result: Result<Value, Error>, returns: Type, here: Ref) {
-    let settled = match result {
-        Ok(value) => value::to_js(cx, renamed(value, returns))
-            .map_err(Failure::from)
-            .map(Ok),
-        Err(failure) => error::to_exception(cx, &failure, Some(here.get())).map(Err),
-    };
-    let settled = settled.unwrap_or_else(|_| {
-        // The value cannot be made: the script that waits for it is told that at least.
-        Err(cx.exception().unwrap_or_else(|| cx.undefined()))
-    });
-    cx.settle(deferred, settled);
 }

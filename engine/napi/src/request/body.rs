@@ -1,6 +1,6 @@
 //! The body of a request, for the prelude: the first reader that takes it has it.
 
-use crate::promises::tasks::promise;
+use crate::promises::promise::promise;
 use crate::request::object::slot;
 use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};

@@ -9,10 +9,8 @@
 //!   a fault.
 //! - A function that JavaScript calls catches panics.
 
-mod function;
+pub(crate) mod function;
 
-pub(crate) use function::{Native, make_contract, make_function, make_row};
-pub use function::{Plain, plain_function};
 pub use sampan_js_contract::Thrown;
 pub(crate) use sampan_js_contract::{Failure, Kind};
 

@@ -4,8 +4,9 @@
 //! does to the object that they came from.
 
 use crate::sys::{Failure, Js, Kind as JsKind};
+use crate::values::numbers::number;
 use crate::values::objects;
-use crate::values::value::{bytes_of, class_of, classes, number};
+use crate::values::value::{bytes_of, class_of, classes};
 use crate::vm::callback;
 use crate::vm::core::Cx;
 use crate::vm::error::described;

@@ -3,63 +3,27 @@
 //! For each set of columns the prelude makes a function that has their names in an object literal: the runtime gives
 //! its objects one shape. Cells are its arguments, many rows at a time.
 
-use crate::sys::{Js, Ref, Thrown};
-use crate::values::value::integer;
+use crate::sys::{Js, Thrown};
+use crate::values::columns::KnownColumns;
+use crate::values::numbers::integer;
 use crate::vm::core::Cx;
 use sampan_host::Rows;
 use sampan_host::rows::RawCell;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// The number of sets of columns that are remembered; a power of two.
-const SETS_MAX: usize = 128;
 
 /// About how many cells one call gets.
 const CELLS_MAX: usize = 512;
 
-/// The state kept for one set of columns.
-struct KnownColumns {
-    /// Holds the address that it is found by.
-    columns: Arc<[String]>,
-    /// Makes an array of rows of its arguments.
-    make: Ref,
-}
-
-/// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
-pub(crate) struct Columns(RefCell<Vec<Option<Rc<KnownColumns>>>>);
-
-impl Default for Columns {
-    fn default() -> Self {
-        Self(RefCell::new((0..SETS_MAX).map(|_| None).collect()))
+/// Returns the function that makes rows of these columns, made where they are new.
+fn known(cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<KnownColumns>, Thrown> {
+    if let Some(known) = cx.core().columns.get(columns) {
+        return Ok(known);
     }
-}
-
-impl Columns {
-    fn slot(columns: &Arc<[String]>) -> usize {
-        // Blocks are aligned to 16 bytes.
-        let address = Arc::as_ptr(columns).cast::<u8>() as usize;
-        ((address >> 4) ^ (address >> 11)) & (SETS_MAX - 1)
-    }
-
-    fn get(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<KnownColumns>, Thrown> {
-        let slot = Self::slot(columns);
-        if let Some(known) = &self.0.borrow()[slot]
-            && Arc::ptr_eq(&known.columns, columns)
-        {
-            return Ok(Rc::clone(known));
-        }
-        let names = columns.iter().map(|name| cx.string(name));
-        let names = cx.array(&names.collect::<Result<Vec<_>, _>>()?)?;
-        let make = cx.core().call_own("rowsOf", &[names]).map_err(|_| Thrown)?;
-        let known = Rc::new(KnownColumns {
-            columns: Arc::clone(columns),
-            make: cx.keep(make)?,
-        });
-        let old = self.0.borrow_mut()[slot].replace(Rc::clone(&known));
-        drop(old);
-        Ok(known)
-    }
+    let names = columns.iter().map(|name| cx.string(name));
+    let names = cx.array(&names.collect::<Result<Vec<_>, _>>()?)?;
+    let make = cx.core().call_own("rowsOf", &[names]).map_err(|_| Thrown)?;
+    Ok(cx.core().columns.keep(columns, cx.keep(make)?))
 }
 
 /// A list of rows.
@@ -67,7 +31,7 @@ pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
     if rows.is_empty() {
         return cx.array(&[]);
     }
-    let known = cx.core().columns.get(cx, rows.columns())?;
+    let known = known(cx, rows.columns())?;
     let make = known.make.get();
     let width = rows.columns().len();
     let at_once = (CELLS_MAX / width).max(1);
@@ -99,7 +63,7 @@ pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
 
 /// The first row of a batch that has one.
 pub(crate) fn first(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
-    let known = cx.core().columns.get(cx, rows.columns())?;
+    let known = known(cx, rows.columns())?;
     let cells = (0..rows.columns().len()).map(|column| cell(cx, rows.raw(0, column)));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
     cx.at(cx.call(known.make.get(), &cells)?, 0)

@@ -1,13 +1,11 @@
 //! [`sampan_host::Value`]s to JavaScript and back.
 
 use crate::sys::{Failure, Js, Kind, Thrown};
+use crate::values::numbers::{integer, number};
 use crate::values::{objects, rows};
 use crate::vm::core::Cx;
 use sampan_host::words::cannot_pass;
 use sampan_host::{Error, Value};
-
-/// The largest whole number that a JavaScript number holds exactly, with all below it.
-const SAFE_MAX: i64 = 9_007_199_254_740_991;
 
 /// The greatest depth to which a value may nest that is passed to a capability.
 const VALUE_DEPTH_MAX: usize = 256;
@@ -51,31 +49,10 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Js, Thrown> {
     }
 }
 
-/// A number where that is exact, a BigInt otherwise.
-#[inline]
-pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Js, Thrown> {
-    if let Ok(small) = i32::try_from(value) {
-        return cx.whole(small);
-    }
-    if (-SAFE_MAX..=SAFE_MAX).contains(&value) {
-        return cx.number(value as f64);
-    }
-    cx.big_int(value)
-}
-
 /// Returns the class of an object, see [`classes`].
 pub(crate) fn class_of(cx: Cx<'_>, value: Js) -> Result<i32, Failure> {
     let class = cx.call(cx.core().tables()?.classify.get(), &[value])?;
     Ok(cx.number_of(class).unwrap_or(0.0) as i32)
-}
-
-/// A number as a capability has it.
-pub(crate) fn number(value: f64) -> Value {
-    let is_whole = value.fract() == 0.0 && value.abs() <= SAFE_MAX as f64;
-    match is_whole && (value != 0.0 || value.is_sign_positive()) {
-        true => Value::Int(value as i64),
-        false => Value::Float(value),
-    }
 }
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an

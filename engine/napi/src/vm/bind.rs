@@ -1,8 +1,9 @@
 //! This engine as the contract with scripts needs it.
 
-use crate::promises::tasks;
+use crate::promises::promise::promise;
 use crate::request::object;
-use crate::sys::{Failure, Js, Kind, Thrown, make_row};
+use crate::sys::function::make_row;
+use crate::sys::{Failure, Js, Kind, Thrown};
 use crate::values::reader::NapiReader;
 use crate::values::{objects, value};
 use crate::vm::core::{Core, Cx};
@@ -145,7 +146,8 @@ impl<'a> Vm<'a> for Cx<'a> {
 
     fn own(self, object: Object) {
         if let Some(slot) = self.core().current() {
-            slot.tasks.own(self.core(), object);
+            slot.tasks
+                .own(self.core().contract.context.objects(), object);
         }
     }
 
@@ -154,7 +156,7 @@ impl<'a> Vm<'a> for Cx<'a> {
         returns: Type,
         operation: LocalFuture<Result<Value, Error>>,
     ) -> Result<Js, Failure> {
-        tasks::promise(self, returns, operation)
+        promise(self, returns, operation)
     }
 
     fn waiting_function(self, function: Js) -> Result<Option<Cow<'static, str>>, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::request::slots::{RequestSlot, Requests};
 use crate::sys::{Env, Js, Ref, Scope};
-use crate::values::rows::Columns;
+use crate::values::columns::Columns;
 use crate::vm::platform::Platform;
 use sampan_host::{
     CurrentRun, Error, HandlerId, LocalFuture, Object, RequestView, ScriptLimits, Setup, Watch,

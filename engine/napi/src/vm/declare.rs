@@ -1,7 +1,8 @@
 //! The native functions of this engine that the prelude is written around.
 
 use crate::request::{body, object};
-use crate::sys::{Failure, Js, Kind, Native};
+use crate::sys::function::Native;
+use crate::sys::{Failure, Js, Kind};
 use crate::values::objects;
 use crate::vm::core::Cx;
 use crate::vm::error;

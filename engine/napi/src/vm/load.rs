@@ -1,6 +1,7 @@
 //! Loading a project: the prelude runs, then the platform loads the entry file, and what that declared is the program.
 
-use crate::sys::{Failure, Js, Kind, Thrown, make_contract, make_function};
+use crate::sys::function::{make_contract, make_function};
+use crate::sys::{Failure, Js, Kind, Thrown};
 use crate::vm::core::{Core, Cx, Meta, Tables};
 use crate::vm::{declare, error, platform};
 use sampan_host::names::camel_case;
