@@ -1,6 +1,7 @@
 //! Reads the arguments of a call as the row wants them.
 
-use crate::{BoundRow, Failure, Kind, Vm, found};
+use crate::row::BoundRow;
+use crate::vm::{Failure, Kind, Vm, found};
 use sampan_host::javascript::{self, WORDS};
 use sampan_host::{Args, Error, Type, Value};
 

@@ -6,7 +6,9 @@
 //! `leave` is called if the function ends in time; else the value of `enter` is dropped.
 
 use crate::args::checked;
-use crate::{BoundRow, Contract, Failure, Vm, found};
+use crate::row::BoundRow;
+use crate::state::Contract;
+use crate::vm::{Failure, Vm, found};
 use sampan_host::module::{AsyncLeaveBody, LeaveBody, SyncBody, end_bracket};
 use sampan_host::{Error, Value, javascript};
 use std::rc::Rc;

@@ -2,13 +2,15 @@
 //! function between their two halves, tags are template tags.
 
 use crate::args::{checked, read, tagged};
-use crate::{BoundRow, Failure, Thrown, Vm, bracket};
+use crate::bracket;
+use crate::row::BoundRow;
+use crate::spellings::spelled;
+use crate::vm::{Failure, Thrown, Vm};
 use sampan_host::module::ReadingBody;
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Error, ErrorKind, Function, FunctionKind, Object, RequestView, Type, Value,
 };
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -187,29 +189,5 @@ fn renamed_by(
             Value::Row(row.renamed(columns))
         }
         (_, value) => value,
-    }
-}
-
-fn spelled(columns: &Arc<[String]>) -> Arc<[String]> {
-    columns.iter().map(|name| camel_case(name)).collect()
-}
-
-/// The fields of records that were spelled before, so that the same ones are always the same `Arc`.
-#[derive(Default)]
-pub(crate) struct Spellings(RefCell<Vec<[Arc<[String]>; 2]>>);
-
-impl Spellings {
-    fn of(&self, columns: &Arc<[String]>) -> Arc<[String]> {
-        /// As many as there are functions that return records, and more.
-        const SPELLINGS_MAX: usize = 32;
-        let mut known = self.0.borrow_mut();
-        if let Some([_, names]) = known.iter().find(|[own, _]| Arc::ptr_eq(own, columns)) {
-            return names.clone();
-        }
-        let names = spelled(columns);
-        if known.len() < SPELLINGS_MAX {
-            known.push([columns.clone(), names.clone()]);
-        }
-        names
     }
 }

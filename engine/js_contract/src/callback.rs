@@ -1,6 +1,7 @@
 //! Calls of the functions of the script that capabilities keep.
 
-use crate::{BoundRow, Failure, Thrown, Vm};
+use crate::row::BoundRow;
+use crate::vm::{Failure, Thrown, Vm};
 use sampan_host::{Error, Value};
 
 /// Calls a function.

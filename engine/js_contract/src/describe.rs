@@ -1,7 +1,8 @@
 //! The tables and rules that the prelude asks for.
 
+use crate::prelude::PRELUDE;
 use crate::row::{answering, modules, request_methods};
-use crate::{PRELUDE, Thrown, Vm};
+use crate::vm::{Thrown, Vm};
 use sampan_host::answer::AnswerKind;
 use sampan_host::names::camel_case;
 use sampan_host::{Value, WorkerPlace};

@@ -36,8 +36,10 @@ mod callback;
 mod describe;
 mod guards;
 mod native;
+mod prelude;
 pub mod refused;
 mod row;
+mod spellings;
 mod state;
 mod vm;
 
@@ -45,15 +47,7 @@ pub use call::{call, call_method, renamed, request_field};
 pub use callback::{call_at_once, call_kept};
 pub use describe::describe;
 pub use native::{Native, served};
+pub use prelude::PRELUDE;
 pub use row::{BoundRow, methods};
 pub use state::Contract;
 pub use vm::{Failure, Kind, Thrown, Vm, found};
-
-use call::Spellings;
-
-/// The prelude: a script whose value is the function.
-pub const PRELUDE: &str = concat!(
-    include_str!("prelude/builders.js"),
-    include_str!("prelude/chain.js"),
-    include_str!("prelude/routes.js"),
-);

@@ -1,7 +1,8 @@
 //! The native functions behind the prelude: the declarations of a project while it loads, and the rules that both
 //! languages share.
 
-use crate::{Failure, Kind, Vm, found, guards};
+use crate::guards;
+use crate::vm::{Failure, Kind, Vm, found};
 use sampan_host::javascript::WORDS;
 use sampan_host::{
     BodyOptions, Error, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Program, RouteDef,

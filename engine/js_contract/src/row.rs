@@ -1,6 +1,6 @@
 //! Rows of modules' tables as native functions.
 
-use crate::{Thrown, Vm};
+use crate::vm::{Thrown, Vm};
 use sampan_host::javascript::WORDS;
 use sampan_host::names::camel_case;
 use sampan_host::{Class, Error, Function, FunctionKind, Object, RowOwner, Type, javascript};

@@ -1,6 +1,7 @@
 //! The state of the contract in one isolate.
 
-use crate::{BoundRow, Spellings};
+use crate::row::BoundRow;
+use crate::spellings::Spellings;
 use sampan_host::{BodyOptions, Context, Error, HandlerId, Module, Program, Setup, refusals};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

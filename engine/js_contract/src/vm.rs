@@ -1,6 +1,7 @@
 //! An engine as the contract needs it.
 
-use crate::{BoundRow, Contract};
+use crate::row::BoundRow;
+use crate::state::Contract;
 use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Type, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
