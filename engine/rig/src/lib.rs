@@ -3,6 +3,7 @@
 
 mod callbacks;
 mod modules;
+mod notes;
 mod objects;
 mod pages;
 mod parts;
@@ -12,6 +13,7 @@ mod timing;
 
 pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
+pub use notes::{Notes, Sleeps};
 pub use objects::{LiveValues, OBJECTS};
 pub use pages::PAGES;
 pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
@@ -25,27 +27,11 @@ use sampan_host::{
     Call, Context, Error, HandlerId, Isolate, Isolation, LocalFuture, Module, ScriptLimits, Setup,
     Step, Suspended, Watch,
 };
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
-
-/// The number of sleeps that are alive: a dropped one must go.
-#[derive(Default)]
-pub struct Sleeps(pub Cell<i64>);
-
-/// The notes of the log and the brackets.
-#[derive(Default)]
-pub struct Notes(pub RefCell<Vec<String>>);
-
-impl Notes {
-    fn add(context: &Context, note: String) {
-        if let Some(notes) = context.get::<Self>() {
-            notes.0.borrow_mut().push(note);
-        }
-    }
-}
 
 /// A loaded project with all that a worker would have around it.
 pub struct App<I> {

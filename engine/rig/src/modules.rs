@@ -1,6 +1,6 @@
 //! Tables of functions, one row of each kind, for engines to bind.
 
-use crate::{Notes, Sleeps};
+use crate::notes::{Notes, Sleeps};
 use sampan_host::{
     Args, Cell, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
     Rows, Type, Value, answer,

@@ -1,7 +1,7 @@
 //! A table with native objects of both lifetimes, and a bracket that waits.
 
-use crate::Notes;
 use crate::modules::{Until, row};
+use crate::notes::Notes;
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Module, Param, Type, Value,
 };

@@ -1,7 +1,7 @@
 //! A table of what belongs to a request: fields, methods of each kind, a store, and header fields of the answer.
 
-use crate::Notes;
 use crate::modules::{ANY, TEXT, page, row, slow_query, slow_query_later};
+use crate::notes::Notes;
 use sampan_host::{Args, Context, Error, FunctionKind, LocalFuture, Module, Type, Value};
 use std::cell::RefCell;
 
