@@ -13,8 +13,7 @@ use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::peers::server::{PeerServer, answers, free_port};
 use crate::peers::{Installed, Peer};
-use crate::report::mib;
-use crate::report::stats::Spread;
+use crate::report::stats::{Spread, mib};
 use crate::routes::check;
 use crate::routes::{Headers, Route};
 

@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::peers::placement::Placement;
-use crate::peers::storage::BenchStorage;
+use crate::peers::storage::{BenchStorage, files};
 use crate::routes::{
     BODIES, DB, EVENTS, GREETINGS, HELLO, LIMIT, PETCLINIC, Route, STATIC, STREAM, TEMPLATE, VISITS,
 };
-use crate::suites::static_files::files;
 
 pub(crate) use faces::*;
 

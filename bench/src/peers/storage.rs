@@ -1,4 +1,4 @@
-//! The database of one run: made for it, and removed after it.
+//! The database of one run: made for it, and removed after it. The files of `bench static`, which stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,11 @@ impl Durability {
             Self::Full => "FULL",
         }
     }
+}
+
+/// The folder with the files of `bench static`, which all servers share.
+pub(crate) fn files(root: &Path) -> PathBuf {
+    root.join("examples/bench_static/public")
 }
 
 /// A folder for a database that does not exist yet; removed when dropped.

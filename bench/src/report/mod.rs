@@ -13,7 +13,7 @@ use crate::Error;
 use crate::measure::figures::Figure;
 use crate::measure::{DatabaseFigures, Sample, Series, Skipped};
 use crate::peers::storage::Durability;
-use crate::report::stats::Spread;
+use crate::report::stats::{Spread, mib};
 use crate::routes::Headers;
 
 /// Everything that a run has found.
@@ -161,11 +161,6 @@ const DATABASE_COLUMNS: &[Column] = &[
 /// Not a number where there is no database.
 fn of_database(sample: &Sample, figure: fn(&DatabaseFigures) -> f64) -> f64 {
     sample.database.as_ref().map_or(f64::NAN, figure)
-}
-
-/// Bytes in MiB.
-pub(crate) fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }
 
 const COLUMNS: &[Column] = &[

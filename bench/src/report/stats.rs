@@ -30,6 +30,11 @@ impl Spread {
     }
 }
 
+/// Bytes in MiB.
+pub(crate) fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

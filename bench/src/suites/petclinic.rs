@@ -18,7 +18,8 @@ use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{FIXED_ANSWER, PETCLINIC_PEERS, Peer, PeerKind, SPRING};
-use crate::report::{self, BenchReport, mib};
+use crate::report::stats::mib;
+use crate::report::{self, BenchReport};
 use crate::routes::check;
 use crate::routes::{self, Headers, Route};
 

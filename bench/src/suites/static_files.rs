@@ -9,6 +9,7 @@ use crate::Error;
 use crate::measure::ExtraCases;
 use crate::measure::setup;
 use crate::peers::STATIC_PEERS;
+use crate::peers::storage::files;
 use crate::report::{self, targets};
 use crate::routes::{self, Route};
 
@@ -46,11 +47,6 @@ pub(crate) fn static_files(options: &StaticOptions) -> Result<bool, Error> {
         options: &options.shared,
     }
     .run()
-}
-
-/// The folder with the files, which all servers share.
-pub(crate) fn files(root: &Path) -> std::path::PathBuf {
-    root.join("examples/bench_static/public")
 }
 
 /// Makes the files that are not there.
