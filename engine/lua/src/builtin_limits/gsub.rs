@@ -3,7 +3,8 @@
 use super::matcher::{Captured, Matcher};
 use super::pattern::anchor;
 use super::{error, push_captured, push_captures, raise, text_argument};
-use crate::vm::limits::{is_stack_used_up, must_stop};
+use crate::vm::isolate::is_stack_used_up;
+use crate::vm::limits::must_stop;
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use std::ffi::c_int;

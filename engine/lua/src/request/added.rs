@@ -2,7 +2,7 @@
 //! binder makes.
 
 use crate::request::object;
-use crate::vm::bind;
+use crate::vm::bind::results::{give_result, make_room};
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use sampan_host::{Args, Error, ErrorKind, Function, FunctionKind, Module};
@@ -26,7 +26,7 @@ pub(crate) fn keyed(modules: &'static [&'static Module]) -> impl Iterator<Item =
 pub(crate) unsafe fn push_field(state: State, index: usize) {
     // SAFETY: two stages.
     unsafe {
-        bind::make_room(state);
+        make_room(state);
         let result = guard(|| {
             let field = fields(current().modules).nth(index);
             let Some(FunctionKind::Sync(body)) = field.map(|field| field.kind) else {
@@ -35,6 +35,6 @@ pub(crate) unsafe fn push_field(state: State, index: usize) {
             let request = object::view_at(state, 1)?;
             body(&current().context, Args::default().of_request(request))
         });
-        bind::give_result(state, result);
+        give_result(state, result);
     }
 }

@@ -4,7 +4,7 @@
 //! a body first.
 
 use crate::request::object::view_at;
-use crate::vm::bind::{cannot_wait, yield_to_host};
+use crate::vm::bind::wait::{cannot_wait, yield_to_host};
 use crate::vm::isolate::{Wait, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};

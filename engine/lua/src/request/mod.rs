@@ -9,3 +9,4 @@ pub(crate) mod object;
 pub(crate) mod response;
 pub(crate) mod stream;
 pub(crate) mod world;
+pub(crate) mod write;

@@ -3,8 +3,8 @@
 
 use crate::request::{added, body};
 use crate::values::json_read;
-use crate::vm::bind;
-use crate::vm::isolate::{Core, LiveRequest, current};
+use crate::vm::bind::wait::{cannot_wait, wait_for, yield_to_host};
+use crate::vm::isolate::{Core, LiveRequest, PLACE_BITS, current, live, live_mut};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use crate::vm::worlds::World;
@@ -13,7 +13,6 @@ use sampan_host::json::bad_json;
 use sampan_host::module::AsyncBody;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
 use sampan_host::{Args, Error, LocalFuture, Module, RequestObjects, RequestView, Value};
-use slab::Slab;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -27,9 +26,6 @@ pub(crate) struct RequestSlot {
     number: u64,
     owner: std::rc::Weak<Core>,
 }
-
-/// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
-const PLACE_BITS: u32 = 20;
 
 impl RequestSlot {
     /// Makes `view` known to scripts.
@@ -112,18 +108,6 @@ pub(crate) unsafe fn push(state: State, number: f64) {
         push_ref(state, current().refs.get().request_meta);
         lua_setmetatable(state, -2);
     }
-}
-
-/// The request of this number, if it lives.
-pub(crate) fn live(requests: &Slab<LiveRequest>, number: u64) -> Option<&LiveRequest> {
-    let live = requests.get((number & ((1 << PLACE_BITS) - 1)) as usize)?;
-    (live.serial == number >> PLACE_BITS).then_some(live)
-}
-
-/// Returns a live request to change it.
-pub(crate) fn live_mut(requests: &mut Slab<LiveRequest>, number: u64) -> Option<&mut LiveRequest> {
-    let live = requests.get_mut((number & ((1 << PLACE_BITS) - 1)) as usize)?;
-    (live.serial == number >> PLACE_BITS).then_some(live)
 }
 
 /// The request whose table is argument `index`. No Lua call that raises.
@@ -422,11 +406,11 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
             if form_kind(&*view)? == FormKind::Multipart
                 && let Some(read) = multipart_reader()
             {
-                if let Some(why) = bind::cannot_wait(state) {
+                if let Some(why) = cannot_wait(state) {
                     return Err(Error::script(format!("a form with files: {why}")));
                 }
                 let args = Args::default().of_request(view);
-                bind::wait_for(read(&current().context, args));
+                wait_for(read(&current().context, args));
                 return Ok(true);
             }
             for (name, value) in request::form_pairs(view.body()) {
@@ -436,7 +420,7 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
             Ok(false)
         });
         match collected {
-            Ok(true) => return bind::yield_to_host(state),
+            Ok(true) => return yield_to_host(state),
             Ok(false) => {}
             Err(error) => {
                 *current().result.get() = Some(Err(error));

@@ -1,8 +1,9 @@
 //! The conversion of a handler's result to an answer.
 
+use crate::request::write;
 use crate::values::json_write;
 use crate::values::value::{has_meta, is_null};
-use crate::vm::bind::WORDS;
+use crate::vm::bind::row::WORDS;
 use crate::vm::isolate::{Core, Thread, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
@@ -350,7 +351,7 @@ unsafe fn stream(core: &Core, state: State, body: c_int) -> Result<Thread, Error
         let thread = core.take_thread();
         push_ref(state, core.refs.get().stream);
         lua_pushvalue(state, body);
-        lua_pushcclosure(state, crate::request::stream::write, 0);
+        lua_pushcclosure(state, write::write, 0);
         lua_xmove(state, thread.state, 3);
         Ok(thread)
     }

@@ -4,49 +4,12 @@
 //! slow reader slows the script down instead of filling the memory.
 
 use crate::request::call::{CallOutcome, HandlerEntry, run_on};
-use crate::request::lent::{LENT_BYTES_MIN, LentText};
 use crate::request::object::RequestSlot;
-use crate::vm::isolate::{Core, Thread, Wait, current};
-use crate::vm::state::{State, guard, text_at};
-use mlua_sys::lua51::*;
+use crate::vm::isolate::{Core, Thread, Wait};
 use sampan_host::engine::cancelled;
 use sampan_host::{Chunk, Error, LocalFuture, StreamedBody, Value};
-use std::ffi::c_int;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-
-/// The `write` that a stream function is given.
-pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
-    // SAFETY: the chunk is copied into the isolate before the coroutine yields.
-    unsafe {
-        if lua_type(state, 1) != LUA_TSTRING {
-            luaL_error(state, c"write: the chunk must be a string".as_ptr());
-        }
-        let reason = guard(|| Ok(crate::vm::bind::cannot_wait(state)));
-        if !matches!(reason, Ok(None)) {
-            let result = reason.and_then(|why| {
-                let why = why.unwrap_or_default();
-                Err(Error::script(format!("write: {why}")))
-            });
-            *current().result.get() = Some(result);
-            crate::vm::raise::raise_result(state);
-        }
-        let chunk = text_at(state, 1);
-        if chunk.is_empty() {
-            return 0;
-        }
-        if chunk.len() > LENT_BYTES_MIN {
-            let lent = LentText::keep(state, 1);
-            *current().wait.borrow_mut() = Some(Wait::Lent(lent));
-        } else {
-            let _ = guard(|| {
-                *current().wait.borrow_mut() = Some(Wait::Chunk(chunk.to_vec()));
-                Ok(())
-            });
-        }
-        crate::vm::bind::yield_to_host(state)
-    }
-}
 
 /// A body that a coroutine produces.
 pub(crate) struct LuaStream {

@@ -1,6 +1,6 @@
 //! JSON text to Lua values: they are made from the tape of the shared reader, without a tree in between.
 
-use crate::values::value::push_i64;
+use crate::values::integers::push_i64;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, push_ref, push_text};
 use mlua_sys::lua51::*;

@@ -1,17 +1,18 @@
 //! Writes JSON from Lua values straight into an output buffer.
 
-use crate::values::layout::{SlotValue, StackSlot, Table};
-use crate::values::rows::{self, RowShapes};
+use crate::values::layout::{FixedValues, SlotValue, StackSlot, Table};
+use crate::values::member::Member;
+use crate::values::row_shapes::RowShapes;
+use crate::values::rows;
 use crate::values::value::{int64_at, is_null};
 use crate::vm::isolate::{Core, current};
-use crate::vm::state::{FixedValues, State, text_at};
+use crate::vm::state::{State, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::json::{
     OBJECT, REQUEST, no_json, no_json_but, write_f64, write_i64, write_string,
 };
 use sampan_host::{Error, Value};
 use std::cell::Cell;
-use std::cmp::Ordering;
 use std::ffi::{CStr, c_int};
 
 /// The JSON of the value at `index`, for a capability. Never raises; the caller has made room.
@@ -101,68 +102,6 @@ struct Writer<'a> {
     /// The members of the objects that are open, those of the innermost last.
     members: &'a mut Vec<Member>,
 }
-
-/// A member that waits for its turn.
-#[derive(Clone, Copy)]
-pub(crate) struct Member {
-    /// The first eight bytes of the name, in which most names differ, as a number that sorts like them.
-    prefix: u64,
-    name: *const u8,
-    length: usize,
-    value: StackSlot,
-}
-
-impl Member {
-    #[inline]
-    pub(super) fn new(name: &[u8], value: StackSlot) -> Self {
-        let mut start = [0; 8];
-        let length = name.len().min(8);
-        start[..length].copy_from_slice(&name[..length]);
-        Self {
-            prefix: u64::from_be_bytes(start),
-            name: name.as_ptr(),
-            length: name.len(),
-            value,
-        }
-    }
-
-    /// Returns the waiting value.
-    pub(super) fn value(self) -> StackSlot {
-        self.value
-    }
-
-    /// # Safety
-    /// The table that has the name must be alive for `'a`.
-    #[inline]
-    unsafe fn name<'a>(self) -> &'a [u8] {
-        // SAFETY: the caller promises that the table is alive, and the table keeps its name; Lua's strings do not move.
-        unsafe { std::slice::from_raw_parts(self.name, self.length) }
-    }
-}
-
-impl Ord for Member {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.prefix.cmp(&other.prefix).then_with(|| {
-            // SAFETY: both are members of a table that is being written.
-            unsafe { self.name().cmp(other.name()) }
-        })
-    }
-}
-
-impl PartialOrd for Member {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Member {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Member {}
 
 impl Writer<'_> {
     #[inline(always)]

@@ -1,46 +1,15 @@
 //! Native objects as userdata: each holds an [`Object`], two numbers. The metatable says which values are such, by its
 //! identity: scripts can neither see it nor make a userdata.
 
-use crate::vm::bind;
+use crate::vm::bind::row::BoundClass;
 use crate::vm::isolate::{Core, current, current_or_null};
-use crate::vm::state::{State, guard, push_ref, push_text};
+use crate::vm::state::{State, guard, push_ref};
 use mlua_sys::lua51::*;
 use sampan_host::{Class, Error, Lifetime, Object};
-use std::ffi::{c_int, c_void};
-
-/// A class of a module, with its metatable.
-pub(crate) struct BoundClass {
-    pub(crate) class: &'static Class,
-    /// The registry's reference of the metatable, and where that lies: it is never collected.
-    meta: c_int,
-    address: *const c_void,
-}
-
-/// Pushes a list of all classes, for the prelude: `{ name, meta, rows, is_keyed }`. Under protection.
-pub(crate) unsafe fn push_classes(state: State, core: &Core) {
-    // SAFETY: under protection; a `BoundClass` has no destructor, and the list of them lies in the isolate.
-    unsafe {
-        lua_createtable(state, 0, 0);
-        let modules = core.modules.iter();
-        let classes = modules.flat_map(|module| module.classes.iter().copied());
-        for (at, class) in classes.enumerate() {
-            lua_createtable(state, 0, 4);
-            push_text(state, class.name.as_bytes());
-            lua_setfield(state, -2, c"name".as_ptr());
-            push_meta(state, core, class);
-            lua_setfield(state, -2, c"meta".as_ptr());
-            lua_createtable(state, 0, 0);
-            bind::push_rows(state, core.modules.len() + at, class.owner(), class.methods);
-            lua_setfield(state, -2, c"rows".as_ptr());
-            lua_pushboolean(state, c_int::from(class.is_keyed));
-            lua_setfield(state, -2, c"is_keyed".as_ptr());
-            lua_rawseti(state, -2, at as i64 + 1);
-        }
-    }
-}
+use std::ffi::c_int;
 
 /// Makes and pushes the metatable of a class; the prelude fills it.
-unsafe fn push_meta(state: State, core: &Core, class: &'static Class) {
+pub(crate) unsafe fn push_meta(state: State, core: &Core, class: &'static Class) {
     // SAFETY: under protection; nothing on this frame has a destructor. The pointer to the core is followed only by
     // `forget`, which runs while the core's state is open, so while the core is alive.
     unsafe {

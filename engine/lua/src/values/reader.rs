@@ -6,21 +6,19 @@
 //! table of the registry, so that it stays alive whatever that script does ([`LuaReader::anchor`]).
 
 mod anchors;
-mod slots;
+pub(crate) mod slots;
 
-pub(crate) use slots::ReaderTools;
-
-use crate::values::json_write::Member;
 use crate::values::layout::{SlotValue, StackSlot, Table};
+use crate::values::member::Member;
 use crate::values::{objects, rows, value};
-use crate::vm::bind::BoundRow;
 use crate::vm::bind::callback;
+use crate::vm::bind::row::BoundRow;
 use crate::vm::isolate::Core;
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
 use sampan_host::{Callback, Error, Handle, Reader, Value};
-use slots::SlotList;
+use slots::{HANDLES_AT_ONCE, LuaReader, SlotList};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
@@ -29,29 +27,6 @@ use std::ptr;
 const CALLS_PER_CHECK: u32 = 1024;
 /// A table with so many members is looked through for a position that does not lie in its array.
 const NODES_LOOKED_AT_MAX: usize = 16;
-/// Room for so many handles is made at once.
-const HANDLES_AT_ONCE: usize = 64;
-
-/// Reads values for one call of a row.
-pub(crate) struct LuaReader<'a> {
-    core: &'a Core,
-    /// The coroutine that has called the row. Its stack is as the row found it whenever a method of this runs.
-    state: State,
-    /// The row that reads.
-    row: BoundRow,
-    /// The slots of the handles.
-    slots: SlotList,
-    /// The number of the first slots that the arguments on the stack or the table of anchors keep alive.
-    anchored: Cell<usize>,
-    /// Under which key the table of anchors has the first slot, and how many it has had.
-    first_anchor: usize,
-    most_anchored: Cell<usize>,
-    /// The number of the first handles that stay, because their bytes are being shown.
-    shown: Cell<usize>,
-    until_check: Cell<u32>,
-    outer: *const LuaReader<'static>,
-}
-
 impl<'a> LuaReader<'a> {
     /// Has `body` read the arguments of the running C function for its row, from index `first` on. The caller has made
     /// room on the stack.

@@ -5,11 +5,11 @@
 //! can have them in order and with `null` where the table has nothing. What is derived from a set of columns is kept
 //! with its batch's `Arc`, which all results of one prepared statement share.
 
-use crate::values::layout::{StackSlot, Table};
-use crate::values::value::push_i64;
-use crate::vm::bind;
+use crate::values::integers::push_i64;
+use crate::values::layout::{FixedValues, StackSlot, Table};
+use crate::values::row_shapes::{RowColumn, RowShape};
 use crate::vm::isolate::current;
-use crate::vm::state::{FixedValues, State, push_ref, push_text, text_at};
+use crate::vm::state::{State, push_mark, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Rows;
 use sampan_host::json::write_string;
@@ -18,82 +18,8 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// The number of sets of columns that are remembered; a power of two.
-const SHAPES_MAX: usize = 128;
-
 /// Rows with more columns than this are made one cell after the other: a Lua function has at most 200 variables.
 const MADE_COLUMNS_MAX: usize = 100;
-
-/// The state kept for one set of columns.
-pub(crate) struct RowShape {
-    /// Holds the address that it is found by.
-    columns: Arc<[String]>,
-    /// The address of the metatable.
-    meta: *const Table,
-    /// The registry's references of the metatable, and of the function that makes a row of its cells.
-    meta_ref: c_int,
-    maker_ref: c_int,
-    /// The names that the metatable lists.
-    pub(crate) names: Vec<RowColumn>,
-}
-
-/// A column of a row.
-pub(crate) struct RowColumn {
-    /// As it is written in JSON, with what stands around it: `{"id":`, `,"name":`.
-    pub(crate) text: Box<[u8]>,
-    /// The place in the row before.
-    pub(crate) place: Cell<u32>,
-}
-
-/// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
-pub(crate) struct RowShapes {
-    by_columns: [Option<Box<RowShape>>; SHAPES_MAX],
-    /// The index of each metatable's shape, by a hash of its address.
-    by_meta: [(*const Table, usize); SHAPES_MAX],
-}
-
-impl Default for RowShapes {
-    fn default() -> Self {
-        Self {
-            by_columns: [const { None }; SHAPES_MAX],
-            by_meta: [(std::ptr::null(), 0); SHAPES_MAX],
-        }
-    }
-}
-
-/// A slot for an address: blocks are aligned to 16 bytes.
-fn slot<T: ?Sized>(address: *const T) -> usize {
-    let address = address.cast::<u8>() as usize;
-    ((address >> 4) ^ (address >> 11)) & (SHAPES_MAX - 1)
-}
-
-impl RowShapes {
-    fn of_columns(&self, columns: &Arc<[String]>) -> Option<&RowShape> {
-        self.by_columns[slot(Arc::as_ptr(columns))]
-            .as_deref()
-            .filter(|shape| Arc::ptr_eq(&shape.columns, columns))
-    }
-
-    /// Returns the shape of rows with this metatable.
-    #[inline]
-    pub(crate) fn of_meta(&self, meta: *const Table) -> Option<&RowShape> {
-        let (known, at) = self.by_meta[slot(meta)];
-        if known != meta {
-            return None;
-        }
-        self.by_columns[at]
-            .as_deref()
-            .filter(|shape| shape.meta == meta)
-    }
-
-    /// Keeps a shape; gives back the references of the one that it replaces.
-    fn keep(&mut self, shape: RowShape) -> Option<(c_int, c_int)> {
-        let at = slot(Arc::as_ptr(&shape.columns));
-        self.by_meta[slot(shape.meta)] = (shape.meta, at);
-        let old = self.by_columns[at].replace(Box::new(shape));
-        old.map(|old| (old.meta_ref, old.maker_ref))
-    }
-}
 
 /// Pushes a list of rows. May raise for lack of memory; the batch must not be owned by a frame below.
 pub(crate) unsafe fn push_rows(state: State, rows: &Rows) {
@@ -157,7 +83,7 @@ unsafe fn learn(state: State, columns: &Arc<[String]>) {
     unsafe {
         let bottom = lua_gettop(state);
         lua_createtable(state, columns.len() as c_int, 0);
-        bind::push_mark(state);
+        push_mark(state);
         lua_rawseti(state, -2, 0);
         let mut count = 0;
         for (at, name) in columns.iter().enumerate() {

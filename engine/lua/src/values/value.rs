@@ -1,5 +1,6 @@
 //! [`Value`] from and to Lua.
 
+use crate::values::integers::push_i64;
 use crate::values::keys::KeySummary;
 use crate::values::layout::{SlotValue, Table};
 use crate::values::objects;
@@ -350,21 +351,5 @@ unsafe fn push_or_null(state: State, value: &Value) {
             Value::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
             value => push(state, value),
         }
-    }
-}
-
-/// Pushes an integer: a number where that is exact, an `int64_t` otherwise.
-pub(crate) unsafe fn push_i64(state: State, value: i64) {
-    const EXACT_MAX: u64 = (1 << 53) - 1;
-    // SAFETY: the maker is a function of the prelude that only does arithmetic.
-    unsafe {
-        if value.unsigned_abs() <= EXACT_MAX {
-            lua_pushnumber(state, value as f64);
-            return;
-        }
-        push_ref(state, current().refs.get().make_int64);
-        lua_pushnumber(state, (value >> 32) as f64);
-        lua_pushnumber(state, (value & 0xffff_ffff) as f64);
-        lua_call(state, 2, 1);
     }
 }

@@ -3,93 +3,22 @@
 mod arguments;
 pub(crate) mod bracket;
 pub(crate) mod callback;
+pub(crate) mod results;
+pub(crate) mod row;
+pub(crate) mod wait;
 
-pub(crate) use arguments::arguments;
-
-use crate::values::reader::LuaReader;
-use crate::values::value;
-use crate::vm::isolate::{Wait, current, samples};
-use crate::vm::raise::raise_result;
+use crate::values::objects;
+use crate::values::reader::slots::LuaReader;
+use crate::vm::bind::arguments::arguments;
+use crate::vm::bind::callback::Functions;
+use crate::vm::bind::results::{OF_REQUESTS, give_result, give_results, make_room, numbered, row};
+use crate::vm::bind::row::{BoundRow, WORDS};
+use crate::vm::bind::wait::{can_wait, cannot_wait, wait_for, yield_to_host};
+use crate::vm::isolate::{Core, current, samples};
 use crate::vm::state::{State, guard, push_text};
-use callback::Functions;
 use mlua_sys::lua51::*;
-use sampan_host::{
-    Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, RowOwner, Type, Value,
-    Words,
-};
-use std::ffi::{CStr, c_int, c_void};
-
-unsafe extern "C-unwind" {
-    /// LuaJIT's: whether the running coroutine can yield here.
-    pub(crate) fn lua_isyieldable(state: State) -> c_int;
-}
-
-/// The names of things in Lua.
-pub(crate) const WORDS: Words = Words {
-    map: "a table",
-    list: "a list",
-    method: ":",
-    spell: str::to_owned,
-};
-
-/// The error of waiting in the wrong place is answered with.
-pub(crate) const CANNOT_WAIT: &CStr =
-    c"cannot wait here: not while a file loads, and not inside a function that is called back, as by table.sort or \
-     string.gsub";
-
-/// The address that marks a yield that is meant for the host.
-static MARK: u8 = 0;
-
-/// Pushes the mark of the host's yields.
-pub(crate) unsafe fn push_mark(state: State) {
-    // SAFETY: a light pointer that nobody follows.
-    unsafe { lua_pushlightuserdata(state, (&raw const MARK).cast_mut().cast::<c_void>()) };
-}
-
-/// Why the running coroutine cannot wait, if it cannot.
-pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
-    let core = current();
-    if let Some(open) = core.brackets.borrow().last() {
-        return Some(format!("cannot wait inside {}", open.name()));
-    }
-    // SAFETY: the state is that of the running coroutine, which is all that `can_wait` needs.
-    if unsafe { can_wait(state) } {
-        return None;
-    }
-    Some(match core.called_back_by.get() {
-        Some(row) => format!(
-            "cannot wait here: not inside a function that {} calls",
-            row.name()
-        ),
-        None => CANNOT_WAIT.to_string_lossy().into_owned(),
-    })
-}
-
-/// Reports whether the running coroutine can wait.
-pub(crate) unsafe fn can_wait(state: State) -> bool {
-    let core = current();
-    // SAFETY: asks about a running coroutine.
-    core.brackets.borrow().is_empty()
-        && unsafe { lua_isyieldable(state) } != 0
-        && core.is_loaded.get()
-}
-
-/// Suspends the running coroutine, and every one around it, up to the host. To be returned from a C function.
-pub(crate) unsafe fn yield_to_host(state: State) -> c_int {
-    // SAFETY: the caller has asked `lua_isyieldable` and returns this at once.
-    unsafe {
-        push_mark(state);
-        lua_yield(state, 1)
-    }
-}
-
-/// Leaves what the coroutine waits for, which is to yield next.
-pub(crate) fn wait_for(operation: LocalFuture<Result<Value, Error>>) {
-    *current().wait.borrow_mut() = Some(Wait::Operation(operation));
-}
-
-/// The number of a table of methods of requests is this and the number of their module.
-const OF_REQUESTS: usize = 1 << 20;
+use sampan_host::{Error, ErrorKind, Function, FunctionKind, Module, RowOwner, Type, Value};
+use std::ffi::{CStr, c_int};
 
 /// Pushes a list of the rows of all modules, for the prelude. Under protection.
 pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Module]) {
@@ -100,6 +29,29 @@ pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Modu
             push_rows(state, at, module.owner(), module.functions);
             let methods = module.request_methods;
             push_rows(state, OF_REQUESTS + at, RowOwner::REQUEST, methods);
+        }
+    }
+}
+
+/// Pushes a list of all classes, for the prelude: `{ name, meta, rows, is_keyed }`. Under protection.
+pub(crate) unsafe fn push_classes(state: State, core: &Core) {
+    // SAFETY: under protection; a `BoundClass` has no destructor, and the list of them lies in the isolate.
+    unsafe {
+        lua_createtable(state, 0, 0);
+        let modules = core.modules.iter();
+        let classes = modules.flat_map(|module| module.classes.iter().copied());
+        for (at, class) in classes.enumerate() {
+            lua_createtable(state, 0, 4);
+            push_text(state, class.name.as_bytes());
+            lua_setfield(state, -2, c"name".as_ptr());
+            objects::push_meta(state, core, class);
+            lua_setfield(state, -2, c"meta".as_ptr());
+            lua_createtable(state, 0, 0);
+            push_rows(state, core.modules.len() + at, class.owner(), class.methods);
+            lua_setfield(state, -2, c"rows".as_ptr());
+            lua_pushboolean(state, c_int::from(class.is_keyed));
+            lua_setfield(state, -2, c"is_keyed".as_ptr());
+            lua_rawseti(state, -2, at as i64 + 1);
         }
     }
 }
@@ -176,43 +128,6 @@ unsafe fn push_row(state: State, table: usize, row: usize, call: lua_CFunction) 
     }
 }
 
-/// A row that a C function stands for.
-#[derive(Clone, Copy)]
-pub(crate) struct BoundRow {
-    owner: RowOwner<'static>,
-    /// The class that it is a method of.
-    class: Option<&'static Class>,
-    pub(crate) function: &'static Function,
-}
-
-impl BoundRow {
-    /// The name as the script spells it: `db.query`, `tx:query`.
-    pub(crate) fn name(&self) -> String {
-        WORDS.function(self.owner, self.function)
-    }
-
-    /// Returns the number of arguments that stand in front of those of its parameters: what a method is called on.
-    pub(crate) fn before(&self) -> usize {
-        usize::from(self.owner.is_class)
-    }
-
-    /// Reports whether it is a method of requests.
-    fn is_of_request(&self) -> bool {
-        self.class.is_none() && self.owner.is_class
-    }
-}
-
-/// The row that the running C function stands for.
-pub(crate) unsafe fn row(state: State) -> BoundRow {
-    // SAFETY: the upvalues were set by `push_row`.
-    unsafe {
-        numbered(
-            lua_tonumber(state, lua_upvalueindex(1)) as usize,
-            lua_tonumber(state, lua_upvalueindex(2)) as usize,
-        )
-    }
-}
-
 /// The row that the function on top stands for, if it is one of ours for a row. Needs room for two values.
 pub(crate) unsafe fn row_on_top(state: State) -> Option<BoundRow> {
     let rows: [lua_CFunction; 6] = [
@@ -237,33 +152,6 @@ pub(crate) unsafe fn row_on_top(state: State) -> Option<BoundRow> {
     }
 }
 
-/// A row by its table and its place in it.
-fn numbered(table: usize, row: usize) -> BoundRow {
-    let core = current();
-    if let Some(module) = table.checked_sub(OF_REQUESTS) {
-        return BoundRow {
-            owner: RowOwner::REQUEST,
-            class: None,
-            function: &core.modules[module].request_methods[row],
-        };
-    }
-    match core.modules.get(table) {
-        Some(module) => BoundRow {
-            owner: module.owner(),
-            class: None,
-            function: &module.functions[row],
-        },
-        None => {
-            let class = core.classes.borrow()[table - core.modules.len()].class;
-            BoundRow {
-                owner: class.owner(),
-                class: Some(class),
-                function: &class.methods[row],
-            }
-        }
-    }
-}
-
 /// First stage of a row that a coroutine has called: functions of the script that the body calls run on top of it.
 ///
 /// # Safety
@@ -281,71 +169,6 @@ pub(crate) unsafe fn called_by<T>(
         unsafe { samples::after_row(core, state) };
     }
     result
-}
-
-/// Makes the room that reading arguments needs. May raise.
-pub(crate) unsafe fn make_room(state: State) {
-    // SAFETY: under protection, before anything is alive that would have to be dropped.
-    unsafe {
-        if lua_checkstack(state, value::STACK_SLOTS) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
-        }
-    }
-}
-
-/// A new object of a request becomes that of the request that runs.
-fn own(value: Value) -> Result<Value, Error> {
-    if let Value::Object(object) = value {
-        if !current().is_loaded.get() {
-            current().context.objects().check_outside(object)?;
-        }
-        current().own(object);
-    }
-    Ok(value)
-}
-
-/// Second stage: pushes or raises what the first left in the isolate.
-pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
-    // SAFETY: the value is moved into the isolate before anything can raise, and dropped when it has been pushed.
-    unsafe {
-        keep_result(state, result);
-        let cell = current().result.get();
-        if let Some(Ok(value)) = &*cell {
-            value::push(state, value);
-        }
-        *cell = None;
-        1
-    }
-}
-
-/// Pushes the results of a row with several results, or for the parts of an answer.
-unsafe fn give_results(state: State, result: Result<Value, Error>) -> c_int {
-    // SAFETY: the values are moved into the isolate before anything can raise, and dropped when they have been pushed.
-    unsafe {
-        keep_result(state, result);
-        let (cell, mut count) = (current().result.get(), 0);
-        if let Some(Ok(Value::List(results))) = &*cell {
-            for result in results {
-                value::push(state, result);
-                count += 1;
-            }
-        }
-        *cell = None;
-        count
-    }
-}
-
-/// Moves a result into the isolate, or raises it if it is an error.
-unsafe fn keep_result(state: State, result: Result<Value, Error>) {
-    // SAFETY: nothing on this frame has a destructor when it raises.
-    unsafe {
-        let result = result.and_then(own);
-        let is_error = result.is_err();
-        *current().result.get() = Some(result);
-        if is_error {
-            raise_result(state);
-        }
-    }
 }
 
 /// A synchronous row.

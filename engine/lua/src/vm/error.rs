@@ -1,34 +1,21 @@
 //! From Lua errors to the errors of the contract.
 
 mod advice;
+pub(crate) mod raised;
 
 use crate::libraries;
 use crate::values::{shown, value::STACK_SLOTS};
 use crate::vm::isolate::current;
 use crate::vm::stack::{place_of, stack_of};
-use crate::vm::state::{self, State, guard, key, push_ref, push_text, text_at};
+use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::error::MARKED_KINDS;
+use raised::Raised;
 use sampan_host::json::write_value;
 use sampan_host::{Details, Error, ErrorKind, Place};
 use std::ffi::{CStr, c_int};
 
 /// An error that left a protected call.
 pub(crate) struct UncaughtError(pub(crate) Error);
-
-/// The number of metatables of errors, so that an error keeps its kind when a script catches and raises it again: one
-/// for each kind
-/// that needs a mark, and the first for all others.
-pub(crate) const METAS: usize = MARKED_KINDS.len() + 1;
-
-/// The place of an error that a bracket passes on.
-pub(crate) struct Raised {
-    place: Option<Place>,
-    stack: String,
-    /// True if the error is the stop of a script that runs too long. The hook raises another error as soon as this one
-    /// is caught, in a place that tells less.
-    is_stop: bool,
-}
 
 /// The message handler of brackets: notes where its argument, the error, was raised. It is the registry's `raised`
 /// then.
@@ -303,7 +290,7 @@ unsafe fn contents(main: State, from: State) -> String {
 unsafe fn push_member(state: State, name: usize) {
     // SAFETY: a raw read; the caller has room for two.
     unsafe {
-        push_ref(state, current_refs().keys[name]);
+        push_ref(state, current().refs.get().keys[name]);
         lua_rawget(state, -2);
     }
 }
@@ -349,7 +336,7 @@ unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
         if lua_getmetatable(state, -1) == 0 {
             return None;
         }
-        let metas = current_refs().error_metas;
+        let metas = current().refs.get().error_metas;
         let found = metas.iter().position(|meta| {
             push_ref(state, *meta);
             let same = lua_rawequal(state, -1, -2) != 0;
@@ -359,10 +346,6 @@ unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
         lua_pop(state, 1);
         found.and_then(ErrorKind::marked)
     }
-}
-
-pub(super) fn current_refs() -> state::RegistryRefs {
-    current().refs.get()
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use crate::request::body;
 use crate::request::guards;
 use crate::request::object;
 use crate::request::response;
-use crate::values::objects;
 use crate::vm::bind;
 use crate::vm::bind::bracket;
+use crate::vm::bind::wait::CANNOT_WAIT;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
-use crate::vm::random;
-use crate::vm::state::{RegistryRefs, State, guard, key, push_text, text_at};
+use crate::vm::state::{RegistryRefs, State, guard, key, push_mark, push_text, text_at};
+use crate::vm::worlds;
 use mlua_sys::lua51::*;
 use sampan_host::answer::AnswerKind;
 use sampan_host::{WorkerPlace, clock};
@@ -26,7 +26,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
     unsafe {
         let host = lua_gettop(state);
         let set = |name: &CStr| lua_setfield(state, host, name.as_ptr());
-        bind::push_mark(state);
+        push_mark(state);
         set(c"mark");
         lua_pushlightuserdata(state, std::ptr::null_mut());
         set(c"null");
@@ -42,7 +42,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"worker");
         lua_pushnumber(state, core.limits.memory_bytes_max as f64);
         set(c"memory_bytes_max");
-        lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
+        lua_pushstring(state, CANNOT_WAIT.as_ptr());
         set(c"cannot_wait");
         lua_createtable(state, 0, 5);
         for (name, kind) in [
@@ -78,7 +78,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"decide", guards::decide),
             (c"is_multipart", object::is_multipart),
             (c"entropy", entropy),
-            (c"choose_random", random::choose),
+            (c"choose_random", worlds::choose_random),
         ];
         for (name, function) in functions {
             lua_pushcfunction(state, function);
@@ -111,7 +111,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"here");
         bind::push_modules(state, core.modules);
         set(c"rows");
-        objects::push_classes(state, core);
+        bind::push_classes(state, core);
         set(c"classes");
         core.reader_tools.install(state);
         for (name, slot) in [

@@ -1,20 +1,17 @@
 //! One Lua state: what it keeps, how it is entered, the coroutines that handlers run in, and how it ends.
 
+pub(crate) mod enter;
 pub(crate) mod samples;
 
 use crate::request::lent::LentText;
-use crate::request::object;
-use crate::values::json_write::Member;
-use crate::values::layout::StackSlot;
-use crate::values::objects::BoundClass;
-use crate::values::reader::ReaderTools;
-use crate::values::rows::RowShapes;
-use crate::vm::bind::BoundRow;
-use crate::vm::bind::bracket::OpenBracket;
-use crate::vm::error::{self, Raised, UncaughtError};
-use crate::vm::limits;
+use crate::values::layout::{FixedValues, StackSlot};
+use crate::values::member::Member;
+use crate::values::reader::slots::ReaderTools;
+use crate::values::row_shapes::RowShapes;
+use crate::vm::bind::row::{BoundClass, BoundRow, OpenBracket};
+use crate::vm::error::raised::Raised;
 use crate::vm::memory::{Memory, allocate};
-use crate::vm::state::{FixedValues, RegistryRefs, Scratch, State};
+use crate::vm::state::{RegistryRefs, Scratch, State};
 use crate::vm::worlds::{World, Worlds};
 use mlua_sys::lua51::*;
 use sampan_host::{
@@ -23,7 +20,7 @@ use sampan_host::{
 };
 use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -70,6 +67,21 @@ pub(crate) struct LiveRequest {
     pub(crate) objects: RequestObjects,
     /// The world of its scripts, if that is its own.
     pub(crate) world: Option<Rc<World>>,
+}
+
+/// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
+pub(crate) const PLACE_BITS: u32 = 20;
+
+/// The request of this number, if it lives.
+pub(crate) fn live(requests: &Slab<LiveRequest>, number: u64) -> Option<&LiveRequest> {
+    let live = requests.get((number & ((1 << PLACE_BITS) - 1)) as usize)?;
+    (live.serial == number >> PLACE_BITS).then_some(live)
+}
+
+/// Returns a live request to change it.
+pub(crate) fn live_mut(requests: &mut Slab<LiveRequest>, number: u64) -> Option<&mut LiveRequest> {
+    let live = requests.get_mut((number & ((1 << PLACE_BITS) - 1)) as usize)?;
+    (live.serial == number >> PLACE_BITS).then_some(live)
 }
 
 /// Everything that belongs to one Lua state.
@@ -136,6 +148,38 @@ pub(crate) struct Core {
     pub(crate) stack_end: usize,
 }
 
+/// The part of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C
+/// below it.
+const STACK_RESERVE_BYTES: usize = 1024 * 1024;
+
+/// Reports whether recursion of scripts through native functions has used the thread's stack up: each level has a frame
+/// of ours on it.
+pub(crate) fn is_stack_used_up() -> bool {
+    let marker = 0_u8;
+    let core = current_or_null();
+    // SAFETY: the pointer is null or names the isolate that runs on this thread.
+    !core.is_null() && (&raw const marker as usize) < unsafe { (*core).stack_end }
+}
+
+/// The lowest address of the calling thread's stack that scripts may reach; zero if the system does not say.
+fn stack_end() -> usize {
+    // SAFETY: the attributes are initialised by the first call, read by the second and destroyed by the third.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+            return 0;
+        }
+        let (mut start, mut size) = (std::ptr::null_mut(), 0);
+        let status =
+            libc::pthread_attr_getstack(&raw const attributes, &raw mut start, &raw mut size);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        if status != 0 {
+            return 0;
+        }
+        start as usize + STACK_RESERVE_BYTES.min(size / 2)
+    }
+}
+
 /// Coroutines that wait for their next request; more are given back to the collector.
 const IDLE_THREADS_MAX: usize = 256;
 
@@ -193,67 +237,8 @@ impl Core {
             nested: Cell::new(0.0),
             has_raised: Cell::new(false),
             collect_at,
-            stack_end: limits::stack_end(),
+            stack_end: stack_end(),
         }))
-    }
-
-    /// Calls `function` with a pointer to `data` under protection: the only way from Rust into Lua. `handler` names
-    /// what runs, for the log of a runaway.
-    pub(crate) fn protected<T>(
-        &self,
-        handler: u32,
-        function: lua_CFunction,
-        data: &mut T,
-    ) -> Result<(), UncaughtError> {
-        let outer = CURRENT.replace(self);
-        self.watch.enter(handler);
-        self.calling.set(ptr::null_mut());
-        let state = self.state;
-        // SAFETY: the main thread's stack is empty between calls and `LUA_MINSTACK` deep.
-        let (top, status) = unsafe { (lua_gettop(state), self.pcall(state, function, data)) };
-        let stopped = self.watch.leave();
-        if stopped {
-            // SAFETY: the state lives as long as `self`. A hook may be removed at any time, also within another call.
-            unsafe { limits::clear(state) };
-        }
-        let result = if stopped {
-            Err(UncaughtError(self.limits.stopped(self.watch.cause())))
-        } else if status == LUA_OK {
-            Ok(())
-        } else {
-            // SAFETY: after a failed `lua_pcall` the error value is on top.
-            Err(unsafe { error::from_top(state, state, status) })
-        };
-        // SAFETY: shrinking the stack back to where it was.
-        unsafe { lua_settop(state, top) };
-        CURRENT.set(outer);
-        result
-    }
-
-    /// Calls `function` with a pointer to `data` on `state`, which has room for three values: the status, with the
-    /// error on top if it failed.
-    pub(crate) unsafe fn pcall<T>(
-        &self,
-        state: State,
-        function: lua_CFunction,
-        data: &mut T,
-    ) -> c_int {
-        // SAFETY: pushes a function and a light pointer. `lua_pcall` catches whatever is raised. Before the prelude has
-        // run there is no registry entry for `call_data` and the closure is made on the spot; that can raise only on
-        // lack of memory at start.
-        unsafe {
-            if self.refs.get().run == 0 {
-                lua_pushcfunction(state, call_data);
-            } else {
-                lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(self.refs.get().run));
-            }
-            let mut packed = PackedCall {
-                function,
-                data: (&raw mut *data).cast(),
-            };
-            lua_pushlightuserdata(state, (&raw mut packed).cast());
-            lua_pcall(state, 1, 0, 0)
-        }
     }
 
     /// Itself, for what may outlive it.
@@ -273,7 +258,7 @@ impl Core {
     /// A native object that a row gives goes with the request that runs, if its class says so.
     pub(crate) fn own(&self, object: Object) {
         let mut requests = self.requests.borrow_mut();
-        if let Some(live) = object::live_mut(&mut requests, self.request.get()) {
+        if let Some(live) = live_mut(&mut requests, self.request.get()) {
             live.objects.own(self.context.objects(), object);
         }
     }
@@ -281,8 +266,8 @@ impl Core {
     /// Reports whether the request that runs owns the object.
     pub(crate) fn owns(&self, object: Object) -> bool {
         let requests = self.requests.borrow();
-        let live = object::live(&requests, self.request.get());
-        live.is_some_and(|live| live.objects.owns(object))
+        let request = live(&requests, self.request.get());
+        request.is_some_and(|request| request.objects.owns(object))
     }
 
     /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when
@@ -294,21 +279,6 @@ impl Core {
         if self.memory.used() >= self.collect_at.get() {
             self.collect();
         }
-    }
-
-    /// Collects all garbage, and says how much must be in use before that is worth doing again.
-    pub(crate) fn collect(&self) {
-        unsafe extern "C-unwind" fn run(state: State) -> c_int {
-            // SAFETY: called under protection with a valid state.
-            unsafe { lua_gc(state, LUA_GCCOLLECT, 0) };
-            0
-        }
-        if self.protected(u32::MAX, run, &mut ()).is_err() {
-            self.worn_out.set(true);
-        }
-        let used = self.memory.used();
-        let max = self.limits.memory_bytes_max;
-        self.collect_at.set((used + used / 2).max(max / 2));
     }
 
     /// Called after an error for lack of memory.
@@ -359,42 +329,5 @@ impl Core {
     pub(crate) fn drop_thread(&self, thread: Thread) {
         // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
         unsafe { luaL_unref(self.state, LUA_REGISTRYINDEX, thread.anchor) };
-    }
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        // SAFETY: the state was made by `lua_newstate` on this thread, as `Core` is not `Send`. Nothing uses it any
-        // more: suspended calls hold an `Rc` of the core.
-        unsafe {
-            samples::release(self.state);
-            lua_close(self.state);
-        }
-    }
-}
-
-struct PackedCall {
-    function: lua_CFunction,
-    data: *mut c_void,
-}
-
-/// The function behind [`Core::protected`]: unpacks the light pointer and calls what it names, with the data as its
-/// only argument.
-unsafe extern "C-unwind" fn call_data(state: State) -> c_int {
-    // SAFETY: the argument is the pointer that `protected` pushed, alive until it returns.
-    unsafe {
-        let packed = lua_touserdata(state, 1).cast::<PackedCall>();
-        lua_settop(state, 0);
-        lua_pushlightuserdata(state, (*packed).data);
-        ((*packed).function)(state)
-    }
-}
-
-/// Makes the registry entry that `protected` uses. Called once, under protection.
-pub(crate) unsafe fn anchor_entry(state: State) -> c_int {
-    // SAFETY: under protection.
-    unsafe {
-        lua_pushcfunction(state, call_data);
-        luaL_ref(state, LUA_REGISTRYINDEX)
     }
 }

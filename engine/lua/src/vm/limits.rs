@@ -170,38 +170,6 @@ impl Drop for OwnTarget {
     }
 }
 
-/// The part of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C
-/// below it.
-const STACK_RESERVE_BYTES: usize = 1024 * 1024;
-
-/// Reports whether recursion of scripts through native functions has used the thread's stack up: each level has a frame
-/// of ours on it.
-pub(crate) fn is_stack_used_up() -> bool {
-    let marker = 0_u8;
-    let core = current_or_null();
-    // SAFETY: the pointer is null or names the isolate that runs on this thread.
-    !core.is_null() && (&raw const marker as usize) < unsafe { (*core).stack_end }
-}
-
-/// The lowest address of the calling thread's stack that scripts may reach; zero if the system does not say.
-pub(crate) fn stack_end() -> usize {
-    // SAFETY: the attributes are initialised by the first call, read by the second and destroyed by the third.
-    unsafe {
-        let mut attributes = std::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
-            return 0;
-        }
-        let (mut start, mut size) = (std::ptr::null_mut(), 0);
-        let status =
-            libc::pthread_attr_getstack(&raw const attributes, &raw mut start, &raw mut size);
-        libc::pthread_attr_destroy(&raw mut attributes);
-        if status != 0 {
-            return 0;
-        }
-        start as usize + STACK_RESERVE_BYTES.min(size / 2)
-    }
-}
-
 /// Proves once per process that a compiled loop can be stopped; refuses to run otherwise.
 pub(crate) fn probe() -> Result<(), Error> {
     static PROVEN: OnceLock<bool> = OnceLock::new();

@@ -3,14 +3,15 @@
 use crate::builtin_limits;
 use crate::libraries::{self, chunk};
 use crate::request::guards;
-use crate::values::layout::{self, Table};
-use crate::vm::bind;
+use crate::values::layout::check::check;
+use crate::values::layout::{FixedValues, Table};
 use crate::vm::error::{UncaughtError, from_top};
 use crate::vm::host_table;
-use crate::vm::isolate::{Core, anchor_entry, current, samples};
+use crate::vm::isolate::enter::anchor_entry;
+use crate::vm::isolate::{Core, current, samples};
 use crate::vm::limits;
 use crate::vm::stack;
-use crate::vm::state::{FixedValues, RegistryRefs, State, data, push_ref, text_at};
+use crate::vm::state::{RegistryRefs, State, data, push_mark, push_ref, text_at};
 use crate::vm::worlds;
 use mlua_sys::lua51::*;
 use sampan_host::{
@@ -151,7 +152,7 @@ unsafe fn seed_random(state: State) {
 unsafe fn check_layout(state: State, core: &Core) {
     // SAFETY: under protection; no destructors.
     unsafe {
-        if !layout::check(state) {
+        if !check(state) {
             luaL_error(
                 state,
                 c"this LuaJIT keeps its values in another way than expected".as_ptr(),
@@ -161,7 +162,7 @@ unsafe fn check_layout(state: State, core: &Core) {
         lua_createtable(state, 2, 0);
         lua_pushlightuserdata(state, std::ptr::null_mut());
         lua_rawseti(state, -2, 1);
-        bind::push_mark(state);
+        push_mark(state);
         lua_rawseti(state, -2, 2);
         let slots = Table::at(state, -1).array();
         push_ref(state, core.refs.get().array_meta);

@@ -1,6 +1,5 @@
 //! From errors of the contract to what scripts catch.
 
-use crate::vm::error::current_refs;
 use crate::vm::isolate::current;
 use crate::vm::stack::{CHAIN, FRAMES_MAX, stack_of};
 use crate::vm::state::{State, guard, push_ref, push_text, text_at};
@@ -197,7 +196,10 @@ pub(crate) unsafe fn set_details(state: State, details: &Details) {
 pub(crate) unsafe fn set_meta(state: State, kind: ErrorKind) {
     // SAFETY: both are on the stack; the caller has room for one.
     unsafe {
-        push_ref(state, current_refs().error_metas[kind.mark().unwrap_or(0)]);
+        push_ref(
+            state,
+            current().refs.get().error_metas[kind.mark().unwrap_or(0)],
+        );
         lua_setmetatable(state, -2);
     }
 }

@@ -6,8 +6,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
-use crate::vm::isolate::current;
-use crate::vm::state::{State, push_text};
+use crate::vm::state::State;
 
 /// The state of the source, as LuaJIT keeps it (`PRNGState` in its `lj_def.h`).
 pub(crate) type Numbers = [u64; 4];
@@ -52,7 +51,7 @@ impl Random {
     }
 
     /// The world that runs chooses its numbers. False if it cannot.
-    fn choose(&self) -> bool {
+    pub(super) fn choose(&self) -> bool {
         let Some(place) = self.place else {
             return false;
         };
@@ -74,19 +73,4 @@ impl Random {
             self.shared.set(self.replace(numbers));
         }
     }
-}
-
-/// `host.choose_random()`: the request that runs is about to choose its random numbers.
-// SAFETY: called by Lua alone, while the isolate is entered.
-pub(super) unsafe extern "C-unwind" fn choose(state: State) -> c_int {
-    let worlds = current().worlds.get();
-    if worlds.is_some_and(|worlds| !worlds.random().choose()) {
-        // SAFETY: called by Lua alone; nothing on this frame has a destructor.
-        unsafe {
-            let fault = b"math.randomseed: with isolation = \"request\" this LuaJIT cannot keep a seed for one request";
-            push_text(state, fault);
-            lua_error(state);
-        }
-    }
-    0
 }

@@ -1,14 +1,18 @@
 //! The Lua state from Rust: what the engine keeps in its registry, and how values get off its stack and onto it.
 
-use crate::values::layout::{StackSlot, Table};
-use crate::vm::error;
 use mlua_sys::lua51::*;
+use sampan_host::error::MARKED_KINDS;
 use sampan_host::{Error, ErrorKind};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A Lua thread, as the C API passes it.
 pub(crate) type State = *mut lua_State;
+
+/// The number of metatables of errors, so that an error keeps its kind when a script catches and raises it again: one
+/// for each kind
+/// that needs a mark, and the first for all others.
+pub(crate) const METAS: usize = MARKED_KINDS.len() + 1;
 
 /// Registry references of values that the engine needs again and again.
 #[derive(Clone, Copy, Default)]
@@ -19,7 +23,7 @@ pub(crate) struct RegistryRefs {
     pub(crate) array_meta: c_int,
     pub(crate) object_meta: c_int,
     /// Of error tables, by the mark of their kind.
-    pub(crate) error_metas: [c_int; error::METAS],
+    pub(crate) error_metas: [c_int; METAS],
     pub(crate) chain: c_int,
     pub(crate) stream: c_int,
     pub(crate) make_int64: c_int,
@@ -60,17 +64,6 @@ pub(crate) mod key {
         "__tostring",
         "file",
     ];
-}
-
-/// Values that are told from others by where they lie, or by what lies there.
-#[derive(Clone, Copy)]
-pub(crate) struct FixedValues {
-    /// `app.null`.
-    pub(crate) null: StackSlot,
-    /// The mark of the host's yields, and the metatables of rows.
-    pub(crate) mark: StackSlot,
-    pub(crate) array_meta: *const Table,
-    pub(crate) request_meta: *const Table,
 }
 
 /// Pieces of text between the two stages of a C function: strings as spans of one buffer.
@@ -124,6 +117,15 @@ pub(crate) fn guard<T>(body: impl FnOnce() -> Result<T, Error>) -> Result<T, Err
 pub(crate) unsafe fn push_ref(state: State, reference: c_int) {
     // SAFETY: reading the registry does not raise; the caller has made room.
     unsafe { lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(reference)) };
+}
+
+/// The address that marks a yield that is meant for the host.
+static MARK: u8 = 0;
+
+/// Pushes the mark of the host's yields.
+pub(crate) unsafe fn push_mark(state: State) {
+    // SAFETY: a light pointer that nobody follows.
+    unsafe { lua_pushlightuserdata(state, (&raw const MARK).cast_mut().cast::<c_void>()) };
 }
 
 /// Pushes a string. May raise for lack of memory.

@@ -4,11 +4,9 @@
 //! capability keeps, or its `on_error`. Each of them enters it before it runs.
 
 use crate::libraries::chunk;
-use crate::request::object;
-use crate::vm::bind;
-use crate::vm::isolate::{Core, current};
+use crate::vm::isolate::{Core, current, live};
 use crate::vm::random::{Numbers, Random};
-use crate::vm::state::{State, push_ref, push_text};
+use crate::vm::state::{State, push_mark, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::Rerun;
 use std::cell::{Cell, RefCell};
@@ -162,10 +160,6 @@ impl Worlds {
         self.is_ready.set(true);
     }
 
-    pub(super) fn random(&self) -> &Random {
-        &self.random
-    }
-
     /// The world that runs gives way to another.
     fn leave(&self) {
         if let Some(numbers) = self.random.leave()
@@ -247,8 +241,8 @@ impl Core {
     pub(crate) fn enter_world(&self) {
         if let Some(worlds) = self.worlds.get() {
             let requests = self.requests.borrow();
-            let live = object::live(&requests, self.request.get());
-            let world = live.and_then(|live| live.world.clone());
+            let request = live(&requests, self.request.get());
+            let world = request.and_then(|request| request.world.clone());
             drop(requests);
             if let Some(world) = world {
                 worlds.enter(self, &world);
@@ -263,6 +257,21 @@ impl Core {
     }
 }
 
+/// `host.choose_random()`: the request that runs is about to choose its random numbers.
+// SAFETY: called by Lua alone, while the isolate is entered.
+pub(super) unsafe extern "C-unwind" fn choose_random(state: State) -> c_int {
+    let worlds = current().worlds.get();
+    if worlds.is_some_and(|worlds| !worlds.random.choose()) {
+        // SAFETY: called by Lua alone; nothing on this frame has a destructor.
+        unsafe {
+            let fault = b"math.randomseed: with isolation = \"request\" this LuaJIT cannot keep a seed for one request";
+            push_text(state, fault);
+            lua_error(state);
+        }
+    }
+    0
+}
+
 /// Reports whether the table at `index` is a module of a world, which is a copy. Raises nothing; the caller has room
 /// for three.
 pub(crate) unsafe fn is_own_module(state: State, index: c_int) -> bool {
@@ -275,7 +284,7 @@ pub(crate) unsafe fn is_own_module(state: State, index: c_int) -> bool {
             return false;
         }
         lua_rawgeti(state, -1, 1);
-        bind::push_mark(state);
+        push_mark(state);
         let is_marked = lua_rawequal(state, -1, -2) != 0;
         lua_pop(state, 3);
         is_marked

@@ -1,7 +1,7 @@
 //! Reader operations that run inside a protected Lua call: making names, asking metatables, and keeping alive what was
 //! found while script runs.
 
-use super::LuaReader;
+use super::slots::LuaReader;
 use crate::values::layout::StackSlot;
 use crate::vm::isolate::Core;
 use crate::vm::state::{State, data, push_ref, push_text};

@@ -1,7 +1,8 @@
 //! Moving slots to and from Lua's stack, and the tools of readers.
 
-use super::{HANDLES_AT_ONCE, LuaReader};
 use crate::values::layout::{StackSlot, Table};
+use crate::vm::bind::row::BoundRow;
+use crate::vm::isolate::Core;
 use crate::vm::state::{State, push_ref};
 use mlua_sys::lua51::*;
 use std::cell::{Cell, UnsafeCell};
@@ -55,6 +56,29 @@ impl SlotList {
         // SAFETY: no other reference to the list is there, as the type says.
         unsafe { (*self.0.get()).truncate(count) };
     }
+}
+
+/// Room for so many handles is made at once.
+pub(super) const HANDLES_AT_ONCE: usize = 64;
+
+/// Reads values for one call of a row.
+pub(crate) struct LuaReader<'a> {
+    pub(super) core: &'a Core,
+    /// The coroutine that has called the row. Its stack is as the row found it whenever a method of this runs.
+    pub(super) state: State,
+    /// The row that reads.
+    pub(super) row: BoundRow,
+    /// The slots of the handles.
+    pub(super) slots: SlotList,
+    /// The number of the first slots that the arguments on the stack or the table of anchors keep alive.
+    pub(super) anchored: Cell<usize>,
+    /// Under which key the table of anchors has the first slot, and how many it has had.
+    pub(super) first_anchor: usize,
+    pub(super) most_anchored: Cell<usize>,
+    /// The number of the first handles that stay, because their bytes are being shown.
+    pub(super) shown: Cell<usize>,
+    pub(super) until_check: Cell<u32>,
+    pub(super) outer: *const LuaReader<'static>,
 }
 
 /// The registry entries of readers, and the names that were asked for.

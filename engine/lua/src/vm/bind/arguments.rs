@@ -1,9 +1,9 @@
 //! The arguments of a row, read off the stack and checked.
 
-use super::{BoundRow, WORDS};
 use crate::request::{object, response};
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::bind::callback::Functions;
+use crate::vm::bind::row::{BoundRow, WORDS};
 use crate::vm::state::State;
 use crate::vm::worlds::is_own_module;
 use mlua_sys::lua51::*;

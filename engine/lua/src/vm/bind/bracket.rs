@@ -5,31 +5,18 @@
 //! dropped.
 
 use crate::values::value;
+use crate::vm::bind::arguments::arguments;
 use crate::vm::bind::callback::Functions;
-use crate::vm::bind::{
-    BoundRow, arguments, called_by, can_wait, give_result, make_room, row, wait_for,
-};
+use crate::vm::bind::called_by;
+use crate::vm::bind::results::{give_result, make_room, row};
+use crate::vm::bind::row::{BoundRow, OpenBracket};
+use crate::vm::bind::wait::{can_wait, wait_for, yield_to_host};
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
 use sampan_host::module::end_bracket;
 use sampan_host::{Error, ErrorKind, FunctionKind, Value};
 use std::ffi::c_int;
-
-/// A bracket that is open.
-#[derive(Clone, Copy)]
-pub(crate) struct OpenBracket {
-    row: BoundRow,
-    /// The coroutine that it was opened in.
-    state: State,
-}
-
-impl OpenBracket {
-    /// The name as the script spells it.
-    pub(crate) fn name(&self) -> String {
-        self.row.name()
-    }
-}
 
 /// Notes that a bracket is open in the running coroutine.
 fn open(row: BoundRow, state: State) {
@@ -68,7 +55,7 @@ pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
             }
         });
         if waits {
-            return super::yield_to_host(state);
+            return yield_to_host(state);
         }
         lua_pushnil(state);
         1 + give_result(state, result)
@@ -134,7 +121,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
             Ok(())
         });
         match begun {
-            Ok(()) => super::yield_to_host(state),
+            Ok(()) => yield_to_host(state),
             Err(error) => give_result(state, Err(error)),
         }
     }

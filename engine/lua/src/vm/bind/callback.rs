@@ -2,10 +2,9 @@
 
 use crate::coroutines::suspend::FunctionRun;
 use crate::values::value;
-use crate::vm::bind::BoundRow;
+use crate::vm::bind::row::BoundRow;
 use crate::vm::error;
-use crate::vm::isolate::{Core, current};
-use crate::vm::limits::is_stack_used_up;
+use crate::vm::isolate::{Core, current, is_stack_used_up};
 use crate::vm::state::{State, data, guard, push_ref};
 use crate::vm::worlds::{Home, World, Worlds};
 use mlua_sys::lua51::*;

@@ -1,0 +1,116 @@
+//! The two stages of a row's C function: which row it stands for, and what it gives or raises.
+
+use crate::values::value;
+use crate::vm::bind::row::BoundRow;
+use crate::vm::isolate::current;
+use crate::vm::raise::raise_result;
+use crate::vm::state::State;
+use mlua_sys::lua51::*;
+use sampan_host::{Error, RowOwner, Value};
+use std::ffi::c_int;
+
+/// The number of a table of methods of requests is this and the number of their module.
+pub(super) const OF_REQUESTS: usize = 1 << 20;
+
+/// The row that the running C function stands for.
+pub(crate) unsafe fn row(state: State) -> BoundRow {
+    // SAFETY: the upvalues were set by `push_row`.
+    unsafe {
+        numbered(
+            lua_tonumber(state, lua_upvalueindex(1)) as usize,
+            lua_tonumber(state, lua_upvalueindex(2)) as usize,
+        )
+    }
+}
+
+/// A row by its table and its place in it.
+pub(super) fn numbered(table: usize, row: usize) -> BoundRow {
+    let core = current();
+    if let Some(module) = table.checked_sub(OF_REQUESTS) {
+        return BoundRow {
+            owner: RowOwner::REQUEST,
+            class: None,
+            function: &core.modules[module].request_methods[row],
+        };
+    }
+    match core.modules.get(table) {
+        Some(module) => BoundRow {
+            owner: module.owner(),
+            class: None,
+            function: &module.functions[row],
+        },
+        None => {
+            let class = core.classes.borrow()[table - core.modules.len()].class;
+            BoundRow {
+                owner: class.owner(),
+                class: Some(class),
+                function: &class.methods[row],
+            }
+        }
+    }
+}
+
+/// Makes the room that reading arguments needs. May raise.
+pub(crate) unsafe fn make_room(state: State) {
+    // SAFETY: under protection, before anything is alive that would have to be dropped.
+    unsafe {
+        if lua_checkstack(state, value::STACK_SLOTS) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+    }
+}
+
+/// A new object of a request becomes that of the request that runs.
+fn own(value: Value) -> Result<Value, Error> {
+    if let Value::Object(object) = value {
+        if !current().is_loaded.get() {
+            current().context.objects().check_outside(object)?;
+        }
+        current().own(object);
+    }
+    Ok(value)
+}
+
+/// Second stage: pushes or raises what the first left in the isolate.
+pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
+    // SAFETY: the value is moved into the isolate before anything can raise, and dropped when it has been pushed.
+    unsafe {
+        keep_result(state, result);
+        let cell = current().result.get();
+        if let Some(Ok(value)) = &*cell {
+            value::push(state, value);
+        }
+        *cell = None;
+        1
+    }
+}
+
+/// Pushes the results of a row with several results, or for the parts of an answer.
+pub(super) unsafe fn give_results(state: State, result: Result<Value, Error>) -> c_int {
+    // SAFETY: the values are moved into the isolate before anything can raise, and dropped when they have been pushed.
+    unsafe {
+        keep_result(state, result);
+        let (cell, mut count) = (current().result.get(), 0);
+        if let Some(Ok(Value::List(results))) = &*cell {
+            for result in results {
+                value::push(state, result);
+                count += 1;
+            }
+        }
+        *cell = None;
+        count
+    }
+}
+
+/// Moves a result into the isolate, or raises it if it is an error.
+unsafe fn keep_result(state: State, result: Result<Value, Error>) {
+    // SAFETY: nothing on this frame has a destructor when it raises.
+    unsafe {
+        let result = result.and_then(own);
+        let is_error = result.is_err();
+        *current().result.get() = Some(result);
+        if is_error {
+            raise_result(state);
+        }
+    }
+}
