@@ -1,7 +1,7 @@
 //! `sampan build`: a file that is copied alone into an empty folder serves its project, and refuses what is damaged or
 //! missing.
 
-use crate::command::{fails, run, sampan};
+use crate::commands::command::{fails, run, sampan};
 use crate::support::{Process, Scratch};
 use sampan_testkit::Answer;
 use std::fs;

@@ -1,6 +1,6 @@
 //! `sampan routes` and `sampan check`: what a project declares, and what is wrong with it.
 
-use crate::command::{fails, run};
+use crate::commands::command::{fails, run};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

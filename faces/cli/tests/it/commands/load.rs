@@ -1,6 +1,6 @@
 //! `sampan bench`: figures, what goes wrong told apart, and the project that it starts itself.
 
-use crate::command::{fails, run, sampan};
+use crate::commands::command::{fails, run, sampan};
 use crate::support::Scratch;
 use sampan_testkit::wait;
 use std::io::{Read, Write};

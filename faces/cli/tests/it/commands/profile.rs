@@ -1,7 +1,7 @@
 //! `sampan profile`: the shares of functions in both languages, lines of TypeScript's source, and what goes wrong told
 //! in time.
 
-use crate::command::{fails, run, sampan};
+use crate::commands::command::{fails, run, sampan};
 use crate::support::Scratch;
 use sampan_testkit::Client;
 use sampan_testkit::wait;

@@ -1,8 +1,8 @@
 //! `sampan repl`: both languages, in a pipe and on a terminal.
 
-use crate::command::{fails, sampan};
+use crate::commands::command::{fails, sampan};
+use crate::commands::terminal::Terminal;
 use crate::support::Scratch;
-use crate::terminal::Terminal;
 use std::io::Write;
 use std::process::Stdio;
 
@@ -57,7 +57,7 @@ app.repl == nil
          } }\nnil\na\t1\n1\nnil\nfalse\n"
     );
     // What was written is kept.
-    let (_, out, _) = crate::command::run(&[
+    let (_, out, _) = crate::commands::command::run(&[
         "db",
         &scratch.file(""),
         "SELECT count(*) AS n FROM t",

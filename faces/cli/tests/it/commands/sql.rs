@@ -1,8 +1,8 @@
 //! `sampan db`: SQL given, piped and typed; dumps, loads and seeds.
 
-use crate::command::{fails, run, sampan};
+use crate::commands::command::{fails, run, sampan};
+use crate::commands::terminal::Terminal;
 use crate::support::Scratch;
-use crate::terminal::Terminal;
 use std::io::Write;
 use std::process::Stdio;
 

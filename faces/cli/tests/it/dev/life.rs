@@ -1,8 +1,8 @@
 //! The start, the waiting and the end of `sampan dev`.
 
 use super::{Page, app, dev, get, write};
+use crate::commands::terminal::Terminal;
 use crate::support::{Process, Scratch};
-use crate::terminal::Terminal;
 use sampan_testkit::wait;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -1,6 +1,6 @@
 //! Requests that are given up: their scripts end in order.
 
-use crate::command::serve;
+use crate::commands::command::serve;
 use crate::support::{Process, Scratch};
 use sampan_testkit::{Client, wait};
 

@@ -1,6 +1,6 @@
 //! A counter of those who are here, kept by the `finally` of a stream, after ten thousand have left.
 
-use crate::command::serve;
+use crate::commands::command::serve;
 use crate::support::{Process, Scratch};
 use sampan_testkit::wait;
 use socket2::SockRef;

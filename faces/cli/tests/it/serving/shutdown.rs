@@ -1,6 +1,6 @@
 //! The end of a server: what is in flight, how long it may take, and a second signal.
 
-use crate::command::serve;
+use crate::commands::command::serve;
 use crate::support::{Process, Scratch};
 use sampan_testkit::Client;
 

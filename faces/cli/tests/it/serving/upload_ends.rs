@@ -1,7 +1,7 @@
 //! Forms with large files in every way to end: nothing of them stays, and what cannot be kept is said.
 
+use crate::serving::uploads::{each_language_of, form, head, start_with, temporary, wait_until};
 use crate::support::{Process, Scratch};
-use crate::uploads::{each_language_of, form, head, start_with, temporary, wait_until};
 use sampan_testkit::{Answer, Client};
 use std::net::SocketAddr;
 use std::path::Path;
