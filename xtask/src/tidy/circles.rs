@@ -1,27 +1,33 @@
 //! Circles of files: files of one crate that import each other, directly or through others.
 //!
-//! The rule reads `use` declarations and paths that begin with `crate` or `super`. Test modules do not count: they may
-//! import what they test.
+//! The rule reads `use` declarations and paths that begin with `crate` or `super`. A path through a module that only
+//! passes a name on counts as an import of that module. Test modules do not count: they may import what they test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::Tree;
 use crate::Error;
 
-/// The crates whose files must not form any circle. Others grew before the rule.
-const CRATES: &[&str] = &["app/project", "app/runtime", "app/serve"];
+/// The most files of a circle.
+const CIRCLE_FILES_MAX: usize = 5;
+
+/// The crates whose files must not form any circle.
+const STRICT: &[&str] = &["app/project", "app/runtime", "app/serve"];
 
 /// The modules of a crate, by their path in it, and the modules that each imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// The files of each of these crates form no circle.
+/// No crate has a circle of more than [`CIRCLE_FILES_MAX`] files, and the crates of [`STRICT`] have none at all.
 ///
 /// # Errors
 ///
 /// When a file cannot be read.
 pub(super) fn circles(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
-    for folder in CRATES {
+    let manifests = tree
+        .files()
+        .filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    for folder in manifests {
         let source = format!("{folder}/src/");
         let mut texts = BTreeMap::new();
         for path in tree.files() {
@@ -35,7 +41,9 @@ pub(super) fn circles(tree: &Tree) -> Result<Vec<String>, Error> {
             .iter()
             .map(|(module, (_, text))| (module.clone(), imports_of(module, text, &known)))
             .collect();
-        for circle in circles_of(&imports) {
+        let is_too_large =
+            |circle: &Vec<String>| STRICT.contains(&folder) || circle.len() > CIRCLE_FILES_MAX;
+        for circle in circles_of(&imports).into_iter().filter(is_too_large) {
             let paths: Vec<&str> = circle.iter().map(|module| &*texts[module].0).collect();
             complaints.push(format!(
                 "these import each other: {}; move what they share into a file of its own",
@@ -76,7 +84,9 @@ fn imports_of(module: &str, text: &str, known: &BTreeSet<&str>) -> BTreeSet<Stri
             let end = text[at..].find(|c| !is_part(c)).unwrap_or(text.len() - at);
             let path = &text[at..at + end];
             // Braces of a `use` declaration follow, which have been spread.
-            if !text[..at].ends_with(is_part) && !path.ends_with(':') {
+            // `pub(in crate::a)` imports nothing.
+            let is_scope = text[..at].ends_with("(in ");
+            if !is_scope && !text[..at].ends_with(is_part) && !path.ends_with(':') {
                 paths.push(path.to_owned());
             }
         }
@@ -145,7 +155,7 @@ fn target(module: &str, path: &str, known: &BTreeSet<&str>) -> Option<String> {
         .find(|module| known.contains(&**module))
 }
 
-/// The circles: modules that can all be reached from each other.
+/// Returns the circles: modules that can all be reached from each other.
 fn circles_of(imports: &Imports) -> Vec<Vec<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> = imports
         .keys()
@@ -191,6 +201,7 @@ fn reachable<'a>(module: &str, imports: &'a Imports) -> BTreeSet<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::tests::tree;
     use super::*;
 
     fn imports(files: &[(&str, &str)]) -> Imports {
@@ -213,6 +224,32 @@ mod tests {
             ),
         ]));
         assert_eq!(found, [["a", "b"]]);
+    }
+
+    #[test]
+    fn a_scope_is_no_import() {
+        let found = imports(&[("a", "use b::B;"), ("a::b", "pub(in crate::a) struct B;")]);
+        assert!(circles_of(&found).is_empty());
+    }
+
+    #[test]
+    fn circles_of_a_few_files_are_allowed_outside_of_the_application() {
+        let circle = |crate_folder: &str, count: usize| {
+            let name = |at: usize| format!("m{}", at % count);
+            let files: Vec<(String, String)> = (0..count)
+                .map(|at| {
+                    let path = format!("{crate_folder}/src/{}.rs", name(at));
+                    (path, format!("use crate::{}::X;", name(at + 1)))
+                })
+                .chain([(format!("{crate_folder}/Cargo.toml"), String::new())])
+                .collect();
+            let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+            let (_scratch, tree) = tree(&files);
+            circles(&tree).expect("readable").len()
+        };
+        assert_eq!(circle("a", CIRCLE_FILES_MAX), 0);
+        assert_eq!(circle("a", CIRCLE_FILES_MAX + 1), 1);
+        assert_eq!(circle("app/serve", 2), 1);
     }
 
     #[test]

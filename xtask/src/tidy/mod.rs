@@ -5,6 +5,7 @@
 
 mod circles;
 mod crates;
+mod folders;
 mod lengths;
 mod listed;
 mod names;
@@ -29,7 +30,8 @@ type TidyRule = fn(&Tree) -> Result<Vec<String>, Error>;
 const RULES: &[(&str, TidyRule)] = &[
     ("crates depend only along the allowed arrows", crates::arrows),
     ("ARCHITECTURE.md shows the allowed arrows", crates::printed_arrows),
-    ("files of the application form no circles", circles::circles),
+    ("files form small circles, those of the application none", circles::circles),
+    ("no folder has more than 15 source files", folders::folders),
     ("no crate passes another one on", tunnels::tunnels),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),
