@@ -74,6 +74,9 @@ const APPS: [(&str, &str); 2] = [
     ),
 ];
 
+const STOPPED: &str =
+    "[limits]\nscript_millis_max = 1000\n[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n";
+
 /// The way the child that gives up is told which project to serve.
 const CHILD: &str = "SAMPAN_TEST_DEAF_CHILD";
 
@@ -177,6 +180,32 @@ fn a_stop_that_comes_late_is_no_reason_to_abandon() {
     );
     assert!(!logger.lines().contains("abandoned"));
     assert!(running.shutdown());
+}
+
+#[test]
+fn a_process_that_was_stopped_has_no_deaf_workers() {
+    let scratch = Scratch::new(&[(
+        "app.js",
+        "import { app } from 'sampan';\napp.get('/loop', () => { for (;;); });\napp.get('/', () => 'fine');\n",
+    )]);
+    std::fs::write(scratch.path().join("sampan.toml"), STOPPED).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    let mut process = Process::start(command.args(["run", &scratch.file("app.js")]));
+    let log = process.read_errors();
+    let mut client = process.client();
+    let before = process.cpu_ticks();
+    send(&mut client, "/loop");
+    wait::until("the script runs", || process.cpu_ticks() > before + 5);
+    process.signal("STOP");
+    // Longer than a run may take and a worker may be deaf, together.
+    wait::dawdle(Duration::from_millis(2_500));
+    process.signal("CONT");
+    assert_eq!(client.read(false).expect("an answer").status, 503);
+    send(&mut client, "/");
+    assert_eq!(client.read(false).expect("an answer").text(), "fine");
+    process.signal("TERM");
+    let lines = log.join().expect("lines");
+    assert!(!lines.contains("abandoned"), "{lines}");
 }
 
 #[test]

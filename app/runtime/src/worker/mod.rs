@@ -7,4 +7,5 @@ pub(crate) mod loader;
 pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod start;
+mod thread_time;
 pub(crate) mod watchdog;

@@ -3,8 +3,10 @@
 //! It looks at each worker's [`Watch`] every few milliseconds. A run older than `script_millis_max` is told to stop,
 //! again and again until it has ended. A worker that is deaf to that for [`DEAF_MILLIS`] is abandoned: its sockets are
 //! shut down, so that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of
-//! them the server gives up: something is wrong that a fresh process may not have.
+//! them the server gives up: something is wrong that a fresh process may not have. A worker whose thread gets no
+//! processor, on a machine that is overloaded or was asleep, cannot hear and is not deaf.
 
+use super::thread_time::ThreadTime;
 use sampan_host::samples::Stack;
 use sampan_host::{HandlerId, Watch};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +19,8 @@ const BUSY_POLL_MILLIS: u64 = 5;
 const IDLE_POLL_MILLIS: u64 = 20;
 /// The longest time that a worker may be deaf to its stop, in milliseconds.
 const DEAF_MILLIS: u64 = 1_000;
+/// The processor time within [`DEAF_MILLIS`] from which on a worker could have heard its stop, in milliseconds.
+const HEARING_MILLIS: u64 = 200;
 /// The server gives up when so many workers had to be abandoned.
 pub(crate) const ABANDONED_MAX: usize = 3;
 
@@ -58,10 +62,13 @@ struct WatchedWorker {
     /// The epoch that was seen last, and since when.
     epoch: u64,
     since: Instant,
+    thread: ThreadTime,
+    /// The time of the first stop of this epoch, and the processor time of the thread at that moment.
+    told: Option<(Instant, Option<Duration>)>,
 }
 
 impl Watchdog {
-    /// Watches a worker from now on.
+    /// Watches a worker from now on. Called on the thread that runs its scripts.
     pub(crate) fn add(&self, id: u64, watch: Arc<Watch>, abandon: Abandon) {
         let epoch = watch.epoch();
         let since = Instant::now();
@@ -72,6 +79,8 @@ impl Watchdog {
             abandon: Some(abandon),
             epoch,
             since,
+            thread: ThreadTime::of_this_thread(),
+            told: None,
         });
     }
 
@@ -175,11 +184,11 @@ impl Watchdog {
                 // Another thread has told it to stop: once may not be enough.
                 watched.watch.stop(watched.epoch);
             }
-            let Some(overtime) = age.and_then(|age| age.checked_sub(script_time_max)) else {
+            if age.is_none_or(|age| age < script_time_max) {
                 return true;
-            };
+            }
             watched.watch.stop(watched.epoch);
-            if overtime < Duration::from_millis(DEAF_MILLIS) {
+            if !watched.is_deaf(now) {
                 return true;
             }
             deaf.push((watched.name(), watched.abandon.take()));
@@ -202,8 +211,25 @@ impl WatchedWorker {
         if epoch != self.epoch {
             self.epoch = epoch;
             self.since = now;
+            self.told = None;
         }
         (epoch & 1 == 1).then(|| now.duration_since(self.since))
+    }
+
+    /// Reports whether the run that was told to stop has had the time to hear it, and has not ended. A thread that has
+    /// got little of the processor since then is deaf only if it waits in the kernel.
+    fn is_deaf(&mut self, now: Instant) -> bool {
+        let (at, used) = *self
+            .told
+            .get_or_insert_with(|| (now, self.thread.processor_time()));
+        if now.duration_since(at) < Duration::from_millis(DEAF_MILLIS) {
+            return false;
+        }
+        let (Some(before), Some(used)) = (used, self.thread.processor_time()) else {
+            return true;
+        };
+        used.saturating_sub(before) >= Duration::from_millis(HEARING_MILLIS)
+            || !self.thread.wants_processor()
     }
 
     /// Returns the name of the running handler, for the log.

@@ -128,6 +128,16 @@ impl Process {
             .expect("a number")
     }
 
+    /// The processor time that it has used in user code, in clock ticks (10 ms).
+    pub(crate) fn cpu_ticks(&self) -> u64 {
+        let line = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        let line = line.expect("a process");
+        // proc_pid_stat(5): `utime` is the 14th field, the 12th behind the name in brackets.
+        let (_, fields) = line.rsplit_once(") ").expect("a name");
+        let ticks = fields.split(' ').nth(11).expect("so many fields");
+        ticks.parse().expect("a number")
+    }
+
     /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill")
