@@ -36,7 +36,8 @@ pub(crate) enum Role {
     Reader,
     /// Reads and writes for scripts.
     Writer,
-    /// Migrations, checkpoints and backups: no authorizer and no limits but those of [`RunLimits`](crate::sqlite::run::RunLimits).
+    /// Migrations, checkpoints and backups: no authorizer and no limits but those of a run
+    /// ([`RunLimits`](crate::sqlite::run::RunLimits)).
     Maintenance,
 }
 

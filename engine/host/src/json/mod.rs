@@ -4,10 +4,12 @@
 //! made, and so that an engine can build its values from it without a destructor on the stack.
 
 mod build;
+mod error;
 mod read;
 mod write;
 
-pub use read::{JsonError, Tape, Token, bad_json};
+pub use error::{JsonError, bad_json};
+pub use read::{Tape, Token};
 pub use write::{
     OBJECT, REQUEST, no_json, no_json_but, write_f64, write_i64, write_string, write_value,
 };

@@ -1,38 +1,8 @@
 //! The reader: one pass over the text, an explicit stack instead of recursion, a tape of tokens as the result.
 
-use super::write::plain_bytes;
-use crate::error::{Error, ErrorKind};
-use std::fmt;
+use crate::json::error::JsonError;
+use crate::json::write::plain_bytes;
 use std::ops::Range;
-
-/// A text that is not JSON, or nests too deeply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonError {
-    /// The fault, in a few words.
-    pub message: &'static str,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in bytes, from 1.
-    pub column: usize,
-}
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "invalid JSON: {} at line {}, column {}",
-            self.message, self.line, self.column
-        )
-    }
-}
-
-impl std::error::Error for JsonError {}
-
-/// Returns the error that answers a body that is not JSON.
-#[cold]
-pub fn bad_json(error: &JsonError) -> Error {
-    Error::new(ErrorKind::BadRequest, error.to_string())
-}
 
 /// One token. A member of an object is a `Text` token for its name, then its value.
 #[derive(Clone, Debug, PartialEq)]

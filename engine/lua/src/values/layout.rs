@@ -1,7 +1,7 @@
 //! Looks at Lua values where they lie in memory, without Lua's API: a cell of a row costs a few instructions that way
 //! instead of some calls. Only reads, and only while nothing of Lua runs.
 //!
-//! The layout is LuaJIT's own (`lj_obj.h`, 64-bit references), whose sources are a part of the build; [`check`](check::check) makes
+//! The layout is LuaJIT's own (`lj_obj.h`, 64-bit references), whose sources are a part of the build; [`check`] makes
 //! sure of it at start. Nothing here keeps a value alive: whoever looks holds its root on the stack.
 
 pub(crate) mod check;
