@@ -96,11 +96,7 @@ fn report_tidy(root: &Path) -> Result<Tally, Error> {
 fn cargo(root: &Path, name: &str, reading: CountFormat, arguments: &str) -> TestStep {
     let mut command = project::cargo(root);
     command.args(arguments.split(' '));
-    TestStep {
-        name: name.to_owned(),
-        command,
-        reading,
-    }
+    TestStep::new(name, command, reading)
 }
 
 /// Every test program of the build step, the largest first: those have the most of us in them and take the longest.
@@ -126,11 +122,7 @@ fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
             command
                 .current_dir(&folder)
                 .env("CARGO_MANIFEST_DIR", &folder);
-            let step = TestStep {
-                name: name.to_string(),
-                command,
-                reading: CountFormat::Libtest,
-            };
+            let step = TestStep::new(name, command, CountFormat::Libtest);
             programs.push((std::fs::metadata(program)?.len(), step));
         }
     }
@@ -144,11 +136,7 @@ fn go(root: &Path) -> Result<TestStep, Error> {
     let program = std::env::current_exe()?.with_file_name("xtask");
     let mut command = std::process::Command::new(program);
     command.current_dir(root).args(["go", "--built"]);
-    Ok(TestStep {
-        name: "faces/go".to_owned(),
-        command,
-        reading: CountFormat::Closing,
-    })
+    Ok(TestStep::new("faces/go", command, CountFormat::Closing))
 }
 
 /// The fuzz program of the build step, started as it is: `cargo run -p` would choose other features and
@@ -161,9 +149,6 @@ fn fuzz(root: &Path, words: &[&str], seconds: u32) -> Result<TestStep, Error> {
         .current_dir(root)
         .args(words)
         .args(["--seconds", &seconds.to_string()]);
-    Ok(TestStep {
-        name: words.first().unwrap_or(&"fuzz").to_string(),
-        command,
-        reading: CountFormat::Closing,
-    })
+    let name = *words.first().unwrap_or(&"fuzz");
+    Ok(TestStep::new(name, command, CountFormat::Closing))
 }

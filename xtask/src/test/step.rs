@@ -36,6 +36,17 @@ pub(super) struct TestStep {
     pub(super) reading: CountFormat,
 }
 
+impl TestStep {
+    pub(super) fn new(name: impl Into<String>, command: Command, reading: CountFormat) -> Self {
+        let name = name.into();
+        Self {
+            name,
+            command,
+            reading,
+        }
+    }
+}
+
 /// Runs a step, prints what matters of its output and one line with its counts and its time.
 pub(super) fn run(step: TestStep) -> Tally {
     println!("==> {}", step.name);
@@ -225,27 +236,21 @@ fn lines_of(reader: PipeReader) -> Receiver<String> {
 mod tests {
     use super::*;
 
+    fn tally(passed: u64, failed: u64) -> Tally {
+        Tally { passed, failed }
+    }
+
     fn shell(script: &str, reading: CountFormat) -> TestStep {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        TestStep {
-            name: "shell".to_owned(),
-            command,
-            reading,
-        }
+        TestStep::new("shell", command, reading)
     }
 
     #[test]
     fn counts_of_all_test_programs_are_added_up() {
         let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; echo 'test result: FAILED. 1 passed; 2 \
          failed; 0 ignored'; exit 101";
-        assert_eq!(
-            run(shell(script, CountFormat::Libtest)),
-            Tally {
-                passed: 4,
-                failed: 2
-            }
-        );
+        assert_eq!(run(shell(script, CountFormat::Libtest)), tally(4, 2));
     }
 
     #[test]
@@ -259,10 +264,7 @@ mod tests {
             )
         };
         let steps = vec![passing(), failing(), skipping(), passing(), passing()];
-        let wanted = Tally {
-            passed: 6,
-            failed: 1,
-        };
+        let wanted = tally(6, 1);
         let skipped = vec!["shell: no browser".to_owned()];
         assert_eq!(run_all("all", steps), (wanted, skipped));
     }
@@ -278,53 +280,25 @@ mod tests {
             1
         );
         let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; exit 101";
-        assert_eq!(
-            run(shell(script, CountFormat::Libtest)),
-            Tally {
-                passed: 3,
-                failed: 1
-            }
-        );
-        assert_eq!(
-            run(shell("exit 2", CountFormat::ExitCode)),
-            Tally {
-                passed: 0,
-                failed: 1
-            }
-        );
+        assert_eq!(run(shell(script, CountFormat::Libtest)), tally(3, 1));
+        assert_eq!(run(shell("exit 2", CountFormat::ExitCode)), tally(0, 1));
     }
 
     #[test]
     fn a_program_that_was_to_count_and_did_not_is_a_failure() {
-        assert_eq!(
-            run(shell("true", CountFormat::Closing)),
-            Tally {
-                passed: 0,
-                failed: 1
-            }
-        );
+        assert_eq!(run(shell("true", CountFormat::Closing)), tally(0, 1));
         assert_eq!(
             run(shell("echo '5 passed, 0 failed'", CountFormat::Closing)),
-            Tally {
-                passed: 5,
-                failed: 0
-            }
+            tally(5, 0)
         );
     }
 
     #[test]
     fn a_program_that_cannot_be_started_is_a_failure() {
-        let step = TestStep {
-            name: "none".to_owned(),
-            command: Command::new("/nowhere/at/all"),
-            reading: CountFormat::ExitCode,
-        };
+        let command = Command::new("/nowhere/at/all");
         assert_eq!(
-            run(step),
-            Tally {
-                passed: 0,
-                failed: 1
-            }
+            run(TestStep::new("none", command, CountFormat::ExitCode)),
+            tally(0, 1)
         );
     }
 

@@ -18,10 +18,6 @@ const STRICT: &[&str] = &["app/project", "app/runtime", "app/serve"];
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// No crate has a circle of more than [`CIRCLE_FILES_MAX`] files, and the crates of [`STRICT`] have none at all.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn circles(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
     let manifests = tree

@@ -27,10 +27,6 @@ const OWNED: &[(&str, &str)] = &[
 ];
 
 /// No code but the list names a capability that brings its own hooks.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn listed(tree: &Tree) -> Result<Vec<String>, Error> {
     let folders: Vec<String> = tree
         .files()
@@ -41,50 +37,37 @@ pub(super) fn listed(tree: &Tree) -> Result<Vec<String>, Error> {
         .map(|folder| format!("sampan_{folder}"))
         .filter(|name| OWNED.iter().all(|(owned, _)| owned != name))
         .collect();
-    let mut complaints = Vec::new();
-    for path in tree.files() {
-        let is_source = path.ends_with(".rs") && path.contains("src/") && path != LIST;
-        let is_source = is_source && !path.ends_with("/tests.rs");
-        if !is_source || !PLACES.iter().any(|place| path.starts_with(place)) {
-            continue;
-        }
-        for (at, line) in tree.text(path)?.lines().enumerate() {
+    tree.faults_of_lines(tree.with_extension(&["rs"]), |path| {
+        let is_source = path.contains("src/") && path != LIST && !path.ends_with("/tests.rs");
+        let folders = &folders;
+        let fault_of = move |line: &str| {
             let code = line.split("//").next().unwrap_or_default();
-            let named = folders
-                .iter()
-                .filter(|name| code.contains(&format!("{name}::")));
-            complaints.extend(named.map(|name| {
-                format!(
-                    "{path}:{}: only {LIST} names {name}; use a hook or a trait of host",
-                    at + 1
-                )
-            }));
-        }
-    }
-    Ok(complaints)
+            let mut names = folders.iter();
+            let name = names.find(|name| code.contains(&format!("{name}::")))?;
+            Some(format!(
+                "only {LIST} names {name}; use a hook or a trait of host"
+            ))
+        };
+        (is_source && PLACES.iter().any(|place| path.starts_with(place))).then_some(fault_of)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::tests::tree;
     use super::*;
-    use std::fs;
 
     #[test]
     fn a_capability_named_elsewhere_is_found() {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let write = |path: &str, text: &str| {
-            let path = scratch.path().join(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-            fs::write(path, text).expect("written");
-        };
-        write("capabilities/mail/Cargo.toml", "");
-        write("capabilities/db/Cargo.toml", "");
-        write(LIST, "&sampan_mail::CAPABILITY");
-        write(
-            "app/serve/src/a.rs",
-            "// sampan_mail::A\nuse sampan_mail::B;\nuse sampan_db::C;\n",
-        );
-        let tree = Tree::read(scratch.path()).expect("read");
+        let (_scratch, tree) = tree(&[
+            ("capabilities/mail/Cargo.toml", ""),
+            ("capabilities/db/Cargo.toml", ""),
+            (LIST, "&sampan_mail::CAPABILITY"),
+            (
+                "app/serve/src/a.rs",
+                "// sampan_mail::A\nuse sampan_mail::B;\nuse sampan_db::C;\n",
+            ),
+        ]);
         let complaints = listed(&tree).expect("read");
         assert_eq!(complaints.len(), 1);
         assert!(

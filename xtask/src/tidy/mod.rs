@@ -22,7 +22,7 @@ use crate::tally::Tally;
 use crate::{Error, project};
 use tree::Tree;
 
-/// A rule: no complaints, and it holds.
+/// A rule: no complaints, and it holds. Fails where a file or the workspace cannot be read.
 type TidyRule = fn(&Tree) -> Result<Vec<String>, Error>;
 
 /// Every rule, with the words that stand in the report.

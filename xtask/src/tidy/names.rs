@@ -50,10 +50,6 @@ const EXCUSES: &[Excuse] = &[
 ];
 
 /// No capability names a language of the scripts, or its own functions as JavaScript spells them, in code or in a text.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn languages(tree: &Tree) -> Result<Vec<String>, Error> {
     let sources = sources(tree, &[CAPABILITIES], &["rs"])?;
     let all = || sources.iter().flat_map(|(path, text)| lines(path, text));
@@ -75,10 +71,6 @@ pub(super) fn languages(tree: &Tree) -> Result<Vec<String>, Error> {
 }
 
 /// No text in an engine is the name of a capability, and nothing takes a capability from what holds them by its name.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn capabilities(tree: &Tree) -> Result<Vec<String>, Error> {
     named_capabilities(tree, EXCUSES)
 }

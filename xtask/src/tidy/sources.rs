@@ -41,10 +41,6 @@ const COMMANDS: &[&str] = &[
 ];
 
 /// Every `.rs` file opens with `//!`.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn module_docs(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
     for path in tree.with_extension(&["rs"]) {
@@ -62,10 +58,6 @@ pub(super) fn module_docs(tree: &Tree) -> Result<Vec<String>, Error> {
 
 /// Unsafe code, which the workspace's lints deny, is allowed only in the engines' crates and in the modules that
 /// ARCHITECTURE.md lists, and what is listed needs to be.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn unsafe_code(tree: &Tree) -> Result<Vec<String>, Error> {
     let listed = listed_modules(tree)?;
     let mut used = Vec::new();
@@ -120,35 +112,21 @@ fn listed_modules(tree: &Tree) -> Result<Vec<String>, Error> {
 }
 
 /// No source file has a word that marks unfinished code.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn markers(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
     let sources = &[
         "rs", "lua", "js", "mjs", "ts", "go", "conf", "toml", "sh", "yml", "html", "css", "sql",
     ];
     let scripts = tree.files().filter(|path| path.starts_with(".ci/"));
-    for path in tree.with_extension(sources).chain(scripts) {
-        for (index, line) in tree.text(path)?.lines().enumerate() {
+    tree.faults_of_lines(tree.with_extension(sources).chain(scripts), |_| {
+        Some(|line: &str| {
             let mut words = line.split(|found: char| !found.is_alphanumeric() && found != '_');
-            if let Some(marker) = words.find(|word| MARKERS.contains(word)) {
-                complaints.push(format!(
-                    "{path}:{}: {marker}: do it, or file an issue",
-                    index + 1
-                ));
-            }
-        }
-    }
-    Ok(complaints)
+            let marker = words.find(|word| MARKERS.contains(word))?;
+            Some(format!("{marker}: do it, or file an issue"))
+        })
+    })
 }
 
 /// Each document at the root exists and says something; README has the commands.
-///
-/// # Errors
-///
-/// When a document cannot be read.
 pub(super) fn documents(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
     for document in DOCUMENTS {

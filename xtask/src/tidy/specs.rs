@@ -12,10 +12,6 @@ const TYPED: &[&str] = &["app.ts", "app.tsx"];
 
 /// Every `tests/specs/<capability>/<case>/` has `app.lua`, `app.js` and `expect.toml`, or `app.ts` in place of both.
 /// Their content is the test runner's business.
-///
-/// # Errors
-///
-/// None: it looks at names only.
 pub(super) fn twins(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut cases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for path in tree.files().filter_map(|path| path.strip_prefix(FOLDER)) {

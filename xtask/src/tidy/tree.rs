@@ -90,6 +90,30 @@ impl Tree {
         })
     }
 
+    /// The faults of lines, each with its place. `reader` gives for a path what finds the fault of a line, if lines of
+    /// that file count.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read.
+    pub(super) fn faults_of_lines<'a, F: FnMut(&str) -> Option<String>>(
+        &self,
+        paths: impl Iterator<Item = &'a str>,
+        reader: impl Fn(&str) -> Option<F>,
+    ) -> Result<Vec<String>, Error> {
+        let mut faults = Vec::new();
+        for path in paths {
+            let Some(mut fault_of) = reader(path) else {
+                continue;
+            };
+            for (number, line) in (1..).zip(self.text(path)?.lines()) {
+                let fault = fault_of(line);
+                faults.extend(fault.map(|fault| format!("{path}:{number}: {fault}")));
+            }
+        }
+        Ok(faults)
+    }
+
     /// Reports whether the tree has this file.
     pub(super) fn has(&self, path: &str) -> bool {
         self.files

@@ -18,42 +18,29 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// No library of ours re-exports another.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn tunnels(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.files() {
-        let is_source = path.ends_with(".rs") && path.contains("/src/");
-        if !is_source || EXCEPTIONS.iter().any(|(file, _)| *file == path) {
-            continue;
-        }
-        for (at, line) in tree.text(path)?.lines().enumerate() {
+    tree.faults_of_lines(tree.with_extension(&["rs"]), |path| {
+        let is_excepted = EXCEPTIONS.iter().any(|(file, _)| *file == path);
+        let fault_of = |line: &str| {
             let line = line.trim_start();
-            if line.starts_with("pub use sampan_") || line.starts_with("pub extern crate sampan_") {
-                complaints.push(format!(
-                    "{path}:{}: import it from its own crate where it is used",
-                    at + 1
-                ));
-            }
-        }
-    }
-    Ok(complaints)
+            let is_tunnel = ["pub use sampan_", "pub extern crate sampan_"]
+                .iter()
+                .any(|start| line.starts_with(start));
+            is_tunnel.then(|| "import it from its own crate where it is used".to_owned())
+        };
+        (path.contains("/src/") && !is_excepted).then_some(fault_of)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::tests::tree;
     use super::*;
 
     #[test]
     fn a_crate_that_passes_another_on_is_named() {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let folder = scratch.path().join("app/serve/src");
-        std::fs::create_dir_all(&folder).expect("folders");
         let text = "use sampan_host::Error;\npub use sampan_http as http;\n";
-        std::fs::write(folder.join("lib.rs"), text).expect("written");
-        let tree = Tree::read(scratch.path()).expect("read");
+        let (_scratch, tree) = tree(&[("app/serve/src/lib.rs", text)]);
         let complaints = tunnels(&tree).expect("read");
         assert_eq!(complaints.len(), 1);
         assert!(complaints[0].starts_with("app/serve/src/lib.rs:2:"));

@@ -20,50 +20,30 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// No test sleeps or compares the time that passed, but by `sampan_client::wait`.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn events(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.with_extension(&["rs"]) {
-        // Benchmarks measure time.
+    tree.faults_of_lines(tree.with_extension(&["rs"]), |path| {
         let is_excepted = EXCEPTIONS.iter().any(|(exception, _)| *exception == path);
-        if is_excepted || path.starts_with("bench/") {
-            continue;
-        }
-        let text = tree.text(path)?;
-        let first = first_test_line(path, &text);
-        for (index, line) in text.lines().enumerate().skip(first) {
-            if line.trim_start().starts_with("//") {
-                continue;
+        // Files of tests are so from their first line, others from their module of tests on.
+        let rooted = format!("/{path}");
+        let mut is_test = rooted.contains("/tests/")
+            || rooted.ends_with("/tests.rs")
+            || path.starts_with("engine/rig/");
+        let fault_of = move |line: &str| {
+            is_test |= line.trim() == "#[cfg(test)]";
+            if !is_test || line.trim_start().starts_with("//") {
+                None
+            } else if SLEEPS.iter().any(|sleep| line.contains(sleep)) {
+                Some(
+                    "a test waits for an event (sampan_client::wait::until), not for a time".into(),
+                )
+            } else {
+                compares_time(line)
+                    .then(|| "a test compares no times: assert an order of events".into())
             }
-            let number = index + 1;
-            if SLEEPS.iter().any(|sleep| line.contains(sleep)) {
-                complaints.push(format!(
-                    "{path}:{number}: a test waits for an event (sampan_client::wait::until), not for a time"
-                ));
-            } else if compares_time(line) {
-                complaints.push(format!(
-                    "{path}:{number}: a test compares no times: assert an order of events"
-                ));
-            }
-        }
-    }
-    Ok(complaints)
-}
-
-/// Returns the index of the first line of test code: that of the file for files of tests, else that of its module of
-/// tests.
-fn first_test_line(path: &str, text: &str) -> usize {
-    let path = format!("/{path}");
-    let is_test =
-        path.contains("/tests/") || path.ends_with("/tests.rs") || path.starts_with("/engine/rig/");
-    if is_test {
-        return 0;
-    }
-    let marks = text.lines().position(|line| line.trim() == "#[cfg(test)]");
-    marks.unwrap_or(usize::MAX)
+        };
+        // Benchmarks measure time.
+        (!is_excepted && !path.starts_with("bench/")).then_some(fault_of)
+    })
 }
 
 /// Reports whether a line compares the time that passed since an instant.
@@ -76,32 +56,23 @@ fn compares_time(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::tests::tree;
     use super::*;
 
     #[test]
     fn refuses_sleeps_and_comparisons_of_time_in_tests_alone() {
-        let folder = tempfile::tempdir().expect("a folder");
         let sleeps = "std::thread::sleep(PAUSE);\n";
-        std::fs::create_dir(folder.path().join("tests")).expect("a folder");
-        for (path, text) in [
-            (
-                "a.rs",
-                format!(
-                    "{sleeps}#[cfg(test)]\nmod tests {{\n    tokio::time::sleep(PAUSE).await;\n}}\n"
-                ),
-            ),
-            ("b.rs", sleeps.to_owned()),
-            ("tests.rs", sleeps.to_owned()),
-            (
-                "tests/c.rs",
-                format!(
-                    "let took = begun.elapsed();\n// {sleeps}assert!(begun.elapsed() < LIMIT);\n"
-                ),
-            ),
-        ] {
-            std::fs::write(folder.path().join(path), text).expect("written");
-        }
-        let tree = Tree::read(folder.path()).expect("a tree");
+        let own = format!(
+            "{sleeps}#[cfg(test)]\nmod tests {{\n    tokio::time::sleep(PAUSE).await;\n}}\n"
+        );
+        let compared =
+            format!("let took = begun.elapsed();\n// {sleeps}assert!(begun.elapsed() < LIMIT);\n");
+        let (_scratch, tree) = tree(&[
+            ("a.rs", &own),
+            ("b.rs", sleeps),
+            ("tests.rs", sleeps),
+            ("tests/c.rs", &compared),
+        ]);
         let complaints = events(&tree).expect("read");
         let places: Vec<&str> = complaints
             .iter()

@@ -40,121 +40,70 @@ const LONG_LINES: &[&str] = &[
 ];
 
 /// No line of a source file ends behind [`COLUMNS_MAX`].
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn columns(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.with_extension(&["rs"]) {
-        if LONG_LINES.iter().any(|part| path.contains(part)) {
-            continue;
-        }
-        for (index, line) in tree.text(path)?.lines().enumerate() {
-            let columns = line.chars().count();
-            if columns > COLUMNS_MAX {
-                let number = index + 1;
-                complaints.push(format!(
-                    "{path}:{number}: {columns} columns, of which there may be {COLUMNS_MAX}"
-                ));
-            }
-        }
-    }
-    Ok(complaints)
+    tree.faults_of_lines(tree.with_extension(&["rs"]), |path| {
+        let is_long = LONG_LINES.iter().any(|part| path.contains(part));
+        (!is_long).then_some(too_wide)
+    })
+}
+
+/// Returns the fault of a line that ends behind [`COLUMNS_MAX`].
+fn too_wide(line: &str) -> Option<String> {
+    let columns = line.chars().count();
+    (columns > COLUMNS_MAX)
+        .then(|| format!("{columns} columns, of which there may be {COLUMNS_MAX}"))
 }
 
 /// Folders of documents that a program writes.
 const WRITTEN_BY_PROGRAMS: &[&str] = &["docs/reference/", "bench/results/", "docs/bench/"];
 
 /// No line of prose ends behind [`COLUMNS_MAX`]. Tables, comments and blocks of code may be wider.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn prose_columns(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.with_extension(&["md"]) {
-        if WRITTEN_BY_PROGRAMS
-            .iter()
-            .any(|folder| path.starts_with(folder))
-        {
-            continue;
-        }
+    tree.faults_of_lines(tree.with_extension(&["md"]), |path| {
         let (mut is_code, mut is_comment) = (false, false);
-        for (index, line) in tree.text(path)?.lines().enumerate() {
+        let fault_of = move |line: &str| {
             let was_comment = is_comment;
             is_comment = (is_comment || line.contains("<!--")) && !line.contains("-->");
             if was_comment || is_comment {
-                continue;
+                return None;
             }
-            if line.trim_start().starts_with("```") {
-                is_code = !is_code;
-            }
-            let columns = line.chars().count();
-            if columns > COLUMNS_MAX && !is_code && !line.starts_with('|') {
-                let number = index + 1;
-                complaints.push(format!(
-                    "{path}:{number}: {columns} columns, of which there may be {COLUMNS_MAX}"
-                ));
-            }
-        }
-    }
-    Ok(complaints)
+            is_code ^= line.trim_start().starts_with("```");
+            too_wide(line).filter(|_| !is_code && !line.starts_with('|'))
+        };
+        let mut written = WRITTEN_BY_PROGRAMS.iter();
+        (!written.any(|folder| path.starts_with(folder))).then_some(fault_of)
+    })
 }
 
 /// No doc comment begins with one of [`REFUSED_OPENINGS`].
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn openings(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.with_extension(&["rs"]) {
-        let text = tree.text(path)?;
-        let mut before = None;
-        for (index, line) in text.lines().enumerate() {
+    tree.faults_of_lines(tree.with_extension(&["rs"]), |_| {
+        let mut is_inside = false;
+        Some(move |line: &str| {
             let comment = doc_comment(line);
-            if let (None, Some(words)) = (before, comment)
-                && let Some(opening) = refused(words)
-            {
-                complaints.push(format!(
-                    "{path}:{}: a doc comment begins with a verb (\"Returns\") or a noun phrase, not \
-                     with \"{opening}\"",
-                    index + 1
-                ));
-            }
-            before = comment;
-        }
-    }
-    Ok(complaints)
+            let opening = comment.filter(|_| !is_inside).and_then(refused);
+            is_inside = comment.is_some();
+            opening.map(|opening| {
+                format!(
+                    "a doc comment begins with a verb (\"Returns\") or a noun phrase, not with \"{opening}\""
+                )
+            })
+        })
+    })
 }
 
 /// No comment in [`REFUSED_WORDS_IN`] has one of [`REFUSED_WORDS`].
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn plain_words(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    for path in tree.with_extension(&["rs"]) {
-        let is_read = REFUSED_WORDS_IN
-            .iter()
-            .any(|folder| path.starts_with(folder));
-        if !is_read || path.contains("/tests/") {
-            continue;
-        }
-        for (index, line) in tree.text(path)?.lines().enumerate() {
-            let comment = line.trim_start().strip_prefix("//").unwrap_or_default();
-            let comment = comment.to_lowercase();
-            if let Some(word) = REFUSED_WORDS.iter().find(|word| comment.contains(*word)) {
-                complaints.push(format!(
-                    "{path}:{}: say who does it, in place of \"{word}\"",
-                    index + 1
-                ));
-            }
-        }
-    }
-    Ok(complaints)
+    tree.faults_of_lines(tree.with_extension(&["rs"]), |path| {
+        let mut folders = REFUSED_WORDS_IN.iter();
+        let is_read = folders.any(|folder| path.starts_with(folder)) && !path.contains("/tests/");
+        let fault_of = |line: &str| {
+            let comment = line.trim_start().strip_prefix("//")?.to_lowercase();
+            let word = REFUSED_WORDS.iter().find(|word| comment.contains(*word))?;
+            Some(format!("say who does it, in place of \"{word}\""))
+        };
+        is_read.then_some(fault_of)
+    })
 }
 
 /// Returns the text of a line of a doc comment.
@@ -175,61 +124,51 @@ fn refused(words: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TidyRule;
+    use super::super::tree::tests::tree;
     use super::*;
+
+    fn complaints(rule: TidyRule, files: &[(&str, &str)]) -> Vec<String> {
+        let (_scratch, tree) = tree(files);
+        rule(&tree).expect("readable")
+    }
 
     #[test]
     fn refuses_words_that_leave_open_who_does_it() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let write = |path: &str| {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            std::fs::write(path, "// Nobody waits.\nlet nobody = 1;\n").expect("written");
-        };
-        write("app/a.rs");
-        write("engine/lua/a.rs");
-        let tree = Tree::read(folder.path()).expect("a tree");
-        let complaints = plain_words(&tree).expect("read");
+        let text = "// Nobody waits.\nlet nobody = 1;\n";
         assert_eq!(
-            complaints,
+            complaints(
+                plain_words,
+                &[("app/a.rs", text), ("engine/lua/a.rs", text)]
+            ),
             ["app/a.rs:1: say who does it, in place of \"nobody\""]
         );
     }
 
     #[test]
     fn refuses_prose_that_is_too_wide() {
-        let folder = tempfile::tempdir().expect("a folder");
         let long = "x".repeat(121);
         let page = format!("| {long}\n```\n{long}\n```\n{long}\n");
-        std::fs::write(folder.path().join("a.md"), page).expect("written");
-        let tree = Tree::read(folder.path()).expect("a tree");
-        let complaints = prose_columns(&tree).expect("read");
         assert_eq!(
-            complaints,
+            complaints(prose_columns, &[("a.md", &page)]),
             ["a.md:5: 121 columns, of which there may be 120"]
         );
     }
 
     #[test]
     fn refuses_lines_that_are_too_long() {
-        let folder = tempfile::tempdir().expect("a folder");
         let source = format!("//! {}\n//! {}\n", "x".repeat(116), "x".repeat(117));
-        std::fs::write(folder.path().join("a.rs"), source).expect("written");
-        let tree = Tree::read(folder.path()).expect("a tree");
-        let complaints = columns(&tree).expect("read");
         assert_eq!(
-            complaints,
+            complaints(columns, &[("a.rs", &source)]),
             ["a.rs:2: 121 columns, of which there may be 120"]
         );
     }
 
     #[test]
     fn refuses_openings_that_are_no_verb_or_noun_phrase() {
-        let folder = tempfile::tempdir().expect("a folder");
         let source = "//! What it is.\n\n/// Whatever fits.\nfn a() {}\n\n/// Returns one.\n/// It is odd.\nfn b() \
          {}\n\n/// Whether it is.\nfn c() {}\n";
-        std::fs::write(folder.path().join("a.rs"), source).expect("written");
-        let tree = Tree::read(folder.path()).expect("a tree");
-        let complaints = openings(&tree).expect("read");
+        let complaints = complaints(openings, &[("a.rs", source)]);
         let lines: Vec<&str> = complaints
             .iter()
             .map(|complaint| complaint.split(": ").next().unwrap_or_default())
