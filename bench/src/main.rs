@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
-//! [`suites::template()`] templates, [`suites::limit()`] the least that an answer can cost, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application,
-//! [`suites::gust()`] and [`suites::golua()`] the libraries for JavaScript and Go. The order of things in all:
+//! [`suites::Template`] templates, [`suites::Limit`] the least that an answer can cost, [`suites::static_files()`]
+//! files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and [`suites::golua()`] the libraries for
+//! JavaScript and Go. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
@@ -35,18 +36,18 @@ enum Benchmark {
     Db(suites::DbOptions),
     /// Large bodies, both ways, beside Bun
     Stream(suites::StreamOptions),
-    /// Pages from templates, beside Eta, EJS, Nunjucks, Go and Lua in nginx
-    Template(suites::TemplateOptions),
+    /// Pages from templates, beside Bun with Eta
+    Template(suites::SideOptions<suites::Template>),
     /// A JSON route of a script beside an epoll loop in C that parses nothing
-    Limit(suites::LimitOptions),
+    Limit(suites::SideOptions<suites::Limit>),
     /// Files of 4 kB, 100 kB and 10 MB, beside nginx and Bun
-    Static(suites::StaticOptions),
+    Static(suites::SideOptions<suites::Static>),
     /// PetClinic under 1,000 connections, beside Spring PetClinic
     Petclinic(suites::PetClinicOptions),
     /// Our package of npm, beside Gust, Bun.serve, Hono and others, on Bun and on Node.js
     Gust(suites::GustOptions),
     /// Our package for Go, beside net/http with LuaJIT and with gopher-lua
-    Golua(suites::GoLuaOptions),
+    Golua(suites::SideOptions<suites::GoLua>),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -62,8 +63,8 @@ fn main() -> ExitCode {
         Benchmark::Hello(options) => suites::hello(options),
         Benchmark::Db(options) => suites::db(options),
         Benchmark::Stream(options) => suites::stream(options),
-        Benchmark::Template(options) => suites::template(options),
-        Benchmark::Limit(options) => suites::limit(options),
+        Benchmark::Template(options) => options.run(),
+        Benchmark::Limit(options) => options.run(),
         Benchmark::Static(options) => suites::static_files(options),
         Benchmark::Petclinic(options) => suites::petclinic(options),
         Benchmark::Gust(options) => suites::gust(options),

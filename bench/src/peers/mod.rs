@@ -114,10 +114,6 @@ pub(crate) const TEMPLATE_PEERS: &[Peer] = &[
     peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("bench_template/app.lua"), TEMPLATE),
     peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("bench_template/app.js"), TEMPLATE),
     peer(BUN_ETA, "Bun + Eta", PeerKind::Bun, TEMPLATE),
-    peer("bun-ejs", "Bun + EJS", PeerKind::Bun, TEMPLATE),
-    peer("node-nunjucks", "Node + Nunjucks", PeerKind::Node, TEMPLATE),
-    peer("nginx-template", "nginx + Lua, templates", PeerKind::Nginx { lua: true }, TEMPLATE),
-    peer("go-template", "Go html/template", PeerKind::Go, TEMPLATE),
 ];
 
 /// Everyone in `bench limit`, ours first.

@@ -5,13 +5,13 @@ pub(crate) mod stats;
 pub(crate) mod targets;
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::measure::figures::Figure;
-use crate::measure::{DatabaseFigures, Sample, Series, Skipped};
+use crate::measure::setup::{self, Setup};
+use crate::measure::{DatabaseFigures, Sample, Series, Skipped, machine};
 use crate::peers::storage::Durability;
 use crate::report::stats::{Spread, mib};
 use crate::routes::Headers;
@@ -49,22 +49,28 @@ pub(crate) struct Suite {
     pub(crate) axis_per_group: bool,
 }
 
-/// `bench hello`.
-pub(crate) static HELLO: Suite = Suite {
-    name: "hello",
+/// The common fields of most suites.
+const SUITE: Suite = Suite {
+    name: "",
     about: "",
     ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
     columns: &[COLUMNS],
+    axis_per_group: false,
+};
+
+/// `bench hello`.
+pub(crate) static HELLO: Suite = Suite {
+    name: "hello",
     axis_per_group: true,
+    ..SUITE
 };
 
 /// `bench db`.
 pub(crate) static DB: Suite = Suite {
     name: "db",
     about: " Every run has a server and a database of its own, with 1,000 rows; after each run the rows are counted: \
-     all that was \
-            acknowledged must be there. Rows/s counts rows written and rows read; the sizes are those at the end of a \
-             run.",
+     all that was acknowledged must be there. Rows/s counts rows written and rows read; the sizes are those at the end \
+     of a run.",
     ratios: "Ratios, ours divided by theirs in the same round, the median of the rounds; of CPU µs per request unless \
      another figure is named.",
     columns: &[COLUMNS, DATABASE_COLUMNS],
@@ -75,69 +81,58 @@ pub(crate) static DB: Suite = Suite {
 pub(crate) static STREAM: Suite = Suite {
     name: "stream",
     about: " A request moves 100 MB: an upload that the handler counts as it comes, or an answer in chunks of 64 kB. \
-     One follows the \
-            other on one connection.",
-    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
-    axis_per_group: false,
+     One follows the other on one connection.",
+    ..SUITE
 };
 
 /// `bench template`.
 pub(crate) static TEMPLATE: Suite = Suite {
     name: "template",
     about: " The rows of a page are made once, at the start of a server; every server sends the same bytes.",
-    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
-    axis_per_group: false,
+    ..SUITE
 };
 
 /// `bench limit`.
 pub(crate) static LIMIT: Suite = Suite {
     name: "limit",
     about: " The loop reads whatever arrives and writes the same bytes each time.",
-    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
-    axis_per_group: false,
+    ..SUITE
 };
 
 /// `bench petclinic`.
 pub(crate) static PETCLINIC: Suite = Suite {
     name: "petclinic",
     about: " All answers are compressed with gzip. Server and load share the processors, so the rates are those of \
-     both together. `cached` \
-            keeps what it has compressed (`[compression] cache_bytes_max`), the others compress every answer.",
+     both together. `cached` keeps what it has compressed (`[compression] cache_bytes_max`), the others compress every \
+     answer.",
     ratios: "Ratios of requests per second, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
     axis_per_group: true,
+    ..SUITE
 };
 
 /// `bench static`.
 pub(crate) static STATIC: Suite = Suite {
     name: "static",
     about: " All servers send the same files of one folder, which lie in the memory of the system.",
-    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
     axis_per_group: true,
+    ..SUITE
 };
 
 /// `bench gust`.
 pub(crate) static GUST: Suite = Suite {
     name: "gust",
     about: " All servers have one thread. What is not ranked sends a malformed answer, which is shown all the same.",
-    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
     axis_per_group: true,
+    ..SUITE
 };
 
 /// `bench golua`.
 pub(crate) static GOLUA: Suite = Suite {
     name: "golua",
     about: " Every answer is a text of 15 bytes. The peers make a Lua state for each request, from the script's file \
-     or from its text in \
-            memory. Ours reads the file again only when it has changed, and isolates requests on that route.",
-    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
-    columns: &[COLUMNS],
-    axis_per_group: false,
+     or from its text in memory. Ours reads the file again only when it has changed, and isolates requests on that \
+     route.",
+    ..SUITE
 };
 
 const DATABASE_COLUMNS: &[Column] = &[
@@ -343,26 +338,45 @@ fn shown(spread: Option<Spread>, decimals: usize) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| spread.show(decimals))
 }
 
-/// Writes the report as Markdown, JSON and a chart, named after the benchmark.
-pub(crate) fn write(report: &BenchReport, folder: &Path) -> Result<(), Error> {
-    fs::create_dir_all(folder)?;
-    let name = report.suite.name;
-    let markdown = report.markdown();
+/// Writes the report of a suite as Markdown, JSON and a chart, named after it. `false` if nothing was measured.
+///
+/// # Errors
+///
+/// When a file cannot be written.
+pub(crate) fn finish(
+    suite: &'static Suite,
+    setup: Setup,
+    conditions: [(&'static str, String); 2],
+    series: Vec<Series>,
+    ratios: Vec<Figure>,
+    figures: Vec<Figure>,
+) -> Result<bool, Error> {
+    let report = BenchReport {
+        suite,
+        conditions: [machine::conditions(setup.busy), conditions.into()].concat(),
+        versions: setup::versions(&setup.installed),
+        series,
+        ratios,
+        figures,
+        skipped: setup.skipped,
+    };
+    fs::create_dir_all(&setup.out)?;
+    let (name, markdown) = (suite.name, report.markdown());
     let json = serde_json::to_string_pretty(&report.json())?;
     for (ending, text) in [
         ("json", json + "\n"),
         ("md", markdown.clone()),
-        ("svg", chart::svg(report)),
+        ("svg", chart::svg(&report)),
     ] {
-        let file = folder.join(format!("{name}.{ending}"));
+        let file = setup.out.join(format!("{name}.{ending}"));
         fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     println!("\n{markdown}");
     println!(
         "written: {name}.json, {name}.md and {name}.svg in {}",
-        folder.display()
+        setup.out.display()
     );
-    Ok(())
+    Ok(!report.series.is_empty())
 }
 
 #[cfg(test)]

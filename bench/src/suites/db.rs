@@ -11,15 +11,14 @@ use crate::Error;
 use crate::load::Load;
 use crate::measure::before;
 use crate::measure::case::{CONNECTIONS, LoadCase};
-use crate::measure::machine;
 use crate::measure::setup::{self, SuiteOptions};
 use crate::measure::{self, DatabaseFigures, Sample, Series, Skipped, sample};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{DB_PEERS, Installed, Peer};
+use crate::report;
 use crate::report::targets;
-use crate::report::{self, BenchReport};
 use crate::routes::check;
 use crate::routes::rows;
 use crate::routes::{self, Headers, Route};
@@ -80,17 +79,15 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let report = BenchReport {
-        suite: &report::DB,
-        conditions: conditions(options, setup.busy),
-        versions: setup::versions(&setup.installed),
-        ratios: targets::judge(targets::DB, &series, 1),
+    let ratios = targets::judge(targets::DB, &series, 1);
+    report::finish(
+        &report::DB,
+        setup,
+        conditions(options),
         series,
-        figures: Vec::new(),
-        skipped: setup.skipped,
-    };
-    report::write(&report, &setup.out)?;
-    Ok(!report.series.is_empty())
+        ratios,
+        Vec::new(),
+    )
 }
 
 /// Returns the requested cases, and single INSERTs on one connection, where nothing can be grouped.
@@ -117,20 +114,18 @@ fn cases(options: &DbOptions) -> Vec<LoadCase> {
     cases
 }
 
-fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
-    let mut conditions = machine::conditions(busy);
+fn conditions(options: &DbOptions) -> [(&'static str, String); 2] {
     let placed = options.workers.iter().map(|&workers| {
         let placement = Placement::here(workers as usize);
         format!("{workers}: {}", placement.describe())
     });
-    conditions.push(("workers", placed.collect::<Vec<_>>().join("; ")));
     let (seconds, rounds) = (options.seconds, options.rounds);
     let load = format!(
         "sampan bench, {CONNECTIONS} connections unless it says one, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s \
          of warming up"
     );
-    conditions.push(("load", load));
-    conditions
+    let placed = placed.collect::<Vec<_>>().join("; ");
+    [("workers", placed), ("load", load)]
 }
 
 /// The folders and servers of the benchmark.

@@ -7,14 +7,13 @@ use super::db;
 use super::side_by_side::RoundOptions;
 use crate::Error;
 use crate::measure::case::{CONNECTIONS, LoadCase, MANY_CONNECTIONS};
-use crate::measure::machine;
 use crate::measure::setup::{self, Setup};
 use crate::measure::{ExtraCases, MeasurementPlan, Series};
 use crate::peers::placement::Placement;
 use crate::peers::storage::Durability;
 use crate::peers::{GUST_DB_PEERS, GUST_PEERS};
+use crate::report;
 use crate::report::targets;
-use crate::report::{self, BenchReport};
 use crate::routes::{self, Headers, Route};
 
 /// A script of these runtimes has one thread.
@@ -73,27 +72,16 @@ pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
         false => ExtraCases::Many,
     };
     let mut series = serve(options, &mut setup, &placement, extra);
-    let mut versions = setup::versions(&setup.installed);
     if options.routes.is_empty() || options.routes.contains(&Route::Write) {
         let mut with_database = options.shared.suite.prepare(GUST_DB_PEERS, &options.only)?;
         series.extend(write(options, &mut with_database));
-        versions.extend(setup::versions(&with_database.installed));
+        setup.installed.append(&mut with_database.installed);
         setup.skipped.append(&mut with_database.skipped);
     }
-    let mut conditions = machine::conditions(setup.busy);
-    conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
-    conditions.push(("load", load));
-    let report = BenchReport {
-        suite: &report::GUST,
-        conditions,
-        versions,
-        ratios: targets::judge(targets::GUST, &series, THREADS),
-        series,
-        figures: Vec::new(),
-        skipped: setup.skipped,
-    };
-    report::write(&report, &setup.out)?;
-    Ok(!report.series.is_empty())
+    let threads = format!("{THREADS}; {}", placement.describe());
+    let conditions = [("threads", threads), ("load", load)];
+    let ratios = targets::judge(targets::GUST, &series, THREADS);
+    report::finish(&report::GUST, setup, conditions, series, ratios, Vec::new())
 }
 
 /// The routes of `serve`.

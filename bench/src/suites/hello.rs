@@ -3,24 +3,19 @@
 
 use clap::Args;
 
-use super::side_by_side::{RoundOptions, SideBySide};
+use super::side_by_side::{SideBySide, SideOptions};
 use crate::Error;
+use crate::measure::Skipped;
 use crate::measure::figures::{Figure, Subject};
-use crate::measure::setup::{self, Setup};
-use crate::measure::{ExtraCases, Skipped};
+use crate::measure::setup::Setup;
 use crate::peers::{PEERS, Peer};
-use crate::report::{self, targets};
+use crate::report::targets::{self, RatioTarget};
+use crate::report::{self, Suite};
 use crate::routes::{self, Route};
 
 /// The options of `cargo xtask bench hello`.
 #[derive(Args)]
 pub(crate) struct HelloOptions {
-    /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(PEERS))]
-    only: Vec<String>,
-    /// Measure only these routes
-    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::HELLO))]
-    routes: Vec<Route>,
     /// The number of threads of each server
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: u32,
@@ -28,29 +23,30 @@ pub(crate) struct HelloOptions {
     #[arg(long)]
     no_figures: bool,
     #[command(flatten)]
-    shared: RoundOptions,
+    side: SideOptions<Hello>,
+}
+
+struct Hello;
+
+impl SideBySide for Hello {
+    const SUITE: &'static Suite = &report::HELLO;
+    const PEERS: &'static [Peer] = PEERS;
+    const ROUTES: &'static [Route] = routes::HELLO;
+    const TARGETS: &'static [RatioTarget] = targets::HELLO;
 }
 
 /// Runs the benchmark and writes `hello.json`, `hello.md` and `hello.svg`. `false` if nothing could be measured.
 ///
 /// # Errors
 ///
-/// When taskset is missing, our executable does not build, or the results cannot be written.
+/// As [`SideOptions::run`].
 pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
-    let plan = SideBySide {
-        suite: &report::HELLO,
-        peers: PEERS,
-        only: &options.only,
-        routes: setup::chosen(&options.routes, routes::HELLO),
-        extra: ExtraCases::Browser,
-        threads: options.threads,
-        targets: targets::HELLO,
-        options: &options.shared,
-    };
-    plan.run_with(|setup| match options.no_figures {
-        true => Vec::new(),
-        false => figures(options, setup),
-    })
+    options
+        .side
+        .run_with(options.threads, |setup| match options.no_figures {
+            true => Vec::new(),
+            false => figures(options, setup),
+        })
 }
 
 /// The figures of ours that have no peer.
@@ -63,8 +59,8 @@ fn figures(options: &HelloOptions, setup: &mut Setup) -> Vec<Figure> {
             logs: &setup.logs,
             peer,
             installed,
-            rounds: options.shared.rounds,
-            seconds: options.shared.seconds,
+            rounds: options.side.shared.rounds,
+            seconds: options.side.shared.seconds,
         };
         let (found, faults) = subject.figures();
         figures.extend(found);

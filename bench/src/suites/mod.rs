@@ -1,22 +1,67 @@
 //! The benchmarks: what each measures, and what it tells.
 
 mod db;
-mod golua;
 mod gust;
 mod hello;
-mod limit;
 mod petclinic;
 mod side_by_side;
 pub(crate) mod static_files;
 mod stream;
-mod template;
 
 pub(crate) use db::{DbOptions, db};
-pub(crate) use golua::{GoLuaOptions, golua};
 pub(crate) use gust::{GustOptions, gust};
 pub(crate) use hello::{HelloOptions, hello};
-pub(crate) use limit::{LimitOptions, limit};
 pub(crate) use petclinic::{PetClinicOptions, petclinic};
-pub(crate) use static_files::{StaticOptions, static_files};
+pub(crate) use side_by_side::SideOptions;
+pub(crate) use static_files::{Static, static_files};
 pub(crate) use stream::{StreamOptions, stream};
-pub(crate) use template::{TemplateOptions, template};
+
+use crate::Error;
+use crate::measure::ExtraCases;
+use crate::peers::{GOLUA_PEERS, LIMIT_PEERS, Peer, TEMPLATE_PEERS};
+use crate::report::targets::{self, RatioTarget};
+use crate::report::{self, Suite};
+use crate::routes::{self, Route};
+use side_by_side::SideBySide;
+
+/// `bench template`: pages rendered from templates, with the routes of examples/bench_template.
+pub(crate) struct Template;
+
+impl SideBySide for Template {
+    const SUITE: &'static Suite = &report::TEMPLATE;
+    const PEERS: &'static [Peer] = TEMPLATE_PEERS;
+    const ROUTES: &'static [Route] = routes::TEMPLATE;
+    const TARGETS: &'static [RatioTarget] = targets::TEMPLATE;
+}
+
+/// `bench limit`: a JSON route of a script beside an epoll loop in C that parses nothing.
+pub(crate) struct Limit;
+
+impl SideBySide for Limit {
+    const SUITE: &'static Suite = &report::LIMIT;
+    const PEERS: &'static [Peer] = LIMIT_PEERS;
+    const ROUTES: &'static [Route] = routes::LIMIT;
+    const TARGETS: &'static [RatioTarget] = targets::LIMIT;
+    const EXTRA: ExtraCases = ExtraCases::None;
+}
+
+/// `bench golua`: a short text from Lua in a program in Go, and from a handler in Go.
+pub(crate) struct GoLua;
+
+impl SideBySide for GoLua {
+    const SUITE: &'static Suite = &report::GOLUA;
+    const PEERS: &'static [Peer] = GOLUA_PEERS;
+    const ROUTES: &'static [Route] = routes::GOLUA;
+    const TARGETS: &'static [RatioTarget] = targets::GOLUA;
+    const EXTRA: ExtraCases = ExtraCases::None;
+}
+
+/// Runs `bench golua`.
+///
+/// # Errors
+///
+/// As [`SideOptions::run`], and with `--before`.
+pub(crate) fn golua(options: &SideOptions<GoLua>) -> Result<bool, Error> {
+    options.shared.suite.refuse_before()?;
+    options.run()
+}

@@ -10,7 +10,6 @@ use crate::load::{Load, LoadResult};
 use crate::measure::before;
 use crate::measure::case::LoadCase;
 use crate::measure::figures::Figure;
-use crate::measure::machine;
 use crate::measure::setup::{self, Setup, SuiteOptions};
 use crate::measure::{Sample, Series, Skipped, rounds, sample};
 use crate::peers::install::Installer;
@@ -18,8 +17,8 @@ use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{FIXED_ANSWER, PETCLINIC_PEERS, Peer, PeerKind, SPRING};
+use crate::report;
 use crate::report::stats::mib;
-use crate::report::{self, BenchReport};
 use crate::routes::check;
 use crate::routes::{self, Headers, Route};
 
@@ -119,22 +118,20 @@ pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let mut conditions = machine::conditions(setup.busy);
-    conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
+    let threads = format!("{THREADS}; {}", placement.describe());
     let (seconds, count) = (options.seconds, options.rounds);
     let load = format!("sampan bench, {CONNECTIONS} connections, {seconds} s × {count} rounds");
-    conditions.push(("load", load));
-    let report = BenchReport {
-        suite: &report::PETCLINIC,
+    let conditions = [("threads", threads), ("load", load)];
+    let (ratios, figures) = (ratios(&series), figures(&series));
+    setup.skipped = skipped;
+    report::finish(
+        &report::PETCLINIC,
+        setup,
         conditions,
-        versions: setup::versions(&setup.installed),
-        ratios: ratios(&series),
-        figures: figures(&series),
         series,
-        skipped,
-    };
-    report::write(&report, &setup.out)?;
-    Ok(!report.series.is_empty())
+        ratios,
+        figures,
+    )
 }
 
 /// Puts Spring PetClinic among those that are installed.

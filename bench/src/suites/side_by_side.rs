@@ -1,4 +1,6 @@
-//! The common parts of benchmarks that measure all servers on all routes, one beside the other.
+//! Benchmarks that measure all servers on all routes, one beside the other.
+
+use std::marker::PhantomData;
 
 use clap::Args;
 
@@ -6,16 +8,40 @@ use crate::Error;
 use crate::measure::case::CONNECTIONS;
 use crate::measure::figures::Figure;
 use crate::measure::setup::{self, Setup, SuiteOptions};
-use crate::measure::{ExtraCases, MeasurementPlan, Series, before, machine};
+use crate::measure::{ExtraCases, MeasurementPlan, Series, before};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
 use crate::report::targets::{self, RatioTarget};
-use crate::report::{self, BenchReport, Suite};
-use crate::routes::Route;
+use crate::report::{self, Suite};
+use crate::routes::{self, Route};
+
+/// One of these benchmarks.
+pub(crate) trait SideBySide: Send + Sync + 'static {
+    const SUITE: &'static Suite;
+    const PEERS: &'static [Peer];
+    const ROUTES: &'static [Route];
+    const TARGETS: &'static [RatioTarget];
+    const EXTRA: ExtraCases = ExtraCases::Browser;
+}
 
 /// The options of each of them.
 #[derive(Args)]
-pub(super) struct RoundOptions {
+pub(crate) struct SideOptions<S: SideBySide> {
+    /// Measure only these servers
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(S::PEERS))]
+    only: Vec<String>,
+    /// Measure only these routes
+    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(S::ROUTES))]
+    routes: Vec<Route>,
+    #[command(flatten)]
+    pub(super) shared: RoundOptions,
+    #[arg(skip)]
+    of: PhantomData<S>,
+}
+
+/// The options about rounds.
+#[derive(Args)]
+pub(crate) struct RoundOptions {
     /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) rounds: u32,
@@ -26,79 +52,57 @@ pub(super) struct RoundOptions {
     pub(super) suite: SuiteOptions,
 }
 
-/// One of these benchmarks.
-pub(super) struct SideBySide<'a> {
-    pub(super) suite: &'static Suite,
-    pub(super) peers: &'static [Peer],
-    /// The ids of those that are measured; all if it is empty.
-    pub(super) only: &'a [String],
-    pub(super) routes: Vec<Route>,
-    pub(super) extra: ExtraCases,
-    /// The number of threads that each server has.
-    pub(super) threads: u32,
-    pub(super) targets: &'static [RatioTarget],
-    pub(super) options: &'a RoundOptions,
-}
-
-impl SideBySide<'_> {
-    /// Measures, and writes the report; with `--before` prints what has changed. `false` if nothing could be measured.
+impl<S: SideBySide> SideOptions<S> {
+    /// Measures servers with one thread each, and writes the report; with `--before` prints what has changed. `false`
+    /// if nothing could be measured.
     ///
     /// # Errors
     ///
     /// When taskset is missing, our executable does not build, or the results cannot be written.
-    pub(super) fn run(self) -> Result<bool, Error> {
-        self.run_with(|_| Vec::new())
+    pub(crate) fn run(&self) -> Result<bool, Error> {
+        self.run_with(1, |_| Vec::new())
     }
 
-    /// Runs the benchmark with figures that have no peer, which are measured last.
+    /// Runs the benchmark with so many threads for each server, and with figures that have no peer, which are measured
+    /// last.
     ///
     /// # Errors
     ///
-    /// As [`SideBySide::run`].
+    /// As [`SideOptions::run`].
     pub(super) fn run_with(
-        self,
+        &self,
+        threads: u32,
         figures: impl FnOnce(&mut Setup) -> Vec<Figure>,
     ) -> Result<bool, Error> {
-        let mut setup = self.options.suite.prepare(self.peers, self.only)?;
-        let placement = Placement::here(self.threads as usize);
-        let series = self.measure(&mut setup, &placement);
-        if self.options.suite.before.is_some() {
+        let mut setup = self.shared.suite.prepare(S::PEERS, &self.only)?;
+        let placement = Placement::here(threads as usize);
+        let series = self.measure(&mut setup, &placement, threads);
+        if self.shared.suite.before.is_some() {
             return Ok(before::print(&series));
         }
         let figures = figures(&mut setup);
-        let (seconds, rounds) = (self.options.seconds, self.options.rounds);
-        let threads = format!("{}; {}", self.threads, placement.describe());
+        let (seconds, rounds) = (self.shared.seconds, self.shared.rounds);
+        let placed = format!("{threads}; {}", placement.describe());
         let load =
             format!("sampan bench, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
-        let mut conditions = machine::conditions(setup.busy);
-        conditions.extend([("threads", threads), ("load", load)]);
-        let report = BenchReport {
-            suite: self.suite,
-            conditions,
-            versions: setup::versions(&setup.installed),
-            ratios: targets::judge(self.targets, &series, self.threads),
-            series,
-            figures,
-            skipped: setup.skipped,
-        };
-        report::write(&report, &setup.out)?;
-        Ok(!report.series.is_empty())
+        let ratios = targets::judge(S::TARGETS, &series, threads);
+        let conditions = [("threads", placed), ("load", load)];
+        report::finish(S::SUITE, setup, conditions, series, ratios, figures)
     }
 
-    fn measure(&self, setup: &mut Setup, placement: &Placement) -> Vec<Series> {
-        let threads = self.threads as usize;
-        let mut runners = setup.start(placement, threads);
+    fn measure(&self, setup: &mut Setup, placement: &Placement, threads: u32) -> Vec<Series> {
+        let mut runners = setup.start(placement, threads as usize);
         let mut skipped = Vec::new();
-        let renew = |peer| setup.start_one(peer, placement, threads);
+        let renew = |peer| setup.start_one(peer, placement, threads as usize);
         let plan = MeasurementPlan {
             root: &setup.root,
             placement,
-            routes: self.routes.clone(),
-            threads: self.threads,
-            rounds: self.options.rounds,
-            seconds: self.options.seconds,
-            renew: self.options.suite.before.is_some().then_some(&renew),
-            extra: self.extra,
+            routes: setup::chosen(&self.routes, S::ROUTES),
+            threads,
+            rounds: self.shared.rounds,
+            seconds: self.shared.seconds,
+            renew: self.shared.suite.before.is_some().then_some(&renew),
+            extra: S::EXTRA,
             shown: &[],
         };
         let series = plan.run(&mut runners, &mut skipped);

@@ -2,51 +2,31 @@
 
 use std::path::Path;
 
-use clap::Args;
-
-use super::side_by_side::{RoundOptions, SideBySide};
+use super::side_by_side::{SideBySide, SideOptions};
 use crate::Error;
-use crate::measure::ExtraCases;
-use crate::measure::setup;
-use crate::peers::STATIC_PEERS;
 use crate::peers::storage::files;
-use crate::report::{self, targets};
+use crate::peers::{Peer, STATIC_PEERS};
+use crate::report::targets::{self, RatioTarget};
+use crate::report::{self, Suite};
 use crate::routes::{self, Route};
 
-/// The peers serve on one thread.
-const THREADS: u32 = 1;
+pub(crate) struct Static;
 
-/// The options of `cargo xtask bench static`.
-#[derive(Args)]
-pub(crate) struct StaticOptions {
-    /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(STATIC_PEERS))]
-    only: Vec<String>,
-    /// Measure only these routes
-    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::STATIC))]
-    routes: Vec<Route>,
-    #[command(flatten)]
-    shared: RoundOptions,
+impl SideBySide for Static {
+    const SUITE: &'static Suite = &report::STATIC;
+    const PEERS: &'static [Peer] = STATIC_PEERS;
+    const ROUTES: &'static [Route] = routes::STATIC;
+    const TARGETS: &'static [RatioTarget] = targets::STATIC;
 }
 
 /// Runs the benchmark and writes `static.json`, `static.md` and `static.svg`. `false` if nothing could be measured.
 ///
 /// # Errors
 ///
-/// When taskset is missing, our executable does not build, or the results cannot be written.
-pub(crate) fn static_files(options: &StaticOptions) -> Result<bool, Error> {
+/// As [`SideOptions::run`].
+pub(crate) fn static_files(options: &SideOptions<Static>) -> Result<bool, Error> {
     write_files(&files(&crate::root()))?;
-    SideBySide {
-        suite: &report::STATIC,
-        peers: STATIC_PEERS,
-        only: &options.only,
-        routes: setup::chosen(&options.routes, routes::STATIC),
-        extra: ExtraCases::Browser,
-        threads: THREADS,
-        targets: targets::STATIC,
-        options: &options.shared,
-    }
-    .run()
+    options.run()
 }
 
 /// Makes the files that are not there.

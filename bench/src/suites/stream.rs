@@ -8,13 +8,12 @@ use crate::Error;
 use crate::load::transfers::transfers;
 use crate::measure::before;
 use crate::measure::case::LoadCase;
-use crate::measure::machine;
 use crate::measure::setup::{self, SuiteOptions};
 use crate::measure::{Series, Skipped, rounds, sample};
 use crate::peers::STREAM_PEERS;
 use crate::peers::placement::Placement;
+use crate::report;
 use crate::report::targets;
-use crate::report::{self, BenchReport};
 use crate::routes::{self, Headers, Route};
 
 /// The options of `cargo xtask bench stream`.
@@ -71,22 +70,19 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let mut conditions = machine::conditions(setup.busy);
     let (seconds, count) = (options.seconds, options.rounds);
-    conditions.push(("threads", format!("1; {}", placement.describe())));
+    let threads = format!("1; {}", placement.describe());
     let load = format!("one connection, {seconds} s × {count} rounds");
-    conditions.push(("load", load));
-    let report = BenchReport {
-        suite: &report::STREAM,
+    let conditions = [("threads", threads), ("load", load)];
+    let ratios = targets::judge(targets::STREAM, &series, 1);
+    report::finish(
+        &report::STREAM,
+        setup,
         conditions,
-        versions: setup::versions(&setup.installed),
-        ratios: targets::judge(targets::STREAM, &series, 1),
         series,
-        figures: Vec::new(),
-        skipped: setup.skipped,
-    };
-    report::write(&report, &setup.out)?;
-    Ok(!report.series.is_empty())
+        ratios,
+        Vec::new(),
+    )
 }
 
 /// One connection at a time.

@@ -1,3 +1,0 @@
-module peer
-
-go 1.22
