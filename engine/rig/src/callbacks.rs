@@ -1,18 +1,14 @@
 //! A table whose rows take functions of the script.
 
-use crate::modules::{ANY, row};
+use crate::modules::ANY;
 use sampan_host::{
-    Args, Callback, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value,
+    Args, Callback, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value, param,
+    row,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
 
-const FUNCTION: Param = Param {
-    name: "fn",
-    ty: Type::Function,
-    optional: false,
-    doc: "",
-};
+const FUNCTION: Param = param!("fn": Type::Function, "");
 
 /// The function that `calls.keep` was given.
 #[derive(Default)]
@@ -63,21 +59,11 @@ pub static CALLS: Module = Module {
     name: "calls",
     doc: "",
     functions: &[
-        row("now", &[FUNCTION, ANY], Type::Any, FunctionKind::Sync(now)),
-        row("keep", &[FUNCTION], Type::Nothing, FunctionKind::Sync(keep)),
-        row("kept", &[ANY], Type::Any, FunctionKind::Sync(call_kept)),
-        row(
-            "run",
-            &[FUNCTION, ANY],
-            Type::Nothing,
-            FunctionKind::Async(run),
-        ),
-        row(
-            "later",
-            &[FUNCTION, ANY],
-            Type::Any,
-            FunctionKind::Async(later),
-        ),
+        row!("now"(FUNCTION, ANY) -> Type::Any, FunctionKind::Sync(now), ""),
+        row!("keep"(FUNCTION) -> Type::Nothing, FunctionKind::Sync(keep), ""),
+        row!("kept"(ANY) -> Type::Any, FunctionKind::Sync(call_kept), ""),
+        row!("run"(FUNCTION, ANY) -> Type::Nothing, FunctionKind::Async(run), ""),
+        row!("later"(FUNCTION, ANY) -> Type::Any, FunctionKind::Async(later), ""),
     ],
     ..Module::EMPTY
 };

@@ -2,8 +2,8 @@
 
 use crate::notes::{Notes, Sleeps};
 use sampan_host::{
-    Args, Cell, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
-    Rows, Type, Value, answer,
+    Args, Cell, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Param, Rows, Type,
+    Value, answer, param, row,
 };
 use std::pin::Pin;
 use std::rc::Rc;
@@ -123,56 +123,16 @@ fn leave(context: &Context, token: Value, ok: bool) -> Result<(), Error> {
     Ok(())
 }
 
-const SHOWN: Param = Param {
-    name: "value",
-    ty: Type::Shown,
-    optional: true,
-    doc: "",
-};
-pub(crate) const ANY: Param = Param {
-    name: "value",
-    ty: Type::Any,
-    optional: true,
-    doc: "",
-};
-const NUMBER: Param = Param {
-    name: "seconds",
-    ty: Type::Number,
-    optional: false,
-    doc: "",
-};
-pub(crate) const TEXT: Param = Param {
-    name: "text",
-    ty: Type::Text,
-    optional: false,
-    doc: "",
-};
-
-pub(crate) const fn row(
-    name: &'static str,
-    params: &'static [Param],
-    returns: Type,
-    kind: FunctionKind,
-) -> Function {
-    Function {
-        name,
-        params,
-        returns,
-        doc: "",
-        kind,
-    }
-}
+const SHOWN: Param = param!("value"? Type::Shown, "");
+pub(crate) const ANY: Param = param!("value"? Type::Any, "");
+const NUMBER: Param = param!("seconds": Type::Number, "");
+pub(crate) const TEXT: Param = param!("text": Type::Text, "");
 
 /// A sleep that needs no runtime.
 pub static TIME: Module = Module {
     name: "time",
     doc: "",
-    functions: &[row(
-        "sleep",
-        &[NUMBER],
-        Type::Nothing,
-        FunctionKind::Async(sleep),
-    )],
+    functions: &[row!("sleep"(NUMBER) -> Type::Nothing, FunctionKind::Async(sleep), "")],
     ..Module::EMPTY
 };
 /// Writes to the notes.
@@ -180,37 +140,14 @@ pub static LOG: Module = Module {
     name: "log",
     doc: "",
     functions: &[
-        row(
-            "debug",
-            &[SHOWN, SHOWN],
-            Type::Nothing,
-            FunctionKind::Sync(log),
-        ),
-        row(
-            "info",
-            &[SHOWN, SHOWN],
-            Type::Nothing,
-            FunctionKind::Sync(log),
-        ),
-        row(
-            "warn",
-            &[SHOWN, SHOWN],
-            Type::Nothing,
-            FunctionKind::Sync(log),
-        ),
-        row(
-            "error",
-            &[SHOWN, SHOWN],
-            Type::Nothing,
-            FunctionKind::Sync(log),
-        ),
+        row!("debug"(SHOWN, SHOWN) -> Type::Nothing, FunctionKind::Sync(log), ""),
+        row!("info"(SHOWN, SHOWN) -> Type::Nothing, FunctionKind::Sync(log), ""),
+        row!("warn"(SHOWN, SHOWN) -> Type::Nothing, FunctionKind::Sync(log), ""),
+        row!("error"(SHOWN, SHOWN) -> Type::Nothing, FunctionKind::Sync(log), ""),
     ],
-    request_fields: &[row(
-        "id",
-        &[],
-        Type::Text,
-        FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))),
-    )],
+    request_fields: &[
+        row!("id"() -> Type::Text, FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))), ""),
+    ],
     ..Module::EMPTY
 };
 /// A row of each kind.
@@ -218,35 +155,22 @@ pub static PROBE: Module = Module {
     name: "probe",
     doc: "",
     functions: &[
-        row("echo", &[ANY], Type::Any, FunctionKind::Sync(echo)),
-        row("rows", &[], Type::Any, FunctionKind::Sync(rows)),
-        row("page", &[], Type::Answer, FunctionKind::Sync(page)),
-        row(
-            "page_of",
-            &[TEXT, TEXT, TEXT, TEXT],
-            Type::Answer,
-            FunctionKind::Sync(page),
-        ),
-        row("run_it", &[], Type::Map, FunctionKind::Sync(result)),
-        row("shape", &[ANY], Type::Text, FunctionKind::Sync(shape)),
-        row("fails", &[], Type::Any, FunctionKind::Async(fails)),
-        row("number", &[NUMBER], Type::Any, FunctionKind::Sync(echo)),
-        row(
-            "panics",
-            &[],
-            Type::Nothing,
-            FunctionKind::Sync(|_, _| panic!("on purpose")),
-        ),
-        row(
-            "within",
-            &[TEXT],
-            Type::Any,
+        row!("echo"(ANY) -> Type::Any, FunctionKind::Sync(echo), ""),
+        row!("rows"() -> Type::Any, FunctionKind::Sync(rows), ""),
+        row!("page"() -> Type::Answer, FunctionKind::Sync(page), ""),
+        row!("page_of"(TEXT, TEXT, TEXT, TEXT) -> Type::Answer, FunctionKind::Sync(page), ""),
+        row!("run_it"() -> Type::Map, FunctionKind::Sync(result), ""),
+        row!("shape"(ANY) -> Type::Text, FunctionKind::Sync(shape), ""),
+        row!("fails"() -> Type::Any, FunctionKind::Async(fails), ""),
+        row!("number"(NUMBER) -> Type::Any, FunctionKind::Sync(echo), ""),
+        row!("panics"() -> Type::Nothing, FunctionKind::Sync(|_, _| panic!("on purpose")), ""),
+        row!("within"(TEXT) -> Type::Any,
             FunctionKind::Bracket {
                 enter,
                 later: None,
                 leave,
             },
-        ),
+            ""),
     ],
     ..Module::EMPTY
 };
@@ -343,49 +267,28 @@ fn tag(_: &Context, mut args: Args) -> Result<Value, Error> {
     )))
 }
 
-const LIST: Param = Param {
-    name: "values",
-    ty: Type::List,
-    optional: false,
-    doc: "",
-};
+const LIST: Param = param!("values": Type::List, "");
 
 /// Rows like those of a database.
 pub static DATA: Module = Module {
     name: "data",
     doc: "",
     functions: &[
-        row("people", &[], Type::List, FunctionKind::Sync(everyone)),
-        row(
-            "nobody",
-            &[],
-            Type::List,
-            FunctionKind::Sync(|_, _| Ok(Value::Rows(people(&[])))),
-        ),
-        row("person", &[ANY], Type::Any, FunctionKind::Sync(person)),
-        row("wide", &[NUMBER], Type::List, FunctionKind::Sync(wide)),
-        row("odd_cells", &[], Type::List, FunctionKind::Sync(odd_cells)),
-        row("odd_names", &[], Type::List, FunctionKind::Sync(odd_names)),
-        row(
-            "slow_query",
-            &[ANY, ANY],
-            Type::Any,
+        row!("people"() -> Type::List, FunctionKind::Sync(everyone), ""),
+        row!("nobody"() -> Type::List, FunctionKind::Sync(|_, _| Ok(Value::Rows(people(&[])))), ""),
+        row!("person"(ANY) -> Type::Any, FunctionKind::Sync(person), ""),
+        row!("wide"(NUMBER) -> Type::List, FunctionKind::Sync(wide), ""),
+        row!("odd_cells"() -> Type::List, FunctionKind::Sync(odd_cells), ""),
+        row!("odd_names"() -> Type::List, FunctionKind::Sync(odd_names), ""),
+        row!("slow_query"(ANY, ANY) -> Type::Any,
             FunctionKind::Prompt {
                 body: slow_query,
                 later: slow_query_later,
                 awaited: Some("slow_query_async"),
             },
-        ),
-        row(
-            "busy",
-            &[],
-            Type::Any,
-            FunctionKind::Sync(|_, _| Err(Error::new(ErrorKind::Unavailable, "locked"))),
-        ),
-        row(
-            "batch",
-            &[],
-            Type::Any,
+            ""),
+        row!("busy"() -> Type::Any, FunctionKind::Sync(|_, _| Err(Error::new(ErrorKind::Unavailable, "locked"))), ""),
+        row!("batch"() -> Type::Any,
             FunctionKind::Bracket {
                 enter: |context, _| {
                     Notes::add(context, "enter".to_owned());
@@ -395,25 +298,17 @@ pub static DATA: Module = Module {
                 later: None,
                 leave,
             },
-        ),
-        row(
-            "log",
-            &[],
-            Type::Text,
+            ""),
+        row!("log"() -> Type::Text,
             FunctionKind::Sync(|context, _| {
                 let notes = context.get::<Notes>();
                 Ok(Value::Text(notes.map_or_else(String::new, |notes| {
                     notes.0.borrow().join(", ")
                 })))
             }),
-        ),
-        row(
-            "slow_query_async",
-            &[],
-            Type::List,
-            FunctionKind::Async(busy),
-        ),
-        row("sql", &[LIST, LIST], Type::List, FunctionKind::Tag(tag)),
+            ""),
+        row!("slow_query_async"() -> Type::List, FunctionKind::Async(busy), ""),
+        row!("sql"(LIST, LIST) -> Type::List, FunctionKind::Tag(tag), ""),
     ],
     ..Module::EMPTY
 };

@@ -1,9 +1,10 @@
 //! A table with native objects of both lifetimes, and a bracket that waits.
 
-use crate::modules::{Until, row};
+use crate::modules::Until;
 use crate::notes::Notes;
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Module, Param, Type, Value,
+    param, row,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -25,12 +26,7 @@ impl Drop for Counter {
     }
 }
 
-const NUMBER: Param = Param {
-    name: "by",
-    ty: Type::Int,
-    optional: false,
-    doc: "",
-};
+const NUMBER: Param = param!("by": Type::Int, "");
 
 /// An object that is there until the script has forgotten it.
 static COUNTER: Class = Class {
@@ -38,18 +34,10 @@ static COUNTER: Class = Class {
     variable: "counter",
     doc: "",
     methods: &[
-        row("add", &[NUMBER], Type::Int, FunctionKind::Sync(add)),
-        row(
-            "wait_and_add",
-            &[NUMBER],
-            Type::Int,
-            FunctionKind::Async(wait_and_add),
-        ),
-        row("close", &[], Type::Nothing, FunctionKind::Sync(close)),
-        row(
-            "within",
-            &[],
-            Type::Any,
+        row!("add"(NUMBER) -> Type::Int, FunctionKind::Sync(add), ""),
+        row!("wait_and_add"(NUMBER) -> Type::Int, FunctionKind::Async(wait_and_add), ""),
+        row!("close"() -> Type::Nothing, FunctionKind::Sync(close), ""),
+        row!("within"() -> Type::Any,
             FunctionKind::Bracket {
                 enter: |context, args| Ok(Value::Object(args.object::<Counter>(context)?.0)),
                 later: None,
@@ -58,7 +46,7 @@ static COUNTER: Class = Class {
                     Ok(())
                 },
             },
-        ),
+            ""),
     ],
     lifetime: Lifetime::Collector,
     is_keyed: false,
@@ -69,24 +57,14 @@ static TICKET: Class = Class {
     name: "Ticket",
     variable: "ticket",
     doc: "",
-    methods: &[row("add", &[NUMBER], Type::Int, FunctionKind::Sync(add))],
+    methods: &[row!("add"(NUMBER) -> Type::Int, FunctionKind::Sync(add), "")],
     lifetime: Lifetime::Request,
     is_keyed: false,
 };
 
-const KEY: Param = Param {
-    name: "key",
-    ty: Type::Text,
-    optional: false,
-    doc: "",
-};
+const KEY: Param = param!("key": Type::Text, "");
 
-const VALUE: Param = Param {
-    name: "value",
-    ty: Type::Any,
-    optional: true,
-    doc: "",
-};
+const VALUE: Param = param!("value"? Type::Any, "");
 
 /// The data of a box: what the script put there.
 type Kept = RefCell<Vec<(String, Value)>>;
@@ -97,10 +75,10 @@ static BOX: Class = Class {
     variable: "box",
     doc: "",
     methods: &[
-        row("get", &[KEY], Type::Any, FunctionKind::Sync(get)),
-        row("set", &[KEY, VALUE], Type::Nothing, FunctionKind::Sync(set)),
-        row("keys", &[], Type::List, FunctionKind::Sync(keys)),
-        row("clear", &[], Type::Nothing, FunctionKind::Sync(clear)),
+        row!("get"(KEY) -> Type::Any, FunctionKind::Sync(get), ""),
+        row!("set"(KEY, VALUE) -> Type::Nothing, FunctionKind::Sync(set), ""),
+        row!("keys"() -> Type::List, FunctionKind::Sync(keys), ""),
+        row!("clear"() -> Type::Nothing, FunctionKind::Sync(clear), ""),
     ],
     lifetime: Lifetime::Collector,
     is_keyed: true,
@@ -197,35 +175,14 @@ pub static OBJECTS: Module = Module {
     name: "objects",
     doc: "",
     functions: &[
-        row(
-            "counter",
-            &[],
-            Type::Object(&COUNTER),
-            FunctionKind::Sync(|context, _| Ok(make(context, &COUNTER))),
-        ),
-        row(
-            "box",
-            &[],
-            Type::Object(&BOX),
+        row!("counter"() -> Type::Object(&COUNTER), FunctionKind::Sync(|context, _| Ok(make(context, &COUNTER))), ""),
+        row!("box"() -> Type::Object(&BOX),
             FunctionKind::Sync(|context, _| {
                 Ok(Value::Object(context.objects().add(&BOX, Kept::default())))
             }),
-        ),
-        row(
-            "ticket",
-            &[],
-            Type::Object(&TICKET),
-            FunctionKind::Sync(|context, _| Ok(make(context, &TICKET))),
-        ),
-        row(
-            "read",
-            &[Param {
-                name: "counter",
-                ty: Type::Object(&COUNTER),
-                optional: false,
-                doc: "",
-            }],
-            Type::Int,
+            ""),
+        row!("ticket"() -> Type::Object(&TICKET), FunctionKind::Sync(|context, _| Ok(make(context, &TICKET))), ""),
+        row!("read"(param!("counter": Type::Object(&COUNTER), "")) -> Type::Int,
             FunctionKind::Sync(|context, mut args| {
                 let Value::Object(object) = args.take(0) else {
                     return Ok(Value::Null);
@@ -234,28 +191,17 @@ pub static OBJECTS: Module = Module {
                 let counter = counter.ok_or_else(|| object.class().is_over())?;
                 Ok(Value::Int(counter.number.get()))
             }),
-        ),
-        row(
-            "echo",
-            &[Param {
-                name: "value",
-                ty: Type::Any,
-                optional: true,
-                doc: "",
-            }],
-            Type::Any,
+            ""),
+        row!("echo"(param!("value"? Type::Any, "")) -> Type::Any,
             FunctionKind::Sync(|_, mut args| Ok(args.take(0))),
-        ),
-        row(
-            "around",
-            &[],
-            Type::Any,
+            ""),
+        row!("around"() -> Type::Any,
             FunctionKind::AsyncBracket {
                 gives: Type::Object(&TICKET),
                 enter,
                 leave,
             },
-        ),
+            ""),
     ],
     classes: &[&COUNTER, &TICKET, &BOX],
     ..Module::EMPTY

@@ -1,26 +1,16 @@
 //! A table whose rows read values of the script where they lie.
 
-use crate::modules::row;
 use sampan_host::reader::{Kind, Name};
 use sampan_host::{
     Args, Callback, Context, Error, FunctionKind, Handle, Module, Param, Reader, Type, Value,
+    param, row,
 };
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-const VALUE: Param = Param {
-    name: "value",
-    ty: Type::InPlace,
-    optional: true,
-    doc: "",
-};
+const VALUE: Param = param!("value"? Type::InPlace, "");
 
-const FUNCTION: Param = Param {
-    name: "fn",
-    ty: Type::Function,
-    optional: false,
-    doc: "",
-};
+const FUNCTION: Param = param!("fn": Type::Function, "");
 
 /// The depth to which values are outlined.
 const DEPTH_MAX: usize = 8;
@@ -191,37 +181,12 @@ pub static READING: Module = Module {
     name: "reading",
     doc: "",
     functions: &[
-        row(
-            "lengths",
-            &[VALUE],
-            Type::Int,
-            FunctionKind::Reading(lengths),
-        ),
-        row(
-            "outline",
-            &[VALUE],
-            Type::Text,
-            FunctionKind::Reading(shown),
-        ),
-        row(
-            "twice",
-            &[VALUE, FUNCTION],
-            Type::Text,
-            FunctionKind::Reading(twice),
-        ),
-        row(
-            "hold",
-            &[VALUE, FUNCTION],
-            Type::Bool,
-            FunctionKind::Reading(hold),
-        ),
-        row("rounds", &[VALUE], Type::Int, FunctionKind::Reading(rounds)),
-        row(
-            "unknown",
-            &[VALUE],
-            Type::Text,
-            FunctionKind::Reading(unknown),
-        ),
+        row!("lengths"(VALUE) -> Type::Int, FunctionKind::Reading(lengths), ""),
+        row!("outline"(VALUE) -> Type::Text, FunctionKind::Reading(shown), ""),
+        row!("twice"(VALUE, FUNCTION) -> Type::Text, FunctionKind::Reading(twice), ""),
+        row!("hold"(VALUE, FUNCTION) -> Type::Bool, FunctionKind::Reading(hold), ""),
+        row!("rounds"(VALUE) -> Type::Int, FunctionKind::Reading(rounds), ""),
+        row!("unknown"(VALUE) -> Type::Text, FunctionKind::Reading(unknown), ""),
     ],
     ..Module::EMPTY
 };

@@ -1,8 +1,8 @@
 //! A table of what belongs to a request: fields, methods of each kind, a store, and header fields of the answer.
 
-use crate::modules::{ANY, TEXT, page, row, slow_query, slow_query_later};
+use crate::modules::{ANY, TEXT, page, slow_query, slow_query_later};
 use crate::notes::Notes;
-use sampan_host::{Args, Context, Error, FunctionKind, LocalFuture, Module, Type, Value};
+use sampan_host::{Args, Context, Error, FunctionKind, LocalFuture, Module, Type, Value, row};
 use std::cell::RefCell;
 
 /// The text that `remember` keeps for a request.
@@ -47,62 +47,26 @@ fn mark(_: &Context, mut args: Args) -> Result<Value, Error> {
 pub static VISITOR: Module = Module {
     name: "visitor",
     request_fields: &[
-        row("visited_path", &[], Type::Text, FunctionKind::Sync(visitor)),
-        row(
-            "broken_field",
-            &[],
-            Type::Text,
-            FunctionKind::Sync(|_, _| Err(Error::script("no such visitor"))),
-        ),
-        row(
-            "visit_result",
-            &[],
-            Type::Map,
+        row!("visited_path"() -> Type::Text, FunctionKind::Sync(visitor), ""),
+        row!("broken_field"() -> Type::Text, FunctionKind::Sync(|_, _| Err(Error::script("no such visitor"))), ""),
+        row!("visit_result"() -> Type::Map,
             FunctionKind::Sync(|_, _| Ok(Value::Map(vec![("last_id".into(), Value::Int(7))]))),
-        ),
+            ""),
     ],
     request_methods: &[
-        row(
-            "remember",
-            &[TEXT],
-            Type::Nothing,
-            FunctionKind::Sync(remember),
-        ),
-        row(
-            "recalled",
-            &[],
-            Type::TextOrNothing,
-            FunctionKind::Sync(recalled),
-        ),
-        row(
-            "recalled_later",
-            &[],
-            Type::TextOrNothing,
-            FunctionKind::Async(recalled_later),
-        ),
-        row(
-            "add_field",
-            &[TEXT, TEXT],
-            Type::Nothing,
-            FunctionKind::Sync(mark),
-        ),
-        row("visit_page", &[], Type::Answer, FunctionKind::Sync(page)),
-        row(
-            "visit_page_of",
-            &[TEXT, TEXT, TEXT, TEXT],
-            Type::Answer,
-            FunctionKind::Sync(page),
-        ),
-        row(
-            "look_up",
-            &[ANY, ANY],
-            Type::Any,
+        row!("remember"(TEXT) -> Type::Nothing, FunctionKind::Sync(remember), ""),
+        row!("recalled"() -> Type::TextOrNothing, FunctionKind::Sync(recalled), ""),
+        row!("recalled_later"() -> Type::TextOrNothing, FunctionKind::Async(recalled_later), ""),
+        row!("add_field"(TEXT, TEXT) -> Type::Nothing, FunctionKind::Sync(mark), ""),
+        row!("visit_page"() -> Type::Answer, FunctionKind::Sync(page), ""),
+        row!("visit_page_of"(TEXT, TEXT, TEXT, TEXT) -> Type::Answer, FunctionKind::Sync(page), ""),
+        row!("look_up"(ANY, ANY) -> Type::Any,
             FunctionKind::Prompt {
                 body: slow_query,
                 later: slow_query_later,
                 awaited: Some("look_up_async"),
             },
-        ),
+            ""),
     ],
     ..Module::EMPTY
 };

@@ -1,11 +1,10 @@
 //! The common parts of the engines' benchmarks share: rows such as a database gives, and the timing of routes without
 //! HTTP around them.
 
-use crate::modules::row;
 use crate::{App, cpu_time, get};
 use sampan_host::{
     Call, Cell, Context, Error, FunctionKind, HandlerId, Isolate, Module, ResponseSink, Rows, Step,
-    StreamedBody, Type, Value,
+    StreamedBody, Type, Value, row,
 };
 use std::cell::Cell as Counter;
 use std::hint::black_box;
@@ -44,37 +43,21 @@ pub static BENCH: Module = Module {
     name: "bench",
     doc: "",
     functions: &[
-        row(
-            "rows",
-            &[],
-            Type::List,
-            FunctionKind::Sync(|_, _| Ok(Value::Rows(batch(20)))),
-        ),
-        row(
-            "one",
-            &[],
-            Type::Any,
-            FunctionKind::Sync(|_, _| Ok(Value::Row(batch(1)))),
-        ),
-        row(
-            "batch",
-            &[],
-            Type::Nothing,
+        row!("rows"() -> Type::List, FunctionKind::Sync(|_, _| Ok(Value::Rows(batch(20)))), ""),
+        row!("one"() -> Type::Any, FunctionKind::Sync(|_, _| Ok(Value::Row(batch(1)))), ""),
+        row!("batch"() -> Type::Nothing,
             FunctionKind::Sync(|_: &Context, _| {
                 black_box(batch(20));
                 Ok(Value::Null)
             }),
-        ),
-        row(
-            "bracket",
-            &[],
-            Type::Any,
+            ""),
+        row!("bracket"() -> Type::Any,
             FunctionKind::Bracket {
                 enter: |_, _| Ok(Value::Null),
                 later: None,
                 leave: |_, _, _| Ok(()),
             },
-        ),
+            ""),
     ],
     ..Module::EMPTY
 };
