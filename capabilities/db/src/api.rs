@@ -8,26 +8,18 @@ use crate::full_text;
 use crate::group_commit::worker::Db;
 use crate::sqlite::run::{Done, RunLimits};
 use sampan_host::{
-    Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module,
-    Param, Rows, Type, Value,
+    Args, Cell, Context, CurrentRun, Error, ErrorKind, FunctionKind, LocalFuture, Module, Param,
+    Rows, Type, Value, param, row,
 };
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-const SQL: Param = Param {
-    name: "sql",
-    ty: Type::Text,
-    optional: false,
-    doc: "One statement, with `?` or `:name` where a parameter goes.",
-};
+const SQL: Param =
+    param!("sql": Type::Text, "One statement, with `?` or `:name` where a parameter goes.");
 
-const PARAMS: Param = Param {
-    name: "params",
-    ty: Type::Any,
-    optional: true,
-    doc: "A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as \
-     NULL).",
-};
+const PARAMS: Param = param!("params"? Type::Any,
+    "A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as \
+     NULL).");
 
 /// The type of the result of [`exec`].
 const DONE_TYPE: Type = Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]);
@@ -41,131 +33,66 @@ pub static MODULE: Module = Module {
     doc: "SQLite. All writes of the requests that run together are committed together, and no answer leaves before \
      its commit.",
     functions: &[
-        Function {
-            name: "query",
-            params: &[SQL, PARAMS],
-            returns: Type::Rows,
-            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request \
-             it sees what the \
-                  request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader \
-                   thread where a script can wait in \
-                  the middle of a call, and fails elsewhere: `query_async` always waits.",
-            kind: FunctionKind::Prompt {
+        row!("query"(SQL, PARAMS) -> Type::Rows,
+            FunctionKind::Prompt {
                 body: query,
                 later: query_later,
                 awaited: Some("query_async"),
             },
-        },
-        Function {
-            name: "one",
-            params: &[SQL, PARAMS],
-            returns: Type::RowOrNothing,
-            doc: "The first row of a statement, or nothing.",
-            kind: FunctionKind::Prompt {
+            "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees \
+             what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader \
+             thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always \
+             waits."),
+        row!("one"(SQL, PARAMS) -> Type::RowOrNothing,
+            FunctionKind::Prompt {
                 body: one,
                 later: one_later,
                 awaited: Some("one_async"),
             },
-        },
-        Function {
-            name: "exec",
-            params: &[SQL, PARAMS],
-            returns: DONE_TYPE,
-            doc: EXEC_DOC,
-            kind: FunctionKind::Prompt {
+            "The first row of a statement, or nothing."),
+        row!("exec"(SQL, PARAMS) -> DONE_TYPE,
+            FunctionKind::Prompt {
                 body: exec,
                 later: exec_later,
                 awaited: None,
             },
-        },
-        Function {
-            name: "batch",
-            params: &[],
-            returns: Type::Any,
-            doc: "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the \
-             error is passed on. Batches nest. \
-                  Nothing inside may wait.",
-            kind: FunctionKind::Bracket {
+            EXEC_DOC),
+        row!("batch"() -> Type::Any,
+            FunctionKind::Bracket {
                 enter,
                 later: Some(enter_later),
                 leave,
             },
-        },
-        Function {
-            name: "transaction",
-            params: &[],
-            returns: Type::Any,
-            doc: "Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept \
-             when it has ended, or, if it fails, \
-                  nothing, and the error is passed on. It is rolled back too when it takes longer than \
-                   `transaction_millis_max` and when the \
-                  client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait.",
-            kind: FunctionKind::AsyncBracket {
+            "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error \
+             is passed on. Batches nest. Nothing inside may wait."),
+        row!("transaction"() -> Type::Any,
+            FunctionKind::AsyncBracket {
                 gives: Type::Object(&TRANSACTION),
                 enter: transaction::begin,
                 leave: transaction::end,
             },
-        },
-        Function {
-            name: "query_async",
-            params: &[SQL, PARAMS],
-            returns: Type::Rows,
-            doc: "The rows of a long read, on a reader thread, without blocking the worker, after what this request \
-             wrote was committed. At most \
-                  `statement_millis_max`.",
-            kind: FunctionKind::Async(query_async),
-        },
-        Function {
-            name: "one_async",
-            params: &[SQL, PARAMS],
-            returns: Type::RowOrNothing,
-            doc: "The first row of a long read, or nothing; see `query_async`.",
-            kind: FunctionKind::Async(one_async),
-        },
-        Function {
-            name: "sql",
-            params: &[
-                Param {
-                    name: "strings",
-                    ty: Type::List,
-                    optional: false,
-                    doc: "The text around the values.",
-                },
-                Param {
-                    name: "values",
-                    ty: Type::List,
-                    optional: false,
-                    doc: "The values, each bound as a parameter.",
-                },
-            ],
-            returns: Type::Rows,
-            doc: "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never \
-             pasted.",
-            kind: FunctionKind::Tag(tagged),
-        },
-        Function {
-            name: "fts_query",
-            params: &[
-                Param {
-                    name: "text",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The text that a user typed. Of more than 32 words the first count, of a word the first 64 \
-                          letters.",
-                },
-                Param {
-                    name: "options",
-                    ty: Type::Map,
-                    optional: true,
-                    doc: "`prefix = true`: each word may be the beginning of a longer one.",
-                },
-            ],
-            returns: Type::Text,
-            doc: "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No \
-             text is an error; one \
-                  without words finds nothing.",
-            kind: FunctionKind::Sync(|_, args| full_text::fts_query(args)),
-        },
+            "Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it \
+             has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes \
+             longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use \
+             `batch` for functions that do not wait."),
+        row!("query_async"(SQL, PARAMS) -> Type::Rows, FunctionKind::Async(query_async),
+            "The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote \
+             was committed. At most `statement_millis_max`."),
+        row!("one_async"(SQL, PARAMS) -> Type::RowOrNothing, FunctionKind::Async(one_async),
+            "The first row of a long read, or nothing; see `query_async`."),
+        row!("sql"(
+                param!("strings": Type::List, "The text around the values."),
+                param!("values": Type::List, "The values, each bound as a parameter."),
+            ) -> Type::Rows, FunctionKind::Tag(tagged),
+            "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted."),
+        row!("fts_query"(
+                param!("text": Type::Text,
+                    "The text that a user typed. Of more than 32 words the first count, of a word the first 64 \
+                     letters."),
+                param!("options"? Type::Map, "`prefix = true`: each word may be the beginning of a longer one."),
+            ) -> Type::Text, FunctionKind::Sync(|_, args| full_text::fts_query(args)),
+            "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text \
+             is an error; one without words finds nothing."),
     ],
     classes: &[&TRANSACTION],
     ..Module::EMPTY

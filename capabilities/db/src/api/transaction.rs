@@ -4,8 +4,8 @@ use super::{DONE_TYPE, EXEC_DOC, PARAMS, SQL, db, done_value, waiting};
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
 use crate::group_commit::worker::Db;
 use sampan_host::{
-    Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type,
-    Value,
+    Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type, Value,
+    row,
 };
 use std::rc::Rc;
 
@@ -16,41 +16,21 @@ pub(crate) static TRANSACTION: Class = Class {
     doc: "A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then \
      on its methods fail.",
     methods: &[
-        Function {
-            name: "query",
-            params: &[SQL, PARAMS],
-            returns: Type::Rows,
-            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the \
-             transaction wrote.",
-            kind: FunctionKind::Sync(query),
-        },
-        Function {
-            name: "one",
-            params: &[SQL, PARAMS],
-            returns: Type::RowOrNothing,
-            doc: "The first row of a statement, or nothing.",
-            kind: FunctionKind::Sync(one),
-        },
-        Function {
-            name: "exec",
-            params: &[SQL, PARAMS],
-            returns: DONE_TYPE,
-            doc: EXEC_DOC,
-            kind: FunctionKind::Sync(exec),
-        },
-        Function {
-            name: "batch",
-            params: &[],
-            returns: Type::Any,
-            doc: "Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, \
-             nothing, and the error is passed on. \
-                  Batches nest.",
-            kind: FunctionKind::Bracket {
+        row!("query"(SQL, PARAMS) -> Type::Rows, FunctionKind::Sync(query),
+            "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the \
+             transaction wrote."),
+        row!("one"(SQL, PARAMS) -> Type::RowOrNothing, FunctionKind::Sync(one),
+            "The first row of a statement, or nothing."),
+        row!("exec"(SQL, PARAMS) -> DONE_TYPE, FunctionKind::Sync(exec),
+            EXEC_DOC),
+        row!("batch"() -> Type::Any,
+            FunctionKind::Bracket {
                 enter: enter_batch,
                 later: None,
                 leave: leave_batch,
             },
-        },
+            "Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, \
+             and the error is passed on. Batches nest."),
     ],
     lifetime: Lifetime::Request,
     is_keyed: false,
