@@ -12,8 +12,8 @@ use crate::vm::Machine;
 use sampan_host::pages::PageValue;
 use sampan_host::reader::Kind;
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, Handle, Module, Param, Reader,
-    RequestView, Rerun, ScriptLimits, Type, Value, answer, refusals,
+    Args, Context, Error, ErrorKind, FunctionKind, Handle, Module, Param, Reader, RequestView,
+    Rerun, ScriptLimits, Type, Value, answer, param, refusals, row,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,56 +23,26 @@ use std::sync::Arc;
 /// The maximum number of compiled templates that an isolate keeps and that are not files.
 const STRINGS_MAX: usize = 256;
 
-const NAME: Param = Param {
-    name: "name",
-    ty: Type::Text,
-    optional: false,
-    doc: "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.",
-};
+const NAME: Param = param!("name": Type::Text, "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.");
 
-const DATA: Param = Param {
-    name: "data",
-    ty: Type::InPlace,
-    optional: true,
-    doc: "The variables of the template, by their names.",
-};
+const DATA: Param = param!("data"? Type::InPlace, "The variables of the template, by their names.");
 
-const FUNCTION: Param = Param {
-    name: "fn",
-    ty: Type::Function,
-    optional: false,
-    doc: "The function. It cannot wait.",
-};
+const FUNCTION: Param = param!("fn": Type::Function, "The function. It cannot wait.");
 
 /// The functions that stand beside the builders of answers.
 pub static ANSWERS: Module = Module {
     name: "app",
     doc: "Answers and texts from templates.",
     functions: &[
-        Function {
-            name: "render",
-            params: &[NAME, DATA],
-            returns: Type::Answer,
-            doc: "An answer with what the template prints. Its content type is that of the file's extension. In a \
-             file that ends in \
-                  `.html`, `.htm`, `.xml` or `.svg` printed values are escaped.",
-            kind: FunctionKind::Reading(render),
-        },
-        Function {
-            name: "render_string",
-            params: &[
-                Param {
-                    name: "template",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The text of a template, which should be a constant. Printed values are not escaped.",
-                },
+        row!("render"(NAME, DATA) -> Type::Answer, FunctionKind::Reading(render),
+            "An answer with what the template prints. Its content type is that of the file's extension. In a file that \
+             ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped."),
+        row!("render_string"(
+                param!("template": Type::Text,
+                    "The text of a template, which should be a constant. Printed values are not escaped."),
                 DATA,
-            ],
-            returns: Type::Text,
-            doc: "What a template prints that is no file.",
-            kind: FunctionKind::Reading(render_string),
-        },
+            ) -> Type::Text, FunctionKind::Reading(render_string),
+            "What a template prints that is no file."),
     ],
     ..Module::EMPTY
 };
@@ -82,49 +52,24 @@ pub static MODULE: Module = Module {
     name: "template",
     doc: "What templates can use beside what Jinja2 has.",
     functions: &[
-        Function {
-            name: "filter",
-            params: &[
-                Param {
-                    name: "name",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The name of the filter.",
-                },
+        row!("filter"(
+                param!("name": Type::Text, "The name of the filter."),
                 FUNCTION,
-            ],
-            returns: Type::Nothing,
-            doc: "Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's \
-             arguments. What it \
-                  returns is escaped like any value. Only while the project loads.",
-            kind: FunctionKind::Sync(add_filter),
-        },
-        Function {
-            name: "func",
-            params: &[
-                Param {
-                    name: "name",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The name of the function.",
-                },
+            ) -> Type::Nothing, FunctionKind::Sync(add_filter),
+            "Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's \
+             arguments. What it returns is escaped like any value. Only while the project loads."),
+        row!("func"(
+                param!("name": Type::Text, "The name of the function."),
                 FUNCTION,
-            ],
-            returns: Type::Nothing,
-            doc: "Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the \
-             others. Only \
-                  while the project loads.",
-            kind: FunctionKind::Sync(add_function),
-        },
+            ) -> Type::Nothing, FunctionKind::Sync(add_function),
+            "Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the \
+             others. Only while the project loads."),
     ],
-    request_methods: &[Function {
-        name: "render",
-        params: &[NAME, DATA],
-        returns: Type::Answer,
-        doc: "As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and \
-         `flashes`.",
-        kind: FunctionKind::Reading(render_request),
-    }],
+    request_methods: &[
+        row!("render"(NAME, DATA) -> Type::Answer, FunctionKind::Reading(render_request),
+        "As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and \
+         `flashes`."),
+    ],
     ..Module::EMPTY
 };
 
