@@ -129,22 +129,14 @@ mod tests {
 
     #[test]
     fn a_tag_is_declared_for_javascript_only() {
-        const PARAM: Param = Param {
-            name: "strings",
-            ty: Type::List,
-            optional: false,
-            doc: "Around.",
-        };
+        const PARAM: Param = param!("strings": Type::List, "Around.");
         static MODULE: Module = Module {
             name: "db",
             doc: "A module.",
-            functions: &[Function {
-                name: "sql",
-                params: &[PARAM, PARAM],
-                returns: Type::Rows,
-                doc: "A tag.",
-                kind: FunctionKind::Tag(|_, _| unreachable!()),
-            }],
+            functions: &[
+                row!("sql"(PARAM, PARAM) -> Type::Rows, FunctionKind::Tag(|_, _| unreachable!()),
+                    "A tag."),
+            ],
             ..Module::EMPTY
         };
         let line =

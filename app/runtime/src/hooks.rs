@@ -1,8 +1,8 @@
 //! `app.on_start` and `app.on_stop`: functions that run before an isolate serves, and when it ends.
 
 use sampan_host::{
-    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Rerun, Type,
-    Value, refusals,
+    Args, Callback, Context, Error, ErrorKind, FunctionKind, Module, Param, Rerun, Type, Value,
+    param, refusals, row,
 };
 use sampan_serve::Gate;
 use std::cell::{Cell, RefCell};
@@ -16,43 +16,21 @@ pub(crate) static MODULE: Module = Module {
     name: "app",
     doc: "Functions that run when the server starts and ends.",
     functions: &[
-        Function {
-            name: "on_start",
-            params: &[
+        row!("on_start"(
                 FUNCTION,
-                Param {
-                    name: "options",
-                    ty: Type::Map,
-                    optional: true,
-                    doc: "`once = true`: once for the process, not in each isolate.",
-                },
-            ],
-            returns: Type::Nothing,
-            doc: "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces \
-             another. It may wait, for at \
-                  most `handler_millis_max`, and write. If it fails, the server does not start. Only while the \
-                   project loads.",
-            kind: FunctionKind::Sync(on_start),
-        },
-        Function {
-            name: "on_stop",
-            params: &[FUNCTION],
-            returns: Type::Nothing,
-            doc: "Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, \
-             after its last answer, within \
-                  `shutdown_millis_max`. Only while the project loads.",
-            kind: FunctionKind::Sync(on_stop),
-        },
+                param!("options"? Type::Map, "`once = true`: once for the process, not in each isolate."),
+            ) -> Type::Nothing, FunctionKind::Sync(on_start),
+            "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces \
+             another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not \
+             start. Only while the project loads."),
+        row!("on_stop"(FUNCTION) -> Type::Nothing, FunctionKind::Sync(on_stop),
+            "Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after \
+             its last answer, within `shutdown_millis_max`. Only while the project loads."),
     ],
     ..Module::EMPTY
 };
 
-const FUNCTION: Param = Param {
-    name: "fn",
-    ty: Type::Function,
-    optional: false,
-    doc: "A function without parameters.",
-};
+const FUNCTION: Param = param!("fn": Type::Function, "A function without parameters.");
 
 /// The functions that an isolate runs before it serves and when it ends.
 #[derive(Default)]

@@ -5,8 +5,8 @@ use crate::options::{Options, WRITING};
 use crate::write::Encoder;
 use sampan_host::reader::Kind;
 use sampan_host::{
-    Args, Class, Context, Error, Function, FunctionKind, Lifetime, Param, Reader, ScriptLimits,
-    Type, Value,
+    Args, Class, Context, Error, FunctionKind, Lifetime, Reader, ScriptLimits, Type, Value, param,
+    row,
 };
 use std::cell::RefCell;
 
@@ -16,25 +16,11 @@ pub(crate) static WRITER: Class = Class {
     variable: "writer",
     doc: "Writes CSV piece by piece, for answers that are streamed. It goes with its request.",
     methods: &[
-        Function {
-            name: "add",
-            params: &[Param {
-                name: "row",
-                ty: Type::InPlace,
-                optional: false,
-                doc: "A row as in `csv.encode`.",
-            }],
-            returns: Type::Nothing,
-            doc: "Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken.",
-            kind: FunctionKind::Reading(add),
-        },
-        Function {
-            name: "take",
-            params: &[],
-            returns: Type::Text,
-            doc: "The text that was written since the last time.",
-            kind: FunctionKind::Sync(take),
-        },
+        row!("add"(param!("row": Type::InPlace, "A row as in `csv.encode`.")) -> Type::Nothing,
+            FunctionKind::Reading(add),
+            "Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken."),
+        row!("take"() -> Type::Text, FunctionKind::Sync(take),
+            "The text that was written since the last time."),
     ],
     lifetime: Lifetime::Request,
     is_keyed: false,

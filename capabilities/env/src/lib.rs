@@ -1,7 +1,7 @@
 //! The environment variables of the process, for settings and secrets that do not belong in a project's files.
 
 use sampan_host::{
-    Args, Capability, Context, Error, Function, FunctionKind, Module, Param, Type, Value,
+    Args, Capability, Context, Error, FunctionKind, Module, Type, Value, param, row,
 };
 use std::collections::HashMap;
 
@@ -9,19 +9,10 @@ use std::collections::HashMap;
 pub static MODULE: Module = Module {
     name: "env",
     doc: "Environment variables.",
-    functions: &[Function {
-        name: "get",
-        params: &[Param {
-            name: "name",
-            ty: Type::Text,
-            optional: false,
-            doc: "The variable's name.",
-        }],
-        returns: Type::TextOrNothing,
-        doc: "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are \
-         replaced.",
-        kind: FunctionKind::Sync(get),
-    }],
+    functions: &[
+        row!("get"(param!("name": Type::Text, "The variable's name.")) -> Type::TextOrNothing, FunctionKind::Sync(get),
+        "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced."),
+    ],
     ..Module::EMPTY
 };
 

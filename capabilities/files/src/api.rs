@@ -5,7 +5,7 @@ use crate::storage::Storage;
 use crate::values::{memory_bytes_max, root, storage, text};
 use crate::{lines, pool, streams, uploads};
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value,
+    Args, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value, param, row,
 };
 
 /// The functions for scripts.
@@ -13,126 +13,48 @@ pub static MODULE: Module = Module {
     name: "files",
     doc: "Files in the project's storage folder, and those of the project itself to read.",
     functions: &[
-        Function {
-            name: "read",
-            params: &[PATH, READING_OPTIONS],
-            returns: Type::Bytes,
-            doc: "The text of a file, of at most 256 KiB unless the script can wait in the middle of a call.",
-            kind: FunctionKind::Prompt {
+        row!("read"(PATH, READING_OPTIONS) -> Type::Bytes,
+            FunctionKind::Prompt {
                 body: read,
                 later: read_async,
                 awaited: Some("read_async"),
             },
-        },
-        Function {
-            name: "read_async",
-            params: &[PATH, READING_OPTIONS],
-            returns: Type::Bytes,
-            doc: "The text of a file of any size that fits into memory.",
-            kind: FunctionKind::Async(read_async),
-        },
-        Function {
-            name: "bytes",
-            params: &[PATH, READING_OPTIONS],
-            returns: Type::Bytes,
-            doc: "The bytes of a file, as `read_async` gives the text.",
-            kind: FunctionKind::Async(bytes),
-        },
-        Function {
-            name: "lines",
-            params: &[
+            "The text of a file, of at most 256 KiB unless the script can wait in the middle of a call."),
+        row!("read_async"(PATH, READING_OPTIONS) -> Type::Bytes, FunctionKind::Async(read_async),
+            "The text of a file of any size that fits into memory."),
+        row!("bytes"(PATH, READING_OPTIONS) -> Type::Bytes, FunctionKind::Async(bytes),
+            "The bytes of a file, as `read_async` gives the text."),
+        row!("lines"(
                 PATH,
-                Param {
-                    name: "fn",
-                    ty: Type::Function,
-                    optional: false,
-                    doc: "Gets a line, without its end. It cannot wait. If it returns `false`, no more are read.",
-                },
+                param!("fn": Type::Function,
+                    "Gets a line, without its end. It cannot wait. If it returns `false`, no more are read."),
                 READING_OPTIONS,
-            ],
-            returns: Type::Int,
-            doc: "Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB.",
-            kind: FunctionKind::Async(lines::lines),
-        },
-        Function {
-            name: "open",
-            params: &[PATH, READING_OPTIONS],
-            returns: Type::Object(&streams::FILE_STREAM),
-            doc: "Opens a file to be read piece by piece.",
-            kind: FunctionKind::Async(streams::open),
-        },
-        Function {
-            name: "write",
-            params: &[PATH, DATA],
-            returns: Type::Nothing,
-            doc: "Writes a file, and makes its folders. A reader sees the old content or the new one, whole.",
-            kind: FunctionKind::Async(write),
-        },
-        Function {
-            name: "append",
-            params: &[PATH, DATA],
-            returns: Type::Nothing,
-            doc: "Adds to the end of a file, and makes it and its folders.",
-            kind: FunctionKind::Async(append),
-        },
-        Function {
-            name: "create",
-            params: &[PATH],
-            returns: Type::Object(&streams::FILE_WRITER),
-            doc: "Begins a file that is written piece by piece. It is there under its path once it is closed.",
-            kind: FunctionKind::Async(streams::create),
-        },
-        Function {
-            name: "list",
-            params: &[OPTIONAL_PATH, READING_OPTIONS],
-            returns: Type::List,
-            doc: "The names in a folder, sorted, at most 10,000; those of folders end with `/`.",
-            kind: FunctionKind::Sync(list),
-        },
-        Function {
-            name: "stat",
-            params: &[PATH, READING_OPTIONS],
-            returns: Type::Any,
-            doc: "What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since \
-             1970. Nothing if there is nothing.",
-            kind: FunctionKind::Sync(stat),
-        },
-        Function {
-            name: "exists",
-            params: &[PATH, READING_OPTIONS],
-            returns: Type::Bool,
-            doc: "Whether there is a file or a folder.",
-            kind: FunctionKind::Sync(exists),
-        },
-        Function {
-            name: "remove",
-            params: &[PATH],
-            returns: Type::Bool,
-            doc: "Removes a file or an empty folder. Tells whether there was one.",
-            kind: FunctionKind::Async(remove),
-        },
-        Function {
-            name: "rename",
-            params: &[
+            ) -> Type::Int, FunctionKind::Async(lines::lines),
+            "Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB."),
+        row!("open"(PATH, READING_OPTIONS) -> Type::Object(&streams::FILE_STREAM), FunctionKind::Async(streams::open),
+            "Opens a file to be read piece by piece."),
+        row!("write"(PATH, DATA) -> Type::Nothing, FunctionKind::Async(write),
+            "Writes a file, and makes its folders. A reader sees the old content or the new one, whole."),
+        row!("append"(PATH, DATA) -> Type::Nothing, FunctionKind::Async(append),
+            "Adds to the end of a file, and makes it and its folders."),
+        row!("create"(PATH) -> Type::Object(&streams::FILE_WRITER), FunctionKind::Async(streams::create),
+            "Begins a file that is written piece by piece. It is there under its path once it is closed."),
+        row!("list"(OPTIONAL_PATH, READING_OPTIONS) -> Type::List, FunctionKind::Sync(list),
+            "The names in a folder, sorted, at most 10,000; those of folders end with `/`."),
+        row!("stat"(PATH, READING_OPTIONS) -> Type::Any, FunctionKind::Sync(stat),
+            "What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. \
+             Nothing if there is nothing."),
+        row!("exists"(PATH, READING_OPTIONS) -> Type::Bool, FunctionKind::Sync(exists),
+            "Whether there is a file or a folder."),
+        row!("remove"(PATH) -> Type::Bool, FunctionKind::Async(remove),
+            "Removes a file or an empty folder. Tells whether there was one."),
+        row!("rename"(
                 PATH,
-                Param {
-                    name: "to",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The new path, whose folders are made.",
-                },
-            ],
-            returns: Type::Nothing,
-            doc: "Gives a file or folder another path. A file that is there is replaced.",
-            kind: FunctionKind::Async(rename),
-        },
-        Function {
-            name: "mkdir",
-            params: &[PATH],
-            returns: Type::Nothing,
-            doc: "Makes a folder, and those around it.",
-            kind: FunctionKind::Async(mkdir),
-        },
+                param!("to": Type::Text, "The new path, whose folders are made."),
+            ) -> Type::Nothing, FunctionKind::Async(rename),
+            "Gives a file or folder another path. A file that is there is replaced."),
+        row!("mkdir"(PATH) -> Type::Nothing, FunctionKind::Async(mkdir),
+            "Makes a folder, and those around it."),
     ],
     classes: &[
         &streams::FILE_STREAM,
@@ -143,33 +65,15 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-const PATH: Param = Param {
-    name: "path",
-    ty: Type::Text,
-    optional: false,
-    doc: "Names with `/` between them, below the storage folder.",
-};
+const PATH: Param =
+    param!("path": Type::Text, "Names with `/` between them, below the storage folder.");
 
-const OPTIONAL_PATH: Param = Param {
-    name: "path",
-    ty: Type::Text,
-    optional: true,
-    doc: "A folder below the storage folder; that folder itself unless given.",
-};
+const OPTIONAL_PATH: Param = param!("path"? Type::Text, "A folder below the storage folder; that folder itself unless given.");
 
-const DATA: Param = Param {
-    name: "data",
-    ty: Type::Bytes,
-    optional: false,
-    doc: "The content.",
-};
+const DATA: Param = param!("data": Type::Bytes, "The content.");
 
-const READING_OPTIONS: Param = Param {
-    name: "options",
-    ty: Type::Map,
-    optional: true,
-    doc: "`from = \"project\"`: the path is below the project's folder.",
-};
+const READING_OPTIONS: Param =
+    param!("options"? Type::Map, "`from = \"project\"`: the path is below the project's folder.");
 
 fn taken(data: Value) -> Vec<u8> {
     match data {

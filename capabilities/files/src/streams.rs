@@ -6,7 +6,7 @@ use crate::values::{root, storage};
 use crate::{path, pool};
 use sampan_host::sources::FileReader;
 use sampan_host::{
-    Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Param, Type, Value,
+    Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Type, Value, param, row,
 };
 use std::cell::RefCell;
 use std::fs::File;
@@ -20,20 +20,10 @@ pub(crate) static FILE_STREAM: Class = Class {
     variable: "stream",
     doc: "Reads a file piece by piece, for answers that are streamed. It goes with its request.",
     methods: &[
-        Function {
-            name: "read",
-            params: &[],
-            returns: Type::Any,
-            doc: "The next bytes, at most 64 KiB; nothing at the end.",
-            kind: FunctionKind::Async(read),
-        },
-        Function {
-            name: "close",
-            params: &[],
-            returns: Type::Nothing,
-            doc: "Closes the file, which the end of the request does too.",
-            kind: FunctionKind::Sync(close),
-        },
+        row!("read"() -> Type::Any, FunctionKind::Async(read),
+            "The next bytes, at most 64 KiB; nothing at the end."),
+        row!("close"() -> Type::Nothing, FunctionKind::Sync(close),
+            "Closes the file, which the end of the request does too."),
     ],
     lifetime: Lifetime::Request,
     is_keyed: false,
@@ -45,25 +35,10 @@ pub(crate) static FILE_WRITER: Class = Class {
     variable: "writer",
     doc: "Writes a file piece by piece. Without `close` nothing is kept of it. It goes with its request.",
     methods: &[
-        Function {
-            name: "write",
-            params: &[Param {
-                name: "data",
-                ty: Type::Bytes,
-                optional: false,
-                doc: "The next bytes.",
-            }],
-            returns: Type::Nothing,
-            doc: "Writes the next bytes.",
-            kind: FunctionKind::Async(write),
-        },
-        Function {
-            name: "close",
-            params: &[],
-            returns: Type::Nothing,
-            doc: "Ends the file, and gives it its path. A file that is there is replaced.",
-            kind: FunctionKind::Async(finish),
-        },
+        row!("write"(param!("data": Type::Bytes, "The next bytes.")) -> Type::Nothing, FunctionKind::Async(write),
+            "Writes the next bytes."),
+        row!("close"() -> Type::Nothing, FunctionKind::Async(finish),
+            "Ends the file, and gives it its path. A file that is there is replaced."),
     ],
     lifetime: Lifetime::Request,
     is_keyed: false,

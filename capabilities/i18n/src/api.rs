@@ -2,127 +2,58 @@
 
 use crate::translate::{I18n, LocaleId};
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value, refusals,
+    Args, Context, Error, ErrorKind, FunctionKind, Module, Param, Type, Value, param, refusals, row,
 };
 use std::rc::Rc;
 
-const KEY: Param = Param {
-    name: "key",
-    ty: Type::Text,
-    optional: false,
-    doc: "The key of the text, with dots between its parts: `owner.pets`.",
-};
+const KEY: Param =
+    param!("key": Type::Text, "The key of the text, with dots between its parts: `owner.pets`.");
 
-const VALUES: Param = Param {
-    name: "values",
-    ty: Type::Map,
-    optional: true,
-    doc: "The values for `{name}` in the text, by name. `n` decides the form of a text that has several.",
-};
+const VALUES: Param = param!("values"? Type::Map,
+    "The values for `{name}` in the text, by name. `n` decides the form of a text that has several.");
 
 /// The `i18n` table.
 pub static MODULE: Module = Module {
     name: "i18n",
     doc: "Texts in the languages of an app, from `locales/*.toml`.",
     functions: &[
-        Function {
-            name: "t",
-            params: &[
-                Param {
-                    name: "locale",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "One of the app's locales: `de`.",
-                },
+        row!("t"(
+                param!("locale": Type::Text, "One of the app's locales: `de`."),
                 KEY,
                 VALUES,
-            ],
-            returns: Type::Text,
-            doc: "The text of a key in a locale, for what no request asks for, such as mails. In a handler use \
-             `req:t`.",
-            kind: FunctionKind::Sync(text_in),
-        },
-        Function {
-            name: "locales",
-            params: &[],
-            returns: Type::List,
-            doc: "The names of the app's locales.",
-            kind: FunctionKind::Sync(locales),
-        },
+            ) -> Type::Text, FunctionKind::Sync(text_in),
+            "The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`."),
+        row!("locales"() -> Type::List, FunctionKind::Sync(locales),
+            "The names of the app's locales."),
     ],
     request_fields: &[
-        Function {
-            name: "locale",
-            params: &[],
-            returns: Type::Text,
-            doc: "The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by \
-             `Accept-Language`; else the app's own.",
-            kind: FunctionKind::Sync(locale),
-        },
-        Function {
-            name: "text_direction",
-            params: &[],
-            returns: Type::Text,
-            doc: "In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`.",
-            kind: FunctionKind::Sync(text_direction),
-        },
+        row!("locale"() -> Type::Text, FunctionKind::Sync(locale),
+            "The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; \
+             else the app's own."),
+        row!("text_direction"() -> Type::Text, FunctionKind::Sync(text_direction),
+            "In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`."),
     ],
     request_methods: &[
-        Function {
-            name: "t",
-            params: &[KEY, VALUES],
-            returns: Type::Text,
-            doc: "The text of a key in the locale of the request. Where that has none, it is the text of a more \
-             general locale or of the app's \
-                  own, else the key. Values are not escaped: templates do that.",
-            kind: FunctionKind::Sync(text),
-        },
-        Function {
-            name: "format_number",
-            params: &[
-                Param {
-                    name: "number",
-                    ty: Type::Number,
-                    optional: false,
-                    doc: "The number.",
-                },
-                Param {
-                    name: "options",
-                    ty: Type::Map,
-                    optional: true,
-                    doc: "`decimals`: how many digits stand behind the point. At most three unless given, as many as \
-                     are needed. `currency`: the \
-                          code of a currency, such as `EUR`: the number is an amount of it.",
-                },
-            ],
-            returns: Type::Text,
-            doc: "A number as the locale of the request writes it: `1.234,5`.",
-            kind: FunctionKind::Sync(format_number),
-        },
-        Function {
-            name: "format_date",
-            params: &[
-                Param {
-                    name: "date",
-                    ty: Type::Any,
-                    optional: false,
-                    doc: "A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or \
-                     seconds since 1970, in UTC.",
-                },
-                Param {
-                    name: "options",
-                    ty: Type::Map,
-                    optional: true,
-                    doc: "`style`: `\"short\"`, `\"medium\"` (unless given), `\"long\"` or `\"full\"`, which has the \
-                     day of the week. `time`: whether the \
-                          time is shown too. `tz`: the time zone to show it in, such as `Europe/Berlin`; a text \
-                           without an offset is in UTC then.",
-                },
-            ],
-            returns: Type::Text,
-            doc: "A date as the locale of the request writes it, by the Gregorian calendar.",
-            kind: FunctionKind::Sync(format_date),
-        },
+        row!("t"(KEY, VALUES) -> Type::Text, FunctionKind::Sync(text),
+            "The text of a key in the locale of the request. Where that has none, it is the text of a more general \
+             locale or of the app's own, else the key. Values are not escaped: templates do that."),
+        row!("format_number"(
+                param!("number": Type::Number, "The number."),
+                param!("options"? Type::Map,
+                    "`decimals`: how many digits stand behind the point. At most three unless given, as many as are \
+                     needed. `currency`: the code of a currency, such as `EUR`: the number is an amount of it."),
+            ) -> Type::Text, FunctionKind::Sync(format_number),
+            "A number as the locale of the request writes it: `1.234,5`."),
+        row!("format_date"(
+                param!("date": Type::Any,
+                    "A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or seconds \
+                     since 1970, in UTC."),
+                param!("options"? Type::Map,
+                    "`style`: `\"short\"`, `\"medium\"` (unless given), `\"long\"` or `\"full\"`, which has the day of \
+                     the week. `time`: whether the time is shown too. `tz`: the time zone to show it in, such as \
+                     `Europe/Berlin`; a text without an offset is in UTC then."),
+            ) -> Type::Text, FunctionKind::Sync(format_date),
+            "A date as the locale of the request writes it, by the Gregorian calendar."),
     ],
     ..Module::EMPTY
 };

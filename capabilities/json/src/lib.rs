@@ -2,8 +2,7 @@
 
 use sampan_host::json::Tape;
 use sampan_host::{
-    Args, Capability, Context, Error, Function, FunctionKind, Module, Param, ScriptLimits, Type,
-    Value,
+    Args, Capability, Context, Error, FunctionKind, Module, ScriptLimits, Type, Value, param, row,
 };
 
 /// The `json` table.
@@ -11,31 +10,11 @@ pub static MODULE: Module = Module {
     name: "json",
     doc: "JSON text from values and values from JSON text.",
     functions: &[
-        Function {
-            name: "encode",
-            params: &[Param {
-                name: "value",
-                ty: Type::Json,
-                optional: false,
-                doc: "The value to write.",
-            }],
-            returns: Type::Text,
-            doc: "The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are \
-             not UTF-8, cycles, nesting beyond `json_depth_max`.",
-            kind: FunctionKind::Sync(encode),
-        },
-        Function {
-            name: "decode",
-            params: &[Param {
-                name: "text",
-                ty: Type::Bytes,
-                optional: false,
-                doc: "The JSON text.",
-            }],
-            returns: Type::Any,
-            doc: "The value of a JSON text. Text that is not JSON is an error that names the line and column.",
-            kind: FunctionKind::Sync(decode),
-        },
+        row!("encode"(param!("value": Type::Json, "The value to write.")) -> Type::Text, FunctionKind::Sync(encode),
+            "The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not \
+             UTF-8, cycles, nesting beyond `json_depth_max`."),
+        row!("decode"(param!("text": Type::Bytes, "The JSON text.")) -> Type::Any, FunctionKind::Sync(decode),
+            "The value of a JSON text. Text that is not JSON is an error that names the line and column."),
     ],
     ..Module::EMPTY
 };

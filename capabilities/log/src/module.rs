@@ -3,24 +3,17 @@
 use crate::Logger;
 use sampan_host::log::{Entry, Level};
 use sampan_host::{
-    Args, Context, CurrentRun, Error, Function, FunctionKind, Module, Param, Type, Value,
+    Args, Context, CurrentRun, Error, Function, FunctionKind, Module, Param, Type, Value, param,
+    row,
 };
 
 /// The parameters that all four functions share.
 const PARAMS: &[Param] = &[
-    Param {
-        name: "message",
-        ty: Type::Shown,
-        optional: true,
-        doc: "The message: text as it is, an error with its stack and its causes, anything else as JSON.",
-    },
-    Param {
-        name: "fields",
-        ty: Type::Shown,
-        optional: true,
-        doc: "Named values, written as `key=value` after the message. An error is written with its stack, any other \
-         value as `value=...`.",
-    },
+    param!("message"? Type::Shown,
+        "The message: text as it is, an error with its stack and its causes, anything else as JSON."),
+    param!("fields"? Type::Shown,
+        "Named values, written as `key=value` after the message. An error is written with its stack, any other value \
+         as `value=...`."),
 ];
 
 /// The `log` table.
@@ -58,14 +51,11 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Sync(|context, args| write(context, Level::Error, args)),
         },
     ],
-    request_fields: &[Function {
-        name: "id",
-        params: &[],
-        returns: Type::Text,
-        doc: "The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that \
-         the request causes.",
-        kind: FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))),
-    }],
+    request_fields: &[
+        row!("id"() -> Type::Text, FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))),
+        "The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the \
+         request causes."),
+    ],
     ..Module::EMPTY
 };
 

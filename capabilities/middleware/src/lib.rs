@@ -23,7 +23,7 @@ pub use settings::SECTION;
 
 use sampan_host::{
     AskingGuard, Class, Context, Function, FunctionKind, Guard, Lifetime, Module, NativeMiddleware,
-    Param, Type, Value,
+    Param, Type, Value, param, row,
 };
 use std::rc::Rc;
 
@@ -52,62 +52,32 @@ pub static MODULE: Module = Module {
                   requests of other sites, see `[csrf]`.",
             kind: FunctionKind::Reading(cors::cors),
         },
-        Function {
-            name: "rate_limit",
-            params: &[Param {
-                name: "options",
-                ty: Type::InPlace,
-                optional: false,
-                doc: "`limit` requests in `per` seconds. `key`: what is counted together. `\"ip\"` (unless given): \
-                 the client's address, of IPv6 \
-                      its /64. The name of a header field: its value, or the address where it is missing. A function: \
-                       what it returns for the \
-                      request; it may wait, and what it returns nothing for is not counted. `name`: what the fields \
-                       of the answer call the limit \
-                      (`default` unless given).",
-            }],
-            returns: Type::Object(&MIDDLEWARE),
-            doc: "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count \
-             together. The fields \
-                  `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the \
-                   script's own middleware, in its \
-                  order.",
-            kind: FunctionKind::Reading(rate_limit::rate_limit),
-        },
-        Function {
-            name: "basic_auth",
-            params: &[Param {
-                name: "options",
-                ty: Type::InPlace,
-                optional: false,
-                doc: "`verify`: a function that is called with user, password and request, and may wait. What it \
-                 returns is `req.auth`; \
-                      nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then \
-                       `req.auth` is the user. `realm`: what the browser shows.",
-            }],
-            returns: Type::Object(&MIDDLEWARE),
-            doc: "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among \
-             the script's own \
-                  middleware, in its order.",
-            kind: FunctionKind::Reading(auth::basic_auth),
-        },
-        Function {
-            name: "bearer_auth",
-            params: &[Param {
-                name: "options",
-                ty: Type::InPlace,
-                optional: false,
-                doc: "`verify`: a function that is called with the token and the request, and may wait. What it \
-                 returns is `req.auth`; nothing, \
-                      `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then `req.auth` is the \
-                       name. `realm`: what the answer calls the site.",
-            }],
-            returns: Type::Object(&MIDDLEWARE),
-            doc: "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among \
-             the script's own \
-                  middleware, in its order.",
-            kind: FunctionKind::Reading(auth::bearer_auth),
-        },
+        row!("rate_limit"(
+                param!("options": Type::InPlace,
+                    "`limit` requests in `per` seconds. `key`: what is counted together. `\"ip\"` (unless given): the \
+                     client's address, of IPv6 its /64. The name of a header field: its value, or the address where it is \
+                     missing. A function: what it returns for the request; it may wait, and what it returns nothing for is \
+                     not counted. `name`: what the fields of the answer call the limit (`default` unless given)."),
+            ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(rate_limit::rate_limit),
+            "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count \
+             together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it \
+             runs among the script's own middleware, in its order."),
+        row!("basic_auth"(
+                param!("options": Type::InPlace,
+                    "`verify`: a function that is called with user, password and request, and may wait. What it returns is \
+                     `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then \
+                     `req.auth` is the user. `realm`: what the browser shows."),
+            ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(auth::basic_auth),
+            "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the \
+             script's own middleware, in its order."),
+        row!("bearer_auth"(
+                param!("options": Type::InPlace,
+                    "`verify`: a function that is called with the token and the request, and may wait. What it returns is \
+                     `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then \
+                     `req.auth` is the name. `realm`: what the answer calls the site."),
+            ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(auth::bearer_auth),
+            "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the \
+             script's own middleware, in its order."),
         Function {
             name: "secure_headers",
             params: &[Param {
@@ -130,13 +100,8 @@ pub static MODULE: Module = Module {
         },
     ],
     classes: &[&MIDDLEWARE],
-    request_fields: &[Function {
-        name: "auth",
-        params: &[],
-        returns: Type::Any,
-        doc: "Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.",
-        kind: FunctionKind::Sync(auth::who),
-    }],
+    request_fields: &[row!("auth"() -> Type::Any, FunctionKind::Sync(auth::who),
+        "Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.")],
     ..Module::EMPTY
 };
 

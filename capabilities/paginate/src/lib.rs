@@ -5,7 +5,7 @@ mod pages;
 use pages::{Asked, Pages};
 use sampan_host::names::snake_case;
 use sampan_host::{
-    Args, Capability, Error, Function, FunctionKind, Module, Param, Type, Value, refusals,
+    Args, Capability, Error, FunctionKind, Module, Type, Value, param, refusals, row,
 };
 
 /// The rows of a page unless told otherwise, and the most.
@@ -18,25 +18,12 @@ const TOTAL_MAX: u64 = 1 << 53;
 pub static MODULE: Module = Module {
     name: "app",
     doc: "Pages of long lists.",
-    functions: &[Function {
-        name: "paginate",
-        params: &[
-            Param {
-                name: "total",
-                ty: Type::Number,
-                optional: false,
-                doc: "The number of rows.",
-            },
-            Param {
-                name: "options",
-                ty: Type::Map,
-                optional: true,
-                doc: "`query`: that of the request. `per_page`: how many rows a page has, 20 unless given. `param`: \
-                 the name of the page in the \
-                      query, `page` unless given.",
-            },
-        ],
-        returns: Type::Record(&[
+    functions: &[row!("paginate"(
+            param!("total": Type::Number, "The number of rows."),
+            param!("options"? Type::Map,
+                "`query`: that of the request. `per_page`: how many rows a page has, 20 unless given. `param`: the \
+                 name of the page in the query, `page` unless given."),
+        ) -> Type::Record(&[
             ("page", Type::Int),
             ("pages", Type::Int),
             ("limit", Type::Int),
@@ -47,16 +34,11 @@ pub static MODULE: Module = Module {
             ("prev", Type::TextOrNothing),
             ("next", Type::TextOrNothing),
             ("links", Type::List),
-        ]),
-        doc: "The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` \
-         and `offset` are for \
-              `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs \
-               with the rest of the \
-              query. `links` has the first and the last page and those around this one, each with `page`, `url` and \
-               `current`; where pages \
-              are left out stands one with `gap`.",
-        kind: FunctionKind::Sync(|_, args| paginate(args)),
-    }],
+        ]), FunctionKind::Sync(|_, args| paginate(args)),
+        "The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and \
+         `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and \
+         `next` are URLs with the rest of the query. `links` has the first and the last page and those around this \
+         one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`.")],
     ..Module::EMPTY
 };
 

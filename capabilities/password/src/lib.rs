@@ -8,8 +8,8 @@ use hashers::HASHERS;
 use hashes::{Hash, Parameters};
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{
-    Args, Capability, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module,
-    Param, Type, Value,
+    Args, Capability, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Param, Type,
+    Value, param, row,
 };
 use std::rc::Rc;
 
@@ -18,57 +18,26 @@ pub static MODULE: Module = Module {
     name: "password",
     doc: "Hashes passwords and verifies them, on threads of their own.",
     functions: &[
-        Function {
-            name: "hash",
-            params: &[PASSWORD],
-            returns: Type::Text,
-            doc: "The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random \
-             salt. An empty password and one \
-                  of more than 65536 bytes is an error.",
-            kind: FunctionKind::Async(hash),
-        },
-        Function {
-            name: "verify",
-            params: &[
+        row!("hash"(PASSWORD) -> Type::Text, FunctionKind::Async(hash),
+            "The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random salt. An \
+             empty password and one of more than 65536 bytes is an error."),
+        row!("verify"(
                 PASSWORD,
-                Param {
-                    name: "hash",
-                    ty: Type::Text,
-                    optional: true,
-                    doc: "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that \
-                     takes as long, and is false. So is \
-                          a text that is no hash, and the log has a warning.",
-                },
-            ],
-            returns: Type::Bool,
-            doc: "Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 \
-             bytes, and against bcrypt for \
-                  one with a zero byte. bcrypt reads the first 72 bytes only.",
-            kind: FunctionKind::Async(verify),
-        },
-        Function {
-            name: "needs_rehash",
-            params: &[Param {
-                name: "hash",
-                ty: Type::Text,
-                optional: false,
-                doc: "The hash that was kept.",
-            }],
-            returns: Type::Bool,
-            doc: "Whether `password.hash` would make a stronger hash today. After a login the password is at hand: \
-             hash it again then.",
-            kind: FunctionKind::Sync(needs_rehash),
-        },
+                param!("hash"? Type::Text,
+                    "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes \
+                     as long, and is false. So is a text that is no hash, and the log has a warning."),
+            ) -> Type::Bool, FunctionKind::Async(verify),
+            "Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 bytes, \
+             and against bcrypt for one with a zero byte. bcrypt reads the first 72 bytes only."),
+        row!("needs_rehash"(param!("hash": Type::Text, "The hash that was kept.")) -> Type::Bool,
+            FunctionKind::Sync(needs_rehash),
+            "Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it \
+             again then."),
     ],
     ..Module::EMPTY
 };
 
-const PASSWORD: Param = Param {
-    name: "password",
-    ty: Type::Bytes,
-    optional: false,
-    doc: "The password as it was typed.",
-};
+const PASSWORD: Param = param!("password": Type::Bytes, "The password as it was typed.");
 
 /// Hashing of passwords.
 pub static CAPABILITY: Capability = Capability {

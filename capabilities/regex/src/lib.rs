@@ -10,31 +10,17 @@ mod search;
 use regex::Regex;
 use sampan_host::{
     Args, Capability, Class, Context, Error, Function, FunctionKind, Lifetime, Module, Param, Type,
-    Value,
+    Value, param,
 };
 use search::Replacement;
 use std::rc::Rc;
 
-const TEXT: Param = Param {
-    name: "text",
-    ty: Type::Text,
-    optional: false,
-    doc: "The text that is searched, at most 1 MiB.",
-};
-const PATTERN: Param = Param {
-    name: "pattern",
-    ty: Type::Text,
-    optional: false,
-    doc: "The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.",
-};
-const REPLACEMENT: Param = Param {
-    name: "replacement",
-    ty: Type::TextOrFunction,
-    optional: false,
-    doc: "Text in which `$1` and `${name}` are groups and `$$` is a dollar sign, or a function that gets the match \
-     and returns the text. It \
-          cannot wait.",
-};
+const TEXT: Param = param!("text": Type::Text, "The text that is searched, at most 1 MiB.");
+const PATTERN: Param = param!("pattern": Type::Text,
+    "The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.");
+const REPLACEMENT: Param = param!("replacement": Type::TextOrFunction,
+    "Text in which `$1` and `${name}` are groups and `$$` is a dollar sign, or a function that gets the match and \
+     returns the text. It cannot wait.");
 const TEST_DOC: &str = "Whether the pattern matches anywhere in the text.";
 const FIND_DOC: &str = "The text of the first match, or nothing.";
 const FIND_ALL_DOC: &str = "The texts of all matches, one behind the other.";
@@ -87,12 +73,7 @@ pub static MODULE: Module = Module {
         row("split", &[TEXT, PATTERN], Type::List, SPLIT_DOC, split),
         row(
             "escape",
-            &[Param {
-                name: "text",
-                ty: Type::Text,
-                optional: false,
-                doc: "Any text.",
-            }],
+            &[param!("text": Type::Text, "Any text.")],
             Type::Text,
             "A pattern that matches this text and nothing else.",
             escape,
@@ -101,14 +82,9 @@ pub static MODULE: Module = Module {
             "new",
             &[
                 PATTERN,
-                Param {
-                    name: "options",
-                    ty: Type::Map,
-                    optional: true,
-                    doc: "`flags`: any of `i` (ignore case), `m` (`^` and `$` match at lines), `s` (a dot matches \
-                     line ends too) and `x` (spaces \
-                          and comments in the pattern).",
-                },
+                param!("options"? Type::Map,
+                    "`flags`: any of `i` (ignore case), `m` (`^` and `$` match at lines), `s` (a dot matches line ends \
+                     too) and `x` (spaces and comments in the pattern)."),
             ],
             Type::Object(&REGEX),
             "A compiled pattern, which can be used again and again.",

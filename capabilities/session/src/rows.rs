@@ -2,15 +2,10 @@
 
 use crate::session::{self, Session};
 use sampan_host::{
-    Args, Class, Context, Error, Function, FunctionKind, Lifetime, Module, Param, Type, Value,
+    Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, Type, Value, param, row,
 };
 
-const KEY: Param = Param {
-    name: "key",
-    ty: Type::Text,
-    optional: false,
-    doc: "Any text but the name of a method.",
-};
+const KEY: Param = param!("key": Type::Text, "Any text but the name of a method.");
 
 /// The session of a request.
 pub(crate) static SESSION: Class = Class {
@@ -21,54 +16,22 @@ pub(crate) static SESSION: Class = Class {
           It is written once, at the end of the handler, together with what the handler wrote to the database; not if \
            that fails.",
     methods: &[
-        Function {
-            name: "get",
-            params: &[KEY],
-            returns: Type::Any,
-            doc: "The value under a key, or nothing: the same as `session.key`.",
-            kind: FunctionKind::Sync(get),
-        },
-        Function {
-            name: "set",
-            params: &[
+        row!("get"(KEY) -> Type::Any, FunctionKind::Sync(get),
+            "The value under a key, or nothing: the same as `session.key`."),
+        row!("set"(
                 KEY,
-                Param {
-                    name: "value",
-                    ty: Type::Any,
-                    optional: true,
-                    doc: "What JSON has; nothing removes the key.",
-                },
-            ],
-            returns: Type::Nothing,
-            doc: "Puts a value under a key: the same as `session.key = value`.",
-            kind: FunctionKind::Sync(set),
-        },
-        Function {
-            name: "keys",
-            params: &[],
-            returns: Type::List,
-            doc: "The keys that have a value.",
-            kind: FunctionKind::Sync(keys),
-        },
-        Function {
-            name: "clear",
-            params: &[],
-            returns: Type::Nothing,
-            doc: "Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. \
-             With \
-                  `store = \"cookie\"` only this browser forgets it: a copy of the cookie works until it ends. What \
-                   is set after \
-                  this begins a new session.",
-            kind: FunctionKind::Sync(clear),
-        },
-        Function {
-            name: "regenerate",
-            params: &[],
-            returns: Type::Nothing,
-            doc: "Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is \
-             not logged in.",
-            kind: FunctionKind::Sync(regenerate),
-        },
+                param!("value"? Type::Any, "What JSON has; nothing removes the key."),
+            ) -> Type::Nothing, FunctionKind::Sync(set),
+            "Puts a value under a key: the same as `session.key = value`."),
+        row!("keys"() -> Type::List, FunctionKind::Sync(keys),
+            "The keys that have a value."),
+        row!("clear"() -> Type::Nothing, FunctionKind::Sync(clear),
+            "Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With \
+             `store = \"cookie\"` only this browser forgets it: a copy of the cookie works until it ends. What is set \
+             after this begins a new session."),
+        row!("regenerate"() -> Type::Nothing, FunctionKind::Sync(regenerate),
+            "Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not \
+             logged in."),
     ],
     // It goes with the request whose field it is, see `SessionOfRequest`; in JavaScript that may not be the one whose
     // turn it is.
@@ -80,57 +43,26 @@ pub(crate) static SESSION: Class = Class {
 pub static MODULE: Module = Module {
     name: "session",
     doc: "What an app remembers of a browser from request to request.",
-    functions: &[Function {
-        name: "end_all",
-        params: &[Param {
-            name: "values",
-            ty: Type::Map,
-            optional: false,
-            doc: "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in \
-             an app, each with an index.",
-        }],
-        returns: Type::Int,
-        doc: "Ends all sessions that have a value under a key, as after a change of the password. That of this \
-         request ends too: to go on, \
-              `clear` it and set it anew. Returns how many there were.",
-        kind: FunctionKind::Sync(end_all),
-    }],
+    functions: &[row!("end_all"(
+            param!("values": Type::Map,
+                "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an \
+                 app, each with an index."),
+        ) -> Type::Int, FunctionKind::Sync(end_all),
+        "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends \
+         too: to go on, `clear` it and set it anew. Returns how many there were.")],
     classes: &[&SESSION],
-    request_fields: &[Function {
-        name: "session",
-        params: &[],
-        returns: Type::Object(&SESSION),
-        doc: "What the app remembers of this browser.",
-        kind: FunctionKind::Sync(of_request),
-    }],
+    request_fields: &[
+        row!("session"() -> Type::Object(&SESSION), FunctionKind::Sync(of_request),
+        "What the app remembers of this browser."),
+    ],
     request_methods: &[
-        Function {
-            name: "flash",
-            params: &[
-                Param {
-                    name: "kind",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The kind of the message: `notice`, `error`.",
-                },
-                Param {
-                    name: "message",
-                    ty: Type::Any,
-                    optional: false,
-                    doc: "A text, or anything else that JSON has.",
-                },
-            ],
-            returns: Type::Nothing,
-            doc: "Leaves a message for the next page of this browser, in its session.",
-            kind: FunctionKind::Sync(flash),
-        },
-        Function {
-            name: "flashes",
-            params: &[],
-            returns: Type::List,
-            doc: "The messages that earlier requests left, each with `kind` and `message`. No later request gets them.",
-            kind: FunctionKind::Sync(flashes),
-        },
+        row!("flash"(
+                param!("kind": Type::Text, "The kind of the message: `notice`, `error`."),
+                param!("message": Type::Any, "A text, or anything else that JSON has."),
+            ) -> Type::Nothing, FunctionKind::Sync(flash),
+            "Leaves a message for the next page of this browser, in its session."),
+        row!("flashes"() -> Type::List, FunctionKind::Sync(flashes),
+            "The messages that earlier requests left, each with `kind` and `message`. No later request gets them."),
     ],
     ..Module::EMPTY
 };

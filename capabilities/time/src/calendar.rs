@@ -6,37 +6,25 @@ use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, Param, Type, Value, clock, refusals,
+    Args, Context, Error, Function, FunctionKind, Param, Type, Value, clock, param, refusals, row,
 };
 
 /// The longest text or format that is read, in bytes.
 const TEXT_BYTES_MAX: usize = 200;
 
-const SECONDS: Param = Param {
-    name: "seconds",
-    ty: Type::Number,
-    optional: false,
-    doc: "The time in seconds since 1970-01-01 00:00 UTC.",
-};
+const SECONDS: Param =
+    param!("seconds": Type::Number, "The time in seconds since 1970-01-01 00:00 UTC.");
 
-const ZONE: Param = Param {
-    name: "options",
-    ty: Type::Map,
-    optional: true,
-    doc: "`tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.",
-};
+const ZONE: Param = param!("options"? Type::Map, "`tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.");
 
-pub(super) const DATE: Function = Function {
-    name: "date",
-    params: &[
+pub(super) const DATE: Function = row!("date"(
         Param {
             optional: true,
             doc: "The time in seconds since 1970-01-01 00:00 UTC; now unless given.",
             ..SECONDS
         },
         ZONE,
-    ],
-    returns: Type::Record(&[
+    ) -> Type::Record(&[
         ("year", Type::Int),
         ("month", Type::Int),
         ("day", Type::Int),
@@ -46,60 +34,31 @@ pub(super) const DATE: Function = Function {
         ("weekday", Type::Int),
         ("yearday", Type::Int),
         ("offset", Type::Int),
-    ]),
-    doc: "The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins \
-     with 1, `offset` is how many \
-          seconds the zone is ahead of UTC then.",
-    kind: FunctionKind::Sync(date),
-};
+    ]), FunctionKind::Sync(date),
+    "The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins with 1, \
+     `offset` is how many seconds the zone is ahead of UTC then.");
 
-pub(super) const ADD: Function = Function {
-    name: "add",
-    params: &[
+pub(super) const ADD: Function = row!("add"(
         SECONDS,
-        Param {
-            name: "span",
-            ty: Type::Map,
-            optional: false,
-            doc: "`years`, `months`, `weeks`, `days`, `hours`, `minutes`, `seconds`: whole numbers, also below zero. \
-             `tz`: the time zone of \
-                  the calendar; `UTC` unless given.",
-        },
-    ],
-    returns: Type::Number,
-    doc: "A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks \
-     change. Where a month has no \
-          such day, it is its last one.",
-    kind: FunctionKind::Sync(add),
-};
+        param!("span": Type::Map,
+            "`years`, `months`, `weeks`, `days`, `hours`, `minutes`, `seconds`: whole numbers, also below zero. `tz`: \
+             the time zone of the calendar; `UTC` unless given."),
+    ) -> Type::Number, FunctionKind::Sync(add),
+    "A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks change. \
+     Where a month has no such day, it is its last one.");
 
-pub(super) const PARSE: Function = Function {
-    name: "parse",
-    params: &[
-        Param {
-            name: "text",
-            ty: Type::Text,
-            optional: false,
-            doc: "The date.",
-        },
-        Param {
-            name: "format",
-            ty: Type::Text,
-            optional: true,
-            doc: "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, \
-             `2026-11-22 14:05` or \
-                  `2026-11-22T14:05:09.5+02:00`.",
-        },
+pub(super) const PARSE: Function = row!("parse"(
+        param!("text": Type::Text, "The date."),
+        param!("format"? Type::Text,
+            "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 \
+             14:05` or `2026-11-22T14:05:09.5+02:00`."),
         Param {
             doc: "`tz`: the time zone of a text that names no offset; `UTC` unless given.",
             ..ZONE
         },
-    ],
-    returns: Type::Number,
-    doc: "The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is \
-     not a date is an error.",
-    kind: FunctionKind::Sync(parse),
-};
+    ) -> Type::Number, FunctionKind::Sync(parse),
+    "The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a \
+     date is an error.");
 
 fn members(value: Value) -> Vec<(String, Value)> {
     match value {

@@ -3,8 +3,8 @@
 mod calendar;
 
 use sampan_host::{
-    Args, Capability, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type,
-    Value, clock,
+    Args, Capability, Context, Error, FunctionKind, LocalFuture, Module, Type, Value, clock, param,
+    row,
 };
 use std::time::Duration;
 
@@ -16,32 +16,14 @@ pub static MODULE: Module = Module {
     name: "time",
     doc: "The clock, waiting, and dates in time zones.",
     functions: &[
-        Function {
-            name: "now",
-            params: &[],
-            returns: Type::Number,
-            doc: "The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second.",
-            kind: FunctionKind::Sync(now),
-        },
-        Function {
-            name: "now_ms",
-            params: &[],
-            returns: Type::Int,
-            doc: "The time in whole milliseconds since 1970-01-01 00:00 UTC.",
-            kind: FunctionKind::Sync(now_ms),
-        },
-        Function {
-            name: "sleep",
-            params: &[Param {
-                name: "seconds",
-                ty: Type::Number,
-                optional: false,
-                doc: "The duration: fractions count; from 0 to 86400 (one day).",
-            }],
-            returns: Type::Nothing,
-            doc: "Waits without blocking other requests. A negative, too long or NaN duration is an error.",
-            kind: FunctionKind::Async(sleep),
-        },
+        row!("now"() -> Type::Number, FunctionKind::Sync(now),
+            "The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second."),
+        row!("now_ms"() -> Type::Int, FunctionKind::Sync(now_ms),
+            "The time in whole milliseconds since 1970-01-01 00:00 UTC."),
+        row!("sleep"(
+                param!("seconds": Type::Number, "The duration: fractions count; from 0 to 86400 (one day)."),
+            ) -> Type::Nothing, FunctionKind::Async(sleep),
+            "Waits without blocking other requests. A negative, too long or NaN duration is an error."),
         calendar::DATE,
         calendar::ADD,
         calendar::PARSE,

@@ -14,25 +14,16 @@ mod values;
 
 use sampan_host::{
     Args, Capability, Context, Error, Function, FunctionKind, Module, Param, Reader, Type, Value,
+    param,
 };
 use schema::Schema;
 use validation::Validation;
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "data",
-        ty: Type::InPlace,
-        optional: false,
-        doc: "A form, a query, or what JSON gave.",
-    },
-    Param {
-        name: "schema",
-        ty: Type::InPlace,
-        optional: false,
-        doc: "The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, \
-         `max`, `length`, `pattern`, \
-              `enum`, `items`, `fields`, `default`, `check` and `message`.",
-    },
+    param!("data": Type::InPlace, "A form, a query, or what JSON gave."),
+    param!("schema": Type::InPlace,
+        "The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, \
+         `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`."),
 ];
 
 const RETURNS: Type = Type::Results(&[("data", Type::Map), ("errors", Type::Map)]);

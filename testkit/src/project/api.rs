@@ -6,8 +6,8 @@ use super::requests::{TestRequest, answered};
 use super::snapshots::{self, Snapshot};
 use crate::cookies::Cookies;
 use sampan_host::{
-    Args, Callback, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type,
-    Value, clock, refusals,
+    Args, Callback, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
+    param, refusals, row,
 };
 use sampan_project::Project;
 use sampan_runtime::LocalApp;
@@ -24,219 +24,89 @@ pub static MODULE: Module = Module {
     name: "t",
     doc: "Tests: only in files that `sampan test` runs.",
     functions: &[
-        Function {
-            name: "test",
-            params: &[
-                Param {
-                    name: "name",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The behaviour that the test checks. No other test of the file has the same name.",
-                },
+        row!("test"(
+                param!("name": Type::Text,
+                    "The behaviour that the test checks. No other test of the file has the same name."),
                 FUNCTION,
-            ],
-            returns: Type::Nothing,
-            doc: "Declares a test. It passes if the function ends without an error. It begins with the database as \
-             the migrations leave it, without \
-                  cookies, and may wait.",
-            kind: FunctionKind::Sync(test),
-        },
-        Function {
-            name: "before_each",
-            params: &[FUNCTION],
-            returns: Type::Nothing,
-            doc: "Runs the function before each test of the file. It may wait.",
-            kind: FunctionKind::Sync(before_each),
-        },
-        Function {
-            name: "get",
-            params: &[PATH, REQUEST_OPTIONS],
-            returns: ANSWER,
-            doc: "Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a \
-             field comes twice; `body`; `json`, the \
-                  value of a JSON answer; `html`, the page of an HTML answer. Redirects are not followed.",
-            kind: FunctionKind::Async(|context, args| send_as("GET", context, args)),
-        },
-        Function {
-            name: "post",
-            params: &[PATH, REQUEST_OPTIONS],
-            returns: ANSWER,
-            doc: "Sends a POST request to the app, see `get`.",
-            kind: FunctionKind::Async(|context, args| send_as("POST", context, args)),
-        },
-        Function {
-            name: "put",
-            params: &[PATH, REQUEST_OPTIONS],
-            returns: ANSWER,
-            doc: "Sends a PUT request to the app, see `get`.",
-            kind: FunctionKind::Async(|context, args| send_as("PUT", context, args)),
-        },
-        Function {
-            name: "patch",
-            params: &[PATH, REQUEST_OPTIONS],
-            returns: ANSWER,
-            doc: "Sends a PATCH request to the app, see `get`.",
-            kind: FunctionKind::Async(|context, args| send_as("PATCH", context, args)),
-        },
-        Function {
-            name: "delete",
-            params: &[PATH, REQUEST_OPTIONS],
-            returns: ANSWER,
-            doc: "Sends a DELETE request to the app, see `get`.",
-            kind: FunctionKind::Async(|context, args| send_as("DELETE", context, args)),
-        },
-        Function {
-            name: "request",
-            params: &[
-                Param {
-                    name: "method",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The method, as in `OPTIONS`.",
-                },
+            ) -> Type::Nothing, FunctionKind::Sync(test),
+            "Declares a test. It passes if the function ends without an error. It begins with the database as the \
+             migrations leave it, without cookies, and may wait."),
+        row!("before_each"(FUNCTION) -> Type::Nothing, FunctionKind::Sync(before_each),
+            "Runs the function before each test of the file. It may wait."),
+        row!("get"(PATH, REQUEST_OPTIONS) -> ANSWER, FunctionKind::Async(|context, args| send_as("GET", context, args)),
+            "Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a field \
+             comes twice; `body`; `json`, the value of a JSON answer; `html`, the page of an HTML answer. Redirects \
+             are not followed."),
+        row!("post"(PATH, REQUEST_OPTIONS) -> ANSWER,
+            FunctionKind::Async(|context, args| send_as("POST", context, args)),
+            "Sends a POST request to the app, see `get`."),
+        row!("put"(PATH, REQUEST_OPTIONS) -> ANSWER, FunctionKind::Async(|context, args| send_as("PUT", context, args)),
+            "Sends a PUT request to the app, see `get`."),
+        row!("patch"(PATH, REQUEST_OPTIONS) -> ANSWER,
+            FunctionKind::Async(|context, args| send_as("PATCH", context, args)),
+            "Sends a PATCH request to the app, see `get`."),
+        row!("delete"(PATH, REQUEST_OPTIONS) -> ANSWER,
+            FunctionKind::Async(|context, args| send_as("DELETE", context, args)),
+            "Sends a DELETE request to the app, see `get`."),
+        row!("request"(
+                param!("method": Type::Text, "The method, as in `OPTIONS`."),
                 PATH,
                 REQUEST_OPTIONS,
-            ],
-            returns: ANSWER,
-            doc: "Sends a request with any method to the app, see `get`.",
-            kind: FunctionKind::Async(|context, mut args| {
+            ) -> ANSWER,
+            FunctionKind::Async(|context, mut args| {
                 let (method, path, options) = (args.text(0), args.text(1), args.take(2));
                 send(context, &method, &path, options)
             }),
-        },
-        Function {
-            name: "equal",
-            params: &[ACTUAL, EXPECTED, MESSAGE],
-            returns: Type::Nothing,
-            doc: "Fails unless both values are the same, all that is in them included, and shows how they differ. The \
-             order of keys does not count.",
-            kind: FunctionKind::Sync(equal),
-        },
-        Function {
-            name: "not_equal",
-            params: &[ACTUAL, EXPECTED, MESSAGE],
-            returns: Type::Nothing,
-            doc: "Fails if both values are the same.",
-            kind: FunctionKind::Sync(not_equal),
-        },
-        Function {
-            name: "ok",
-            params: &[ACTUAL, MESSAGE],
-            returns: Type::Nothing,
-            doc: "Fails if the value is nothing or false.",
-            kind: FunctionKind::Sync(ok),
-        },
-        Function {
-            name: "contains",
-            params: &[
+            "Sends a request with any method to the app, see `get`."),
+        row!("equal"(ACTUAL, EXPECTED, MESSAGE) -> Type::Nothing, FunctionKind::Sync(equal),
+            "Fails unless both values are the same, all that is in them included, and shows how they differ. The order \
+             of keys does not count."),
+        row!("not_equal"(ACTUAL, EXPECTED, MESSAGE) -> Type::Nothing, FunctionKind::Sync(not_equal),
+            "Fails if both values are the same."),
+        row!("ok"(ACTUAL, MESSAGE) -> Type::Nothing, FunctionKind::Sync(ok),
+            "Fails if the value is nothing or false."),
+        row!("contains"(
                 ACTUAL,
-                Param {
-                    name: "part",
-                    ty: Type::Any,
-                    optional: false,
-                    doc: "A part of the text, or one of the values of the list.",
-                },
+                param!("part": Type::Any, "A part of the text, or one of the values of the list."),
                 MESSAGE,
-            ],
-            returns: Type::Nothing,
-            doc: "Fails unless a text or a list contains the part.",
-            kind: FunctionKind::Sync(contains),
-        },
-        Function {
-            name: "fails",
-            params: &[
+            ) -> Type::Nothing, FunctionKind::Sync(contains),
+            "Fails unless a text or a list contains the part."),
+        row!("fails"(
                 FUNCTION,
-                Param {
-                    name: "part",
-                    ty: Type::Text,
-                    optional: true,
-                    doc: "The text that the error's message must contain.",
-                },
-            ],
-            returns: Type::Text,
-            doc: "Fails unless the function raises an error. Returns its message. The function may wait.",
-            kind: FunctionKind::Async(fails),
-        },
-        Function {
-            name: "snapshot",
-            params: &[
+                param!("part"? Type::Text, "The text that the error's message must contain."),
+            ) -> Type::Text, FunctionKind::Async(fails),
+            "Fails unless the function raises an error. Returns its message. The function may wait."),
+        row!("snapshot"(
                 ACTUAL,
-                Param {
-                    name: "name",
-                    ty: Type::Text,
-                    optional: true,
-                    doc: "Its name, where a test has several.",
-                },
-            ],
-            returns: Type::Nothing,
-            doc: "Compares the value, or the text, with what it was when the test ran first. That is kept in \
-             `tests/snapshots`; `sampan test --update` \
-                  keeps what it is now. Of an answer the date, the request's id and the values of cookies do not \
-                   count.",
-            kind: FunctionKind::Sync(snapshot),
-        },
-        Function {
-            name: "set_time",
-            params: &[Param {
-                name: "seconds",
-                ty: Type::Number,
-                optional: true,
-                doc: "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again.",
-            }],
-            returns: Type::Nothing,
-            doc: "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the \
-             languages, sessions, cookies and tokens. It \
-                  stands still then. SQL has its own clock.",
-            kind: FunctionKind::Sync(set_time),
-        },
+                param!("name"? Type::Text, "Its name, where a test has several."),
+            ) -> Type::Nothing, FunctionKind::Sync(snapshot),
+            "Compares the value, or the text, with what it was when the test ran first. That is kept in \
+             `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id \
+             and the values of cookies do not count."),
+        row!("set_time"(
+                param!("seconds"? Type::Number,
+                    "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again."),
+            ) -> Type::Nothing, FunctionKind::Sync(set_time),
+            "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, \
+             sessions, cookies and tokens. It stands still then. SQL has its own clock."),
     ],
     classes: &[&PAGE],
     ..Module::EMPTY
 };
 
-const FUNCTION: Param = Param {
-    name: "fn",
-    ty: Type::Function,
-    optional: false,
-    doc: "A function without parameters.",
-};
+const FUNCTION: Param = param!("fn": Type::Function, "A function without parameters.");
 
-const PATH: Param = Param {
-    name: "path",
-    ty: Type::Text,
-    optional: false,
-    doc: "The path with its query, or a URL.",
-};
+const PATH: Param = param!("path": Type::Text, "The path with its query, or a URL.");
 
-const REQUEST_OPTIONS: Param = Param {
-    name: "options",
-    ty: Type::Map,
-    optional: true,
-    doc: "`headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a \
-     form with `content`, `filename` and \
-          `type` is a file. `browser`: a name; requests with the same one share their cookies.",
-};
+const REQUEST_OPTIONS: Param = param!("options"? Type::Map,
+    "`headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with \
+     `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.");
 
-const ACTUAL: Param = Param {
-    name: "actual",
-    ty: Type::Any,
-    optional: false,
-    doc: "What there is.",
-};
+const ACTUAL: Param = param!("actual": Type::Any, "What there is.");
 
-const EXPECTED: Param = Param {
-    name: "expected",
-    ty: Type::Any,
-    optional: false,
-    doc: "The expected value.",
-};
+const EXPECTED: Param = param!("expected": Type::Any, "The expected value.");
 
-const MESSAGE: Param = Param {
-    name: "message",
-    ty: Type::Text,
-    optional: true,
-    doc: "The message if the check fails.",
-};
+const MESSAGE: Param = param!("message"? Type::Text, "The message if the check fails.");
 
 /// The type of the answer to a request.
 const ANSWER: Type = Type::Record(&[

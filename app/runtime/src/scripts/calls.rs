@@ -1,8 +1,8 @@
 //! The functions by which the file of ours calls those of the script.
 
 use sampan_host::{
-    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Rerun, Type,
-    Value,
+    Args, Callback, Context, Error, ErrorKind, FunctionKind, Module, Param, Rerun, Type, Value,
+    param, row,
 };
 use sampan_project::Language;
 use sampan_project::Project;
@@ -18,49 +18,20 @@ pub(super) static MODULE: Module = Module {
     name: "calls",
     doc: "What a program calls functions of a script through.",
     functions: &[
-        Function {
-            name: "serve",
-            params: &[Param {
-                name: "call",
-                ty: Type::Function,
-                optional: false,
-                doc: "Calls a function by its name.",
-            }],
-            returns: Type::Nothing,
-            doc: "Keeps the function that calls others.",
-            kind: FunctionKind::Sync(serve),
-        },
-        Function {
-            name: "returned",
-            params: &[NUMBER, ANY],
-            returns: Type::Nothing,
-            doc: "Says what a function returned.",
-            kind: FunctionKind::Sync(returned),
-        },
-        Function {
-            name: "missing",
-            params: &[NUMBER, ANY],
-            returns: Type::Nothing,
-            doc: "Says that there is no such function.",
-            kind: FunctionKind::Sync(missing),
-        },
+        row!("serve"(param!("call": Type::Function, "Calls a function by its name.")) -> Type::Nothing,
+            FunctionKind::Sync(serve),
+            "Keeps the function that calls others."),
+        row!("returned"(NUMBER, ANY) -> Type::Nothing, FunctionKind::Sync(returned),
+            "Says what a function returned."),
+        row!("missing"(NUMBER, ANY) -> Type::Nothing, FunctionKind::Sync(missing),
+            "Says that there is no such function."),
     ],
     ..Module::EMPTY
 };
 
-const NUMBER: Param = Param {
-    name: "number",
-    ty: Type::Int,
-    optional: false,
-    doc: "The number of the call.",
-};
+const NUMBER: Param = param!("number": Type::Int, "The number of the call.");
 
-const ANY: Param = Param {
-    name: "value",
-    ty: Type::Any,
-    optional: true,
-    doc: "The value.",
-};
+const ANY: Param = param!("value"? Type::Any, "The value.");
 
 /// The calls of one isolate.
 #[derive(Default)]

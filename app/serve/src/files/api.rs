@@ -4,8 +4,8 @@ use super::answer::ServedFile;
 use super::static_files::{StaticFiles, name_in};
 use sampan_host::log::{Level, Log};
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value, answer,
-    refusals,
+    Args, Context, Error, ErrorKind, FunctionKind, Module, Type, Value, answer, param, refusals,
+    row,
 };
 use std::rc::Rc;
 
@@ -14,51 +14,25 @@ pub static MODULE: Module = Module {
     name: "app",
     doc: "Answers with files, and their URLs.",
     functions: &[
-        Function {
-            name: "file",
-            params: &[
-                Param {
-                    name: "path",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "The file, relative to the option `folder`. Without that option it is a file of `public/` or \
-                     of `storage/`, and begins with \
-                          one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` \
-                           has it.",
-                },
-                Param {
-                    name: "how",
-                    ty: Type::Map,
-                    optional: true,
-                    doc: "`folder`: a folder of the project, or `storage` or one below it. The path begins in it and \
-                     stays in it, so that a client may choose the path. \
-                          `download`: the name under which a browser saves the file, or \
-                          true for its own. `type`: its content type, instead of the one that its name tells.",
-                },
-            ],
-            returns: Type::Answer,
-            doc: "An answer with a file. The server sends it as it sends those in `public/`: in parts if the client \
-             asks for parts, and not at \
-                  all if the client has it. An error with the status 404 if there is none. A path leads out of the \
-                   folder neither by `..` \
-                  nor by a link, and has no names that begin with a dot. The database and the files beside it are \
-                   never sent.",
-            kind: FunctionKind::Sync(file),
-        },
-        Function {
-            name: "asset",
-            params: &[Param {
-                name: "name",
-                ty: Type::Text,
-                optional: false,
-                doc: "A file in `public/`: `css/app.css`.",
-            }],
-            returns: Type::Text,
-            doc: "The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. \
-             Clients keep what they get \
-                  there for a year, because a file that changes has another URL. Templates have the same function.",
-            kind: FunctionKind::Sync(asset),
-        },
+        row!("file"(
+                param!("path": Type::Text,
+                    "The file, relative to the option `folder`. Without that option it is a file of `public/` or of \
+                     `storage/`, and begins with one of these: `storage/report.pdf`. `storage/` is the storage folder, \
+                     wherever `[files]` has it."),
+                param!("how"? Type::Map,
+                    "`folder`: a folder of the project, or `storage` or one below it. The path begins in it and stays \
+                     in it, so that a client may choose the path. `download`: the name under which a browser saves the \
+                     file, or true for its own. `type`: its content type, instead of the one that its name tells."),
+            ) -> Type::Answer, FunctionKind::Sync(file),
+            "An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks \
+             for parts, and not at all if the client has it. An error with the status 404 if there is none. A path \
+             leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The \
+             database and the files beside it are never sent."),
+        row!("asset"(param!("name": Type::Text, "A file in `public/`: `css/app.css`.")) -> Type::Text,
+            FunctionKind::Sync(asset),
+            "The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. \
+             Clients keep what they get there for a year, because a file that changes has another URL. Templates have \
+             the same function."),
     ],
     ..Module::EMPTY
 };

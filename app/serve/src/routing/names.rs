@@ -3,9 +3,7 @@
 use super::pattern::{Pattern, Segment};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sampan_host::names::nearest_name;
-use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
-};
+use sampan_host::{Args, Context, Error, ErrorKind, FunctionKind, Module, Type, Value, param, row};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -13,27 +11,13 @@ use std::collections::BTreeMap;
 pub static MODULE: Module = Module {
     name: "app",
     doc: "Routes and their URLs.",
-    functions: &[Function {
-        name: "url_for",
-        params: &[
-            Param {
-                name: "name",
-                ty: Type::Text,
-                optional: false,
-                doc: "The option `name` of a route.",
-            },
-            Param {
-                name: "params",
-                ty: Type::Map,
-                optional: true,
-                doc: "The parameters of its path. What is no parameter becomes the query; a list is a name that comes \
-                 several times.",
-            },
-        ],
-        returns: Type::Text,
-        doc: "The path of a route, with its query. Not while the project loads.",
-        kind: FunctionKind::Sync(url_for),
-    }],
+    functions: &[row!("url_for"(
+            param!("name": Type::Text, "The option `name` of a route."),
+            param!("params"? Type::Map,
+                "The parameters of its path. What is no parameter becomes the query; a list is a name that comes \
+                 several times."),
+        ) -> Type::Text, FunctionKind::Sync(url_for),
+        "The path of a route, with its query. Not while the project loads.")],
     ..Module::EMPTY
 };
 

@@ -6,7 +6,7 @@ use crate::pool;
 use crate::storage::{Storage, fault};
 use crate::values::{memory_bytes_max, text as as_text};
 use sampan_host::{
-    Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Param, Type, Value,
+    Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Type, Value, param, row,
 };
 use std::cell::{Cell, RefCell};
 
@@ -25,78 +25,25 @@ pub(crate) static UPLOADED_FILE: Class = Class {
      `size` in bytes. It goes with its \
           request unless it is saved.",
     methods: &[
-        Function {
-            name: "save",
-            params: &[Param {
-                name: "path",
-                ty: Type::Text,
-                optional: false,
-                doc: "A path below the storage folder, as for `files.write`.",
-            }],
-            returns: Type::Nothing,
-            doc: "Keeps the file, and makes its folders. A file that is there is replaced.",
-            kind: FunctionKind::Async(save),
-        },
-        Function {
-            name: "text",
-            params: &[],
-            returns: Type::Text,
-            doc: "The text of the file.",
-            kind: FunctionKind::Async(text),
-        },
-        Function {
-            name: "bytes",
-            params: &[],
-            returns: Type::Bytes,
-            doc: "The bytes of the file.",
-            kind: FunctionKind::Async(bytes),
-        },
-        Function {
-            name: "read",
-            params: &[],
-            returns: Type::Any,
-            doc: "The next bytes, at most 64 KiB; nothing at the end.",
-            kind: FunctionKind::Async(read),
-        },
-        Function {
-            name: "get",
-            params: &[Param {
-                name: "key",
-                ty: Type::Text,
-                optional: false,
-                doc: "`name`, `type` or `size`.",
-            }],
-            returns: Type::Any,
-            doc: "What `file.name` and the like give.",
-            kind: FunctionKind::Sync(get),
-        },
-        Function {
-            name: "set",
-            params: &[
-                Param {
-                    name: "key",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "Which it is makes no difference: nothing of a file can be set.",
-                },
-                Param {
-                    name: "value",
-                    ty: Type::Any,
-                    optional: true,
-                    doc: "Which it is makes no difference: nothing of a file can be set.",
-                },
-            ],
-            returns: Type::Nothing,
-            doc: "An error: a file that was sent cannot be changed.",
-            kind: FunctionKind::Sync(set),
-        },
-        Function {
-            name: "keys",
-            params: &[],
-            returns: Type::List,
-            doc: "The keys.",
-            kind: FunctionKind::Sync(keys),
-        },
+        row!("save"(
+                param!("path": Type::Text, "A path below the storage folder, as for `files.write`."),
+            ) -> Type::Nothing, FunctionKind::Async(save),
+            "Keeps the file, and makes its folders. A file that is there is replaced."),
+        row!("text"() -> Type::Text, FunctionKind::Async(text),
+            "The text of the file."),
+        row!("bytes"() -> Type::Bytes, FunctionKind::Async(bytes),
+            "The bytes of the file."),
+        row!("read"() -> Type::Any, FunctionKind::Async(read),
+            "The next bytes, at most 64 KiB; nothing at the end."),
+        row!("get"(param!("key": Type::Text, "`name`, `type` or `size`.")) -> Type::Any, FunctionKind::Sync(get),
+            "What `file.name` and the like give."),
+        row!("set"(
+                param!("key": Type::Text, "Which it is makes no difference: nothing of a file can be set."),
+                param!("value"? Type::Any, "Which it is makes no difference: nothing of a file can be set."),
+            ) -> Type::Nothing, FunctionKind::Sync(set),
+            "An error: a file that was sent cannot be changed."),
+        row!("keys"() -> Type::List, FunctionKind::Sync(keys),
+            "The keys."),
     ],
     lifetime: Lifetime::Request,
     is_keyed: true,

@@ -2,8 +2,8 @@
 
 use super::link::{Ask, Link, Reply};
 use sampan_host::{
-    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Outbox,
-    Param, Type, Value, Verdict, Watch,
+    Args, Callback, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Outbox, Param,
+    Type, Value, Verdict, Watch, param, row,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,37 +12,17 @@ pub(super) static MODULE: Module = Module {
     name: "repl",
     doc: "What sampan repl talks through.",
     functions: &[
-        Function {
-            name: "serve",
-            params: &[function("run"), function("answer")],
-            returns: Type::Nothing,
-            doc: "Answers who asks, until nobody does any more.",
-            kind: FunctionKind::Async(serve),
-        },
-        Function {
-            name: "show",
-            params: &[SHOWN],
-            returns: Type::Nothing,
-            doc: "Shows a value.",
-            kind: FunctionKind::Sync(show),
-        },
-        Function {
-            name: "print",
-            params: &[SHOWN],
-            returns: Type::Nothing,
-            doc: "Prints a text, or a list of values on a line.",
-            kind: FunctionKind::Sync(print),
-        },
+        row!("serve"(function("run"), function("answer")) -> Type::Nothing, FunctionKind::Async(serve),
+            "Answers who asks, until nobody does any more."),
+        row!("show"(SHOWN) -> Type::Nothing, FunctionKind::Sync(show),
+            "Shows a value."),
+        row!("print"(SHOWN) -> Type::Nothing, FunctionKind::Sync(print),
+            "Prints a text, or a list of values on a line."),
     ],
     ..Module::EMPTY
 };
 
-const SHOWN: Param = Param {
-    name: "value",
-    ty: Type::Shown,
-    optional: true,
-    doc: "Anything.",
-};
+const SHOWN: Param = param!("value"? Type::Shown, "Anything.");
 
 const fn function(name: &'static str) -> Param {
     Param {
