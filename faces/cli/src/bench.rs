@@ -22,7 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use target::{Target, TargetArgs};
+pub(crate) use target::RequestArgs;
+use target::Target;
 
 /// Connections that may be asked for.
 const CONNECTIONS_MAX: usize = 50_000;
@@ -57,43 +58,6 @@ pub(crate) struct BenchArgs {
     json: bool,
 }
 
-/// The parts of each request.
-#[derive(Args)]
-pub(crate) struct RequestArgs {
-    /// The method [default: GET, or POST with a body].
-    #[arg(short = 'X', long, value_name = "METHOD")]
-    method: Option<String>,
-    /// A header field.
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
-    headers: Vec<String>,
-    /// The body; @FILE reads it from a file.
-    #[arg(long, value_name = "TEXT|@FILE")]
-    body: Option<String>,
-    /// Requests that are sent in turn instead, one in each line: METHOD PATH [BODY].
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
-    requests: Option<PathBuf>,
-}
-
-impl RequestArgs {
-    /// Reports whether one request more changes nothing.
-    fn is_plain_get(&self) -> bool {
-        self.method.is_none()
-            && self.body.is_none()
-            && self.requests.is_none()
-            && self.headers.is_empty()
-    }
-
-    fn target(&self, url: &str) -> Result<Target, String> {
-        Target::new(&TargetArgs {
-            url,
-            method: self.method.as_deref(),
-            headers: &self.headers,
-            body: self.body.as_deref(),
-            requests: self.requests.as_deref(),
-        })
-    }
-}
-
 /// The project that is started for a ROUTE.
 #[derive(Args)]
 pub(crate) struct OwnServerArgs {
@@ -119,8 +83,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
     let own = match args.target.starts_with('/') {
         true => {
             // What is wrong with it is told before anything starts.
-            args.request
-                .target(&format!("http://localhost{}", args.target))?;
+            Target::new(&format!("http://localhost{}", args.target), &args.request)?;
             Some(OwnServer::start(&args.server)?)
         }
         false => None,
@@ -134,7 +97,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
     {
         server.check_route(&args.target)?;
     }
-    let target = args.request.target(&url)?;
+    let target = Target::new(&url, &args.request)?;
     let threads = args.threads.min(args.connections);
     let plan = load::Plan {
         target,
@@ -169,7 +132,7 @@ pub(crate) fn load_route(
 ) -> Result<String, String> {
     const TIMEOUT: Duration = Duration::from_secs(30);
     let plan = load::Plan {
-        target: request.target(url)?,
+        target: Target::new(url, request)?,
         connections,
         threads: 1,
         duration,

@@ -33,6 +33,22 @@ pub(super) enum Failure {
     Timeout,
 }
 
+/// The names of failures in reports, in their order.
+pub(super) const FAILURES: [&str; 5] = ["connect", "closed", "broken", "malformed", "timeout"];
+
+impl Failure {
+    /// Returns its place in [`FAILURES`].
+    pub(super) fn index(&self) -> usize {
+        match self {
+            Self::Connect(_) => 0,
+            Self::Closed => 1,
+            Self::Broken => 2,
+            Self::Malformed => 3,
+            Self::Timeout => 4,
+        }
+    }
+}
+
 /// The result of reading.
 pub(super) enum Received {
     /// The answer is not complete.

@@ -2,7 +2,7 @@
 //!
 //! An answer costs a read, a write and two looks at the clock. Nothing is allocated for it.
 
-use super::connection::{Connection, Failure, Phase, Received};
+use super::connection::{Connection, FAILURES, Failure, Phase, Received};
 use super::target::Target;
 use hdrhistogram::Histogram;
 use rustix::buffer::spare_capacity;
@@ -55,13 +55,10 @@ pub(super) struct Tally {
     /// Answers by status.
     pub(super) statuses: BTreeMap<u16, u64>,
     pub(super) received_bytes: u64,
-    pub(super) connect: u64,
+    /// Failures, by their place in [`FAILURES`].
+    pub(super) failures: [u64; FAILURES.len()],
     /// Why the first connection failed.
     pub(super) connect_fault: Option<String>,
-    pub(super) closed: u64,
-    pub(super) broken: u64,
-    pub(super) malformed: u64,
-    pub(super) timeouts: u64,
     /// Requests that were due and not sent when the time was over.
     pub(super) unsent: u64,
 }
@@ -74,12 +71,8 @@ impl Tally {
             latencies: latencies.map_err(|error| error.to_string())?,
             statuses: BTreeMap::new(),
             received_bytes: 0,
-            connect: 0,
+            failures: [0; FAILURES.len()],
             connect_fault: None,
-            closed: 0,
-            broken: 0,
-            malformed: 0,
-            timeouts: 0,
             unsent: 0,
         })
     }
@@ -91,29 +84,21 @@ impl Tally {
             *self.statuses.entry(*status).or_default() += count;
         }
         self.received_bytes += other.received_bytes;
-        self.connect += other.connect;
+        for (own, count) in self.failures.iter_mut().zip(other.failures) {
+            *own += count;
+        }
         if self.connect_fault.is_none() {
             self.connect_fault.clone_from(&other.connect_fault);
         }
-        self.closed += other.closed;
-        self.broken += other.broken;
-        self.malformed += other.malformed;
-        self.timeouts += other.timeouts;
         self.unsent += other.unsent;
         Ok(())
     }
 
     fn failed(&mut self, failure: &Failure) {
-        match failure {
-            Failure::Connect(error) => {
-                self.connect += 1;
-                self.connect_fault.get_or_insert_with(|| error.to_string());
-            }
-            Failure::Closed => self.closed += 1,
-            Failure::Broken => self.broken += 1,
-            Failure::Malformed => self.malformed += 1,
-            Failure::Timeout => self.timeouts += 1,
+        if let Failure::Connect(error) = failure {
+            self.connect_fault.get_or_insert_with(|| error.to_string());
         }
+        self.failures[failure.index()] += 1;
     }
 }
 

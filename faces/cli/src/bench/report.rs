@@ -1,5 +1,6 @@
 //! The figures of a load: a text with a chart, and JSON.
 
+use super::connection::FAILURES;
 use super::load::{Plan, Tally};
 use crate::paint;
 use hdrhistogram::Histogram;
@@ -41,48 +42,25 @@ impl<'a> Report<'a> {
         self.tally.latencies.len()
     }
 
-    /// Returns the errors, each with its count; the second names what it is.
-    fn errors(&self) -> Vec<(&'static str, u64, String)> {
-        let tally = &self.tally;
-        let refused = tally.connect_fault.as_deref().unwrap_or("not possible");
-        let all = [
-            (
-                "connect",
-                tally.connect,
-                format!("connecting failed: {refused}"),
-            ),
-            (
-                "closed",
-                tally.closed,
-                "closed by the server before the answer was complete".to_owned(),
-            ),
-            (
-                "broken",
-                tally.broken,
-                "sending or receiving failed".to_owned(),
-            ),
-            (
-                "malformed",
-                tally.malformed,
-                "what came is no answer of HTTP/1".to_owned(),
-            ),
-            (
-                "timeout",
-                tally.timeouts,
-                format!(
-                    "no answer within {}",
-                    span(self.plan.timeout.as_nanos() as u64)
-                ),
-            ),
+    /// Returns the errors: the name, the count and the meaning of each.
+    fn errors(&self) -> impl Iterator<Item = (&'static str, u64, String)> {
+        let refused = self.tally.connect_fault.as_deref();
+        let patience = span(self.plan.timeout.as_nanos() as u64);
+        let meanings = [
+            format!("connecting failed: {}", refused.unwrap_or("not possible")),
+            "closed by the server before the answer was complete".to_owned(),
+            "sending or receiving failed".to_owned(),
+            "what came is no answer of HTTP/1".to_owned(),
+            format!("no answer within {patience}"),
         ];
-        all.into_iter().collect()
+        let all = FAILURES.into_iter().zip(self.tally.failures).zip(meanings);
+        all.map(|((name, count), meaning)| (name, count, meaning))
     }
 
     pub(super) fn json(&self) -> String {
         let tally = &self.tally;
         let errors = self
             .errors()
-            .into_iter()
             .map(|(name, count, _)| (name.to_owned(), count.into()));
         let millis = |nanos: u64| nanos as f64 / 1e6;
         let mut latency = serde_json::Map::new();
@@ -120,7 +98,8 @@ impl<'a> Report<'a> {
     pub(super) fn line(&self) -> String {
         let statuses = self.tally.statuses.iter();
         let statuses = statuses.map(|(status, count)| format!("{status}: {}", grouped(*count)));
-        let answers = (self.errors().into_iter())
+        let answers = self
+            .errors()
             .filter(|(_, count, _)| *count > 0)
             .map(|(_, count, what)| format!("{} × {what}", grouped(count)));
         let told: Vec<String> = statuses.chain(answers).collect();
@@ -187,13 +166,12 @@ impl<'a> Report<'a> {
             };
             line(&mut text, &format!("  {status}"), shown);
         }
-        let errors = self.errors();
-        let mut seen = errors.iter().filter(|(_, count, _)| *count > 0).peekable();
+        let mut seen = self.errors().filter(|(_, count, _)| *count > 0).peekable();
         if seen.peek().is_none() {
             line(&mut text, "errors", "none".to_owned());
         }
         for (name, count, what) in seen {
-            let shown = paint::red(&format!("{} × {what}", grouped(*count)), is_terminal);
+            let shown = paint::red(&format!("{} × {what}", grouped(count)), is_terminal);
             line(&mut text, name, shown);
         }
         if tally.unsent > 0 {

@@ -1,17 +1,36 @@
 //! The target of the load: where the server is, and the bytes of its requests, made once.
 
+use clap::Args;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use url::Url;
 
-/// The command line's words for a request.
-pub(super) struct TargetArgs<'a> {
-    pub(super) url: &'a str,
-    pub(super) method: Option<&'a str>,
-    pub(super) headers: &'a [String],
-    pub(super) body: Option<&'a str>,
-    pub(super) requests: Option<&'a Path>,
+/// The parts of each request.
+#[derive(Args, Default)]
+pub(crate) struct RequestArgs {
+    /// The method [default: GET, or POST with a body].
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    method: Option<String>,
+    /// A header field.
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// The body; @FILE reads it from a file.
+    #[arg(long, value_name = "TEXT|@FILE")]
+    body: Option<String>,
+    /// Requests that are sent in turn instead, one in each line: METHOD PATH [BODY].
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
+    requests: Option<PathBuf>,
+}
+
+impl RequestArgs {
+    /// Reports whether one request more changes nothing.
+    pub(super) fn is_plain_get(&self) -> bool {
+        self.method.is_none()
+            && self.body.is_none()
+            && self.requests.is_none()
+            && self.headers.is_empty()
+    }
 }
 
 /// A request as it is sent.
@@ -35,8 +54,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(args: &TargetArgs<'_>) -> Result<Self, String> {
-        let text = args.url;
+    pub(super) fn new(text: &str, args: &RequestArgs) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| {
             format!("{text} is no address ({error}): write http://127.0.0.1:8080/path, or /path for the project here")
         })?;
@@ -50,16 +68,16 @@ impl Target {
         let found = (bare, port).to_socket_addrs();
         let address = found.ok().and_then(|mut all| all.next());
         let address = address.ok_or_else(|| format!("{host}: nobody knows this host"))?;
-        let (method, requests) = match args.requests {
+        let (method, requests) = match &args.requests {
             Some(file) => {
-                let requests = several(file, &url, args.headers)?;
+                let requests = several(file, &url, &args.headers)?;
                 (format!("{} requests in turn to", requests.len()), requests)
             }
             None => {
-                let body = body(args.body)?;
+                let body = body(args.body.as_deref())?;
                 let default = if body.is_some() { "POST" } else { "GET" };
-                let method = args.method.unwrap_or(default);
-                let request = request(method, &url, args.headers, body.as_deref())?;
+                let method = args.method.as_deref().unwrap_or(default);
+                let request = request(method, &url, &args.headers, body.as_deref())?;
                 (method.to_owned(), vec![request])
             }
         };
@@ -164,15 +182,12 @@ mod tests {
     use super::*;
 
     fn target(url: &str, headers: &[&str], body: Option<&str>) -> Result<String, String> {
-        let headers: Vec<String> = headers.iter().map(|it| (*it).to_owned()).collect();
-        let args = TargetArgs {
-            url,
-            method: None,
-            headers: &headers,
-            body,
-            requests: None,
+        let args = RequestArgs {
+            headers: headers.iter().map(|it| (*it).to_owned()).collect(),
+            body: body.map(str::to_owned),
+            ..RequestArgs::default()
         };
-        Target::new(&args).map(|mut made| {
+        Target::new(url, &args).map(|mut made| {
             let request = made.requests.remove(0);
             String::from_utf8(request.bytes).expect("UTF-8")
         })
@@ -184,13 +199,12 @@ mod tests {
         let file = folder.path().join("requests");
         let made = |text: &str| {
             fs::write(&file, text).expect("written");
-            Target::new(&TargetArgs {
-                url: "http://127.0.0.1:81/x",
-                method: None,
-                headers: &["A: b".to_owned()],
-                body: None,
-                requests: Some(&file),
-            })
+            let args = RequestArgs {
+                headers: vec!["A: b".to_owned()],
+                requests: Some(file.clone()),
+                ..RequestArgs::default()
+            };
+            Target::new("http://127.0.0.1:81/x", &args)
         };
         let target = made("HEAD /a?b=1\n\nPOST /c {\"d\": 1}\n").expect("two requests");
         let requests = target.requests.iter();
