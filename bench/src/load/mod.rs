@@ -28,15 +28,6 @@ const TIMEOUT: &str = "2s";
 /// The overtime after which the load is ended.
 const OVERTIME_SECONDS: u64 = 15;
 
-/// One run of the load.
-pub(crate) struct Load<'a> {
-    pub(crate) root: &'a Path,
-    pub(crate) placement: &'a Placement,
-    pub(crate) address: SocketAddr,
-    pub(crate) case: LoadCase,
-    pub(crate) seconds: u32,
-}
-
 /// The figures that the load program saw.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadResult {
@@ -49,68 +40,74 @@ pub(crate) struct LoadResult {
     pub(crate) errors: Vec<(String, u64)>,
 }
 
-impl Load<'_> {
-    /// Runs it to its end.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be run, or reports nothing.
-    pub(crate) fn run(&self) -> Result<LoadResult, String> {
-        let mut command = self.command().map_err(|error| error.to_string())?;
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Child::start(&mut command).map_err(|error| format!("{LOAD}: {error}"))?;
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let pipes = (child.pipes().stdout.take(), child.pipes().stderr.take());
-        std::thread::spawn(move || {
-            let text = |pipe| std::io::read_to_string(pipe).unwrap_or_default();
-            let output = pipes.0.map(text).unwrap_or_default();
-            let errors = pipes
-                .1
-                .map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());
-            // The receiver is gone where the load was too slow.
-            let _ = sender.send((output, errors.unwrap_or_default()));
-        });
-        let patience = Duration::from_secs(u64::from(self.seconds) + OVERTIME_SECONDS);
-        let (output, errors) = receiver
-            .recv_timeout(patience)
-            .map_err(|_| format!("{LOAD} did not end"))?;
-        LoadResult::parse(&output).ok_or_else(|| {
-            format!(
-                "{LOAD} reported nothing: {} {}",
-                output.trim(),
-                errors.trim()
-            )
-        })
-    }
+/// Puts a server under load, to its end.
+///
+/// # Errors
+///
+/// When the load cannot be made, or reports nothing.
+pub(crate) fn load(
+    root: &Path,
+    placement: &Placement,
+    address: SocketAddr,
+    case: LoadCase,
+    seconds: u32,
+) -> Result<LoadResult, String> {
+    let mut command =
+        command(root, placement, address, case, seconds).map_err(|error| error.to_string())?;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Child::start(&mut command).map_err(|error| format!("{LOAD}: {error}"))?;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let pipes = (child.pipes().stdout.take(), child.pipes().stderr.take());
+    std::thread::spawn(move || {
+        let output = pipes.0.map(std::io::read_to_string);
+        let errors = pipes.1.map(std::io::read_to_string);
+        let text = |read: Option<std::io::Result<String>>| read.and_then(Result::ok);
+        // The receiver is gone where the load was too slow.
+        let _ = sender.send([text(output), text(errors)].map(Option::unwrap_or_default));
+    });
+    let patience = Duration::from_secs(u64::from(seconds) + OVERTIME_SECONDS);
+    let [output, errors] = receiver
+        .recv_timeout(patience)
+        .map_err(|_| format!("{LOAD} did not end"))?;
+    LoadResult::parse(&output).ok_or_else(|| {
+        let (output, errors) = (output.trim(), errors.trim());
+        format!("{LOAD} reported nothing: {output} {errors}")
+    })
+}
 
-    fn command(&self) -> std::io::Result<Command> {
-        let exchange = self.case.route.measured();
-        let several = self.case.route.several();
-        let (connections, threads) = (self.case.connections, self.placement.load_threads());
-        let mut command = self.placement.load(self.root.join(PROGRAM));
-        command.args(["bench", "--json", "--timeout", TIMEOUT]);
-        command.args(["--connections", &connections.to_string()]);
-        command.args(["--threads", &threads.min(connections as usize).to_string()]);
-        command.args(["--duration", &format!("{}s", self.seconds)]);
-        for field in self.case.headers.lines() {
-            command.args(["--header", field]);
-        }
-        if !several.is_empty() {
-            let file = self.root.join("bench/.peers/several");
-            std::fs::write(&file, lines(&several))?;
-            command.arg("--requests").arg(file);
-        } else {
-            command.args(["--method", exchange.method]);
-            if !exchange.body.is_empty() {
-                let file = self.root.join("bench/.peers/body");
-                std::fs::write(&file, exchange.body.as_bytes())?;
-                command.args(["--header", "Content-Type: application/json"]);
-                command.args(["--body", &format!("@{}", file.display())]);
-            }
-        }
-        command.arg(format!("http://{}{}", self.address, exchange.path));
-        Ok(command)
+fn command(
+    root: &Path,
+    placement: &Placement,
+    address: SocketAddr,
+    case: LoadCase,
+    seconds: u32,
+) -> std::io::Result<Command> {
+    let exchange = case.route.measured();
+    let several = case.route.several();
+    let (connections, threads) = (case.connections, placement.load_threads());
+    let mut command = placement.load(root.join(PROGRAM));
+    command.args(["bench", "--json", "--timeout", TIMEOUT]);
+    command.args(["--connections", &connections.to_string()]);
+    command.args(["--threads", &threads.min(connections as usize).to_string()]);
+    command.args(["--duration", &format!("{seconds}s")]);
+    for field in case.headers.lines() {
+        command.args(["--header", field]);
     }
+    if !several.is_empty() {
+        let file = root.join("bench/.peers/several");
+        std::fs::write(&file, lines(&several))?;
+        command.arg("--requests").arg(file);
+    } else {
+        command.args(["--method", exchange.method]);
+        if !exchange.body.is_empty() {
+            let file = root.join("bench/.peers/body");
+            std::fs::write(&file, exchange.body.as_bytes())?;
+            command.args(["--header", "Content-Type: application/json"]);
+            command.args(["--body", &format!("@{}", file.display())]);
+        }
+    }
+    command.arg(format!("http://{address}{}", exchange.path));
+    Ok(command)
 }
 
 /// Returns a file of requests: method, path and body in each line.

@@ -85,13 +85,7 @@ mod tests {
         let case = LoadCase::plain(Route::Echo, Headers::Plain, 1);
         let now = series("sampan-lua", case, &[10.0, 21.0, 44.0]);
         let mut before = series("sampan-lua", case, &[10.0, 20.0, 40.0]);
-        let installed = Installed {
-            program: "new".into(),
-            arguments: Vec::new(),
-            folder: "/".into(),
-            configuration: None,
-            version: String::new(),
-        };
+        let installed = Installed::new("new".into(), "/".into(), String::new());
         let (twin, installed) = twin(before.peer, &installed, Path::new("/old"));
         assert_eq!(installed.program, Path::new("/old"));
         assert!(line(&now, std::slice::from_ref(&now)).is_none(), "no twin");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::load::idle::IdleConnections;
-use crate::load::{Load, LoadResult};
+use crate::load::{LoadResult, load};
 use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::{Sample, sample};
 use crate::peers::children::Child;
@@ -125,19 +125,11 @@ impl Subject<'_> {
         connections: u32,
         seconds: u32,
     ) -> Result<LoadResult, String> {
-        let (root, address) = (self.root, server.address());
         let case = LoadCase {
             connections,
             ..LoadCase::plain(Route::Greet, Headers::Plain, 1)
         };
-        Load {
-            root,
-            placement,
-            address,
-            case,
-            seconds,
-        }
-        .run()
+        load(self.root, placement, server.address(), case, seconds)
     }
 
     /// From the start of the process to the end of its first answer, on any processor.

@@ -8,7 +8,7 @@ pub(crate) mod setup;
 
 use std::path::Path;
 
-use crate::load::{Load, LoadResult};
+use crate::load::{LoadResult, load};
 use crate::measure::case::{CONNECTIONS, LoadCase, MANY_CONNECTIONS};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
@@ -241,15 +241,7 @@ impl MeasurementPlan<'_> {
         case: LoadCase,
         seconds: u32,
     ) -> Result<LoadResult, String> {
-        let (root, placement, address) = (self.root, self.placement, server.address());
-        Load {
-            root,
-            placement,
-            address,
-            case,
-            seconds,
-        }
-        .run()
+        load(self.root, self.placement, server.address(), case, seconds)
     }
 }
 

@@ -84,12 +84,10 @@ impl Installer {
             return Err(format!("there is no {}", example.display()));
         }
         let program = self.sampan_program()?;
+        let version = said(&program, &["--version"])?;
         Ok(Installed {
-            version: said(&program, &["--version"])?,
             arguments: vec!["run".to_owned(), example.display().to_string()],
-            program,
-            folder: self.root.clone(),
-            configuration: None,
+            ..Installed::new(program, self.root.clone(), version)
         })
     }
 
@@ -146,13 +144,8 @@ impl Installer {
             .arg("-o")
             .arg(&program))?;
         let version = said(&compiler, &["--version"])?;
-        Ok(Installed {
-            folder: self.folder(),
-            program,
-            arguments: Vec::new(),
-            configuration: None,
-            version: version.lines().next().unwrap_or_default().to_owned(),
-        })
+        let version = version.lines().next().unwrap_or_default().to_owned();
+        Ok(Installed::new(program, self.folder(), version))
     }
 
     /// A program in Go, built with these variables.
@@ -174,13 +167,8 @@ impl Installer {
         let version = said(&go, &["env", "GOVERSION"])?.replacen("go", "Go ", 1);
         let driver = self.required(peer.folder);
         let driver = driver.map(|driver| format!("{driver} on "));
-        Ok(Installed {
-            folder: self.folder(),
-            program,
-            arguments: Vec::new(),
-            configuration: None,
-            version: driver.unwrap_or_default() + &version,
-        })
+        let version = driver.unwrap_or_default() + &version;
+        Ok(Installed::new(program, self.folder(), version))
     }
 
     /// The jar of Spring PetClinic, built with Maven if it is not there.
@@ -208,11 +196,8 @@ impl Installer {
         let version = version.lines().next().unwrap_or_default().replace('"', "");
         let name = jar.file_stem().unwrap_or_default().to_string_lossy();
         Ok(Installed {
-            version: format!("{name} on {version}"),
-            program: java,
             arguments: vec!["-jar".to_owned(), jar.display().to_string()],
-            folder: self.folder(),
-            configuration: None,
+            ..Installed::new(java, self.folder(), format!("{name} on {version}"))
         })
     }
 
@@ -232,11 +217,8 @@ impl Installer {
             format!("{} on {runtime}", packages.join(" + "))
         };
         Ok(Installed {
-            program,
             arguments: vec!["server.js".to_owned()],
-            folder,
-            configuration: None,
-            version,
+            ..Installed::new(program, folder, version)
         })
     }
 

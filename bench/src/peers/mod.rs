@@ -311,6 +311,17 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
+    /// A program without arguments that reads no file with places to fill in.
+    pub(crate) fn new(program: PathBuf, folder: PathBuf, version: String) -> Self {
+        Self {
+            program,
+            arguments: Vec::new(),
+            folder,
+            configuration: None,
+            version,
+        }
+    }
+
     /// Fills in the port and the threads, for peers that take these from a file.
     ///
     /// # Errors

@@ -348,32 +348,12 @@ impl Route {
         let mut exchanges = vec![self.measured()];
         let (path, name) = HARD_NAME;
         match self {
-            Self::Version | Self::Health | Self::Headers => {}
-            Self::FromFile | Self::Cached | Self::Native => {}
             Self::User => exchanges.push(faces::user(path, name)),
             Self::Five => exchanges.extend(faces::FIVE.iter().flat_map(|route| route.checked())),
-            Self::Text10k | Self::Text100k | Self::Text1m => {}
             Self::Length10k | Self::Length1m => exchanges.push(bodies::wide_length()),
             Self::Count10k | Self::Count1m => {
                 exchanges.push(post("/count", "[{\"id\":1}", ExpectedAnswer::Refusal));
             }
-            // Without parameters and bodies there is nothing hard about them.
-            Self::Write
-            | Self::WriteBatch
-            | Self::Read
-            | Self::Mixed
-            | Self::Visit
-            | Self::Visits
-            | Self::Upload
-            | Self::Download
-            | Self::Simple
-            | Self::Loop
-            | Self::Full
-            | Self::File4k
-            | Self::File100k
-            | Self::File10m
-            | Self::FrontPage
-            | Self::Owners => {}
             Self::Greet => exchanges.push(greet(path, name)),
             Self::Echo => {
                 exchanges.push(post(
@@ -387,6 +367,8 @@ impl Route {
                 exchanges.push(greet_post(path, name));
                 exchanges.push(post("/greet/x", "{\"greeting\"", ExpectedAnswer::Refusal));
             }
+            // Without parameters and bodies there is nothing hard about them.
+            _ => {}
         }
         exchanges
     }

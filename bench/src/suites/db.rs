@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::Args;
 
 use crate::Error;
-use crate::load::Load;
+use crate::load::load;
 use crate::measure::before;
 use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::setup::{self, SuiteOptions};
@@ -187,16 +187,7 @@ impl Bench<'_> {
         )
         .map_err(|fault| format!("does not start: {fault}"))?;
         check::check(server.address(), case.route)?;
-        let load = |seconds| {
-            Load {
-                root: self.root,
-                placement: &placement,
-                address: server.address(),
-                case,
-                seconds,
-            }
-            .run()
-        };
+        let load = |seconds| load(self.root, &placement, server.address(), case, seconds);
         let warmed = load(WARM_UP_SECONDS)?;
         let mut sample = sample(&server, round, || load(self.seconds))?;
         let (file_bytes, wal_bytes) = storage.bytes();

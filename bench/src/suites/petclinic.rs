@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::Error;
-use crate::load::{Load, LoadResult};
+use crate::load::{self, LoadResult};
 use crate::measure::before;
 use crate::measure::case::LoadCase;
 use crate::measure::figures::Figure;
@@ -78,16 +78,7 @@ pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
     }
     let placement = Placement::here(THREADS as usize);
     let load = |server: &PeerServer, case, seconds| {
-        let (root, placement) = (&setup.root, &placement);
-        let address = server.address();
-        let load = Load {
-            root,
-            placement,
-            address,
-            case,
-            seconds,
-        };
-        load.run()
+        load::load(&setup.root, &placement, server.address(), case, seconds)
     };
     let mut skipped = std::mem::take(&mut setup.skipped);
     let mut running = Vec::new();
