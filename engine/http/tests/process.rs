@@ -1,6 +1,7 @@
 //! The resource use of the process: idle connections cost little, an idle worker sleeps, and clients that go away
 //! leave nothing behind. A test binary of its own, and its tests one after the other, because of that view.
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::future::pending;

@@ -102,7 +102,7 @@ impl Drop for Server {
 
 /// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs`.
 pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
-    if module_path!().starts_with("pumped") {
+    if module_path!().contains("::pumped::") {
         return run_on_pump(worker, handler);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,6 +1,6 @@
-//! The tests of the driver once more, on a [`sampan_http::Pump`]: `common::run_worker` looks at where it stands.
+//! The driver over real sockets. One program, because each test program links all of it.
 
-// Each file brings what the tests share, as in a binary of its own.
+// Each file brings what the tests share, so that `common::run_worker` sees where it stands.
 #![allow(clippy::duplicate_mod)]
 
 #[path = "answers.rs"]
@@ -19,7 +19,10 @@ mod life;
 mod limits;
 #[path = "linger.rs"]
 mod linger;
+mod pumped;
 #[path = "serving.rs"]
 mod serving;
+#[path = "unsent.rs"]
+mod unsent;
 #[path = "upgrade.rs"]
 mod upgrade;
