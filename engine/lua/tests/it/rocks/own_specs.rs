@@ -8,8 +8,8 @@
 //! for archive in *.orig.tar.gz; do tar xzf $archive; done
 //! ```
 
-use super::support::{get, load_files};
 use super::{LIBRARIES, collect, rocks};
+use crate::support::{get, load_files};
 use sampan_host::ScriptLimits;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,8 @@
 //! `utf8` as in Lua 5.3, and LuaJIT's `string.buffer` without what would give scripts pointers.
 
-mod support;
-
+use crate::support::{cpu_time, get, load, load_files};
 use sampan_host::{ErrorKind, ScriptLimits};
 use std::time::Duration;
-use support::{cpu_time, get, load, load_files};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {

@@ -1,11 +1,9 @@
 //! Additions of capabilities to requests: fields, methods, a store of each request's own, and header fields of its
 //! answer.
 
-mod support;
-
+use crate::support::{End, Rig, added_fields, block_on, get, load};
 use sampan_host::{Isolate, RequestView};
 use std::rc::Rc;
-use support::{End, Rig, added_fields, block_on, get, load};
 
 /// Calls the only route for this path, and keeps the request to look at.
 fn ask(rig: &Rig, path: &str) -> (Rc<dyn RequestView>, End) {

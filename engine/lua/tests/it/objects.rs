@@ -1,9 +1,7 @@
 //! Native objects: their methods, whose they are, when they go; and brackets that wait.
 
-mod support;
-
+use crate::support::{End, Rig, get, load};
 use sampan_host::{ErrorKind, Isolate};
-use support::{End, Rig, get, load};
 
 fn app(handlers: &str) -> Rig {
     load(&format!(
@@ -292,7 +290,7 @@ fn an_error_keeps_its_place_while_its_bracket_waits() {
     let End::Waits(mut rest, mut answer) = rig.start(call) else {
         panic!("it waits");
     };
-    let error = support::block_on(|cx| {
+    let error = crate::support::block_on(|cx| {
         let polled = rest.poll(cx, &mut answer);
         assert!(rig.route("/other", get("/")).is_err());
         polled

@@ -1,10 +1,8 @@
 //! The sandbox: what is refused says so, and nothing that is there leads out of the sandbox.
 
-mod support;
-
+use crate::support::{cpu_time, get, load, load_files};
 use sampan_host::{ErrorKind, ScriptLimits};
 use std::time::Duration;
-use support::{cpu_time, get, load, load_files};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {

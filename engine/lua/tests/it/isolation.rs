@@ -1,7 +1,6 @@
 //! Isolation per request: what a script leaves anywhere in one request, no other sees.
 
-mod support;
-
+use crate::support::{End, Rig, block_on, get};
 use sampan_host::{
     Call, Chunk, Context, Error, ErrorKind, Function, FunctionKind, HandlerId, Isolate, Isolation,
     Module, ScriptLimits, Setup, Type, Value,
@@ -10,7 +9,6 @@ use sampan_lua::Lua;
 use sampan_rig::{CALLS, OBJECTS, TIME};
 use std::cell::Cell;
 use std::rc::Rc;
-use support::{End, Rig, block_on, get};
 
 thread_local! {
     static TICKS: Cell<i64> = const { Cell::new(0) };

@@ -1,10 +1,8 @@
 //! `require` and `package`: where modules are looked for, what becomes of those that fail, and that nothing leads out
 //! of the project.
 
-mod support;
-
+use crate::support::{Rig, get, load, load_files};
 use sampan_host::{ErrorKind, ScriptLimits};
-use support::{Rig, get, load, load_files};
 
 /// Runs `body` as the body of a handler of a project with these modules and gives what it answers.
 fn run(files: &[(&str, &str)], body: &str) -> Result<String, String> {

@@ -1,10 +1,8 @@
 //! Error objects in the log and in `on_error`, and where a file was that is stopped while it loads.
 
-mod support;
-
+use crate::support::{cpu_time, get, load, load_files};
 use sampan_host::{ErrorKind, ScriptLimits};
 use std::time::Duration;
-use support::{cpu_time, get, load, load_files};
 
 fn limits() -> ScriptLimits {
     ScriptLimits {

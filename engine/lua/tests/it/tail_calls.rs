@@ -1,10 +1,8 @@
 //! Errors below a tail call: LuaJIT drops the frame of a function that ends with `return f(...)`, and what is told of
 //! the place says so.
 
-mod support;
-
+use crate::support::{get, load, load_files};
 use sampan_host::{Error, ScriptLimits};
-use support::{get, load, load_files};
 
 fn fails(source: &str) -> Error {
     let rig = load(&format!(

@@ -12,16 +12,14 @@
 //! - Four cases of middleclass: two need `collectgarbage()` to collect at once, two a metatable of the server's own.
 //! - middleclass tests `__gc` of tables and other metamethods of Lua 5.3 only where there is `string.unpack`.
 
-#[path = "rocks/own_specs.rs"]
 mod own_specs;
-mod support;
 
+use crate::support::{get, load, load_files};
 use sampan_host::ScriptLimits;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use support::{get, load, load_files};
 
 const BUSTED: &str = include_str!("rocks/busted.lua");
 const LIBRARIES: &str = "lua_modules/share/lua/5.1/";

@@ -1,9 +1,7 @@
 //! Rows of queries as Lua tables, values on their way out of Lua, and the kinds of functions that a database needs.
 
-mod support;
-
+use crate::support::{block_on, get, load, load_files};
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
-use support::{block_on, get, load, load_files};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {

@@ -1,11 +1,9 @@
 //! Lua scripts under the contract of `sampan-host`: abilities and limits.
 
-mod support;
-
+use crate::support::{End, TestAnswer, TestRequest, block_on, cpu_time, get, load, load_files};
 use sampan_host::{Chunk, ErrorKind, Isolate, ScriptLimits};
 use std::task::{Context, Waker};
 use std::time::Duration;
-use support::{End, TestAnswer, TestRequest, block_on, cpu_time, get, load, load_files};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {

@@ -1,9 +1,7 @@
 //! Functions that a script gives to a capability.
 
-mod support;
-
+use crate::support::{Rig, block_on, get, load, load_files};
 use sampan_host::{ErrorKind, Isolate, ScriptLimits, Value};
-use support::{Rig, block_on, get, load, load_files};
 
 fn rig(body: &str) -> Rig {
     load(&format!(

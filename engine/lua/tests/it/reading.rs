@@ -1,9 +1,7 @@
 //! Rows that read values of the script where they lie.
 
-mod support;
-
+use crate::support::{Rig, get, load, load_files};
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
-use support::{Rig, get, load, load_files};
 
 fn source(body: &str) -> String {
     format!(

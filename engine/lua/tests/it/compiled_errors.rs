@@ -1,10 +1,8 @@
 //! Errors that LuaJIT's own functions raise from compiled code. Without the measures in `libraries/buffer.lua` and
 //! `vm/load/sandbox.lua` these tests end with a segmentation fault.
 
-mod support;
-
+use crate::support::{get, load_files};
 use sampan_host::ScriptLimits;
-use support::{get, load_files};
 
 fn run(body: &str) -> String {
     let source = format!(
