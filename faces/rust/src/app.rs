@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::handler::IntoHandler;
-use crate::options::Options;
+use crate::options::{Options, common_options};
 use crate::running::Server;
 use sampan_host::log::Level;
 use sampan_host::{Context, Module, Place};
@@ -33,6 +33,8 @@ macro_rules! methods {
 }
 
 impl App {
+    common_options!();
+
     /// A server without routes that listens on 127.0.0.1:8080, with a worker for each core.
     pub fn new() -> Self {
         Self::default()
@@ -47,32 +49,11 @@ impl App {
         self
     }
 
-    /// Reads this configuration file, in place of the project's.
-    #[must_use]
-    pub fn config(mut self, path: impl AsRef<Path>) -> Self {
-        self.options.config(path.as_ref());
-        self
-    }
-
-    /// Sets a value as `sampan run --set` does: `"limits.body_bytes_max=10MB"`.
-    #[must_use]
-    pub fn set(mut self, setting: &str) -> Self {
-        self.options.set(setting);
-        self
-    }
-
     /// The address to listen on, or several with commas between: `"127.0.0.1:8080"`, `"unix:/run/app.sock"`. With port
     /// 0 the system chooses a free one, see [`Server::address`].
     #[must_use]
     pub fn listen(mut self, addresses: &str) -> Self {
         self.options.flags.listen = Some(addresses.to_owned());
-        self
-    }
-
-    /// Sets the number of workers: threads with an isolate each.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.options.flags.workers = Some(workers);
         self
     }
 
@@ -131,66 +112,6 @@ impl App {
     #[must_use]
     pub fn native(mut self, route: NativeRoute) -> Self {
         self.routes.push(route);
-        self
-    }
-
-    /// Sets the option names used in error messages, for other faces.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn option_names(mut self, names: OptionNames) -> Self {
-        self.options.flags.names = names;
-        self
-    }
-
-    /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> } from
-    /// "sampan"` in JavaScript.
-    ///
-    /// ```
-    /// use sampan::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
-    ///
-    /// static SHOUT: Module = Module {
-    ///     name: "shout",
-    ///     doc: "Loud words.",
-    ///     functions: &[Function {
-    ///         name: "upper_case",
-    ///         params: &[Param { name: "text", ty: Type::Text, optional: false, doc: "The words." }],
-    ///         returns: Type::Text,
-    ///         doc: "The same words in capitals.",
-    ///         kind: FunctionKind::Sync(upper_case),
-    ///     }],
-    ///     ..Module::EMPTY
-    /// };
-    ///
-    /// fn upper_case(_: &Context, mut args: Args) -> Result<Value, Error> {
-    ///     match args.take(0) {
-    ///         Value::Text(text) => Ok(Value::Text(text.to_uppercase())),
-    ///         _ => Ok(Value::Null),
-    ///     }
-    /// }
-    ///
-    /// let app = sampan::App::new().module(&SHOUT);
-    /// # drop(app);
-    /// ```
-    #[must_use]
-    pub fn module(mut self, module: &'static Module) -> Self {
-        self.options.modules.push(module);
-        self
-    }
-
-    /// Gives your capabilities what they need: called for each isolate before its script runs. Their functions find
-    /// with `context.get` what
-    /// `context.put` keeps, one value of each type.
-    #[must_use]
-    pub fn with_context(mut self, put: impl Fn(&Context) + Send + Sync + 'static) -> Self {
-        self.options.context(put);
-        self
-    }
-
-    /// Gives the lines of the log to a function in place of standard error. It is called on the thread that has
-    /// something to say, on several at the same time, and must not wait for long.
-    #[must_use]
-    pub fn log(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
-        self.options.log(take);
         self
     }
 

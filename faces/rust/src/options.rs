@@ -10,6 +10,92 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The methods that servers and scripts in the making have in common.
+macro_rules! common_options {
+    () => {
+        /// Reads this configuration file, in place of the one beside the project or script.
+        #[must_use]
+        pub fn config(mut self, path: impl AsRef<Path>) -> Self {
+            self.options.config(path.as_ref());
+            self
+        }
+
+        /// Sets a value as `sampan run --set` does: `"limits.body_bytes_max=10MB"`.
+        #[must_use]
+        pub fn set(mut self, setting: &str) -> Self {
+            self.options.set(setting);
+            self
+        }
+
+        /// Sets the number of workers, threads with an isolate each: one for each core unless told otherwise.
+        #[must_use]
+        pub fn workers(mut self, workers: usize) -> Self {
+            self.options.flags.workers = Some(workers);
+            self
+        }
+
+        /// Sets the option names used in error messages, for other faces.
+        #[doc(hidden)]
+        #[must_use]
+        pub fn option_names(mut self, names: OptionNames) -> Self {
+            self.options.flags.names = names;
+            self
+        }
+
+        /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> } from
+        /// "sampan"` in JavaScript.
+        ///
+        /// ```
+        /// use sampan::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
+        ///
+        /// static SHOUT: Module = Module {
+        ///     name: "shout",
+        ///     doc: "Loud words.",
+        ///     functions: &[Function {
+        ///         name: "upper_case",
+        ///         params: &[Param { name: "text", ty: Type::Text, optional: false, doc: "The words." }],
+        ///         returns: Type::Text,
+        ///         doc: "The same words in capitals.",
+        ///         kind: FunctionKind::Sync(upper_case),
+        ///     }],
+        ///     ..Module::EMPTY
+        /// };
+        ///
+        /// fn upper_case(_: &Context, mut args: Args) -> Result<Value, Error> {
+        ///     match args.take(0) {
+        ///         Value::Text(text) => Ok(Value::Text(text.to_uppercase())),
+        ///         _ => Ok(Value::Null),
+        ///     }
+        /// }
+        ///
+        /// let app = sampan::App::new().module(&SHOUT);
+        /// # drop(app);
+        /// ```
+        #[must_use]
+        pub fn module(mut self, module: &'static Module) -> Self {
+            self.options.modules.push(module);
+            self
+        }
+
+        /// Gives your capabilities what they need: called for each isolate before its script runs. Their functions find
+        /// with `context.get` what `context.put` keeps, one value of each type.
+        #[must_use]
+        pub fn with_context(mut self, put: impl Fn(&Context) + Send + Sync + 'static) -> Self {
+            self.options.context(put);
+            self
+        }
+
+        /// Gives the lines of the log to a function in place of standard error. It is called on the thread that has
+        /// something to say, on several at the same time, and must not wait for long.
+        #[must_use]
+        pub fn log(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
+            self.options.log(take);
+            self
+        }
+    };
+}
+pub(crate) use common_options;
+
 /// Takes lines of the log.
 type TakeLine = Arc<dyn Fn(Level, &str) + Send + Sync>;
 

@@ -1,7 +1,7 @@
 //! Scripts without a server.
 
 use crate::error::{Error, ErrorKind};
-use crate::options::Options;
+use crate::options::{Options, common_options};
 use sampan_host::log::Level;
 use sampan_host::{Context, Module, Value};
 use sampan_project::config::OptionNames;
@@ -310,6 +310,8 @@ fn mixed_up() -> Error {
 }
 
 impl ScriptsBuilder {
+    common_options!();
+
     fn new(source: ScriptSource) -> Self {
         Self {
             source,
@@ -317,13 +319,6 @@ impl ScriptsBuilder {
             queue_max: None,
             looks_every: None,
         }
-    }
-
-    /// Sets the number of isolates; one for each core unless told otherwise.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.options.flags.workers = Some(workers);
-        self
     }
 
     /// Sets the maximum number of works that may wait and run at the same time; 1,024 for each isolate unless told
@@ -339,49 +334,6 @@ impl ScriptsBuilder {
     #[must_use]
     pub fn reload_every(mut self, pause: Duration) -> Self {
         self.looks_every = Some(pause);
-        self
-    }
-
-    /// Reads this configuration file, in place of the one beside the script.
-    #[must_use]
-    pub fn config(mut self, path: impl AsRef<Path>) -> Self {
-        self.options.config(path.as_ref());
-        self
-    }
-
-    /// Sets a value as `sampan run --set` does: `"limits.script_millis_max=100"`.
-    #[must_use]
-    pub fn set(mut self, setting: &str) -> Self {
-        self.options.set(setting);
-        self
-    }
-
-    /// Gives the script a capability of your own, see [`App::module`](crate::App::module).
-    #[must_use]
-    pub fn module(mut self, module: &'static Module) -> Self {
-        self.options.modules.push(module);
-        self
-    }
-
-    /// Gives your capabilities what they need, see [`App::with_context`](crate::App::with_context).
-    #[must_use]
-    pub fn with_context(mut self, put: impl Fn(&Context) + Send + Sync + 'static) -> Self {
-        self.options.context(put);
-        self
-    }
-
-    /// Gives the lines of the log to a function, see [`App::log`](crate::App::log).
-    #[must_use]
-    pub fn log(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
-        self.options.log(take);
-        self
-    }
-
-    /// Sets the option names used in error messages, for other faces.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn option_names(mut self, names: OptionNames) -> Self {
-        self.options.flags.names = names;
         self
     }
 
