@@ -5,7 +5,7 @@ use super::shared::{CrewMember, ServerShared};
 use super::worker::{self as server_worker, Starting, WorkerThread};
 use crate::generation::Generation;
 use crate::locks::lock;
-use crate::worker::plan::WorkerPlan;
+use crate::worker::plan::{OnDeaf, WorkerPlan};
 use crate::worker::start::try_out;
 use crate::worker::watchdog::ABANDONED_MAX;
 use sampan_host::Error;
@@ -67,37 +67,42 @@ impl ServerShared {
 
     /// Loads a generation on a thread of its own, to see that it loads.
     pub(crate) fn try_out(&self, generation: &Arc<Generation>) -> Result<(), Error> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let generation = Arc::clone(generation);
         try_out(WorkerPlan {
-            id: self.next_id.fetch_add(1, Ordering::Relaxed),
-            place: 0,
             is_trial: true,
-            generation: Arc::clone(generation),
+            ..self.plan(id, 0, generation, Box::new(|_, _| ()))
+        })
+    }
+
+    fn plan(
+        &self,
+        id: u64,
+        place: usize,
+        generation: Arc<Generation>,
+        on_deaf: OnDeaf,
+    ) -> WorkerPlan {
+        WorkerPlan {
+            id,
+            place,
+            is_trial: false,
+            generation,
             limits: Arc::clone(&self.limits),
             unsent: Arc::clone(&self.unsent),
             database: Arc::clone(&self.database),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),
-            on_deaf: Box::new(|_, _| ()),
-        })
+            on_deaf,
+        }
     }
 
     fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::clone(self);
-        let plan = WorkerPlan {
-            id,
-            place,
-            is_trial: false,
-            generation: self.generation(),
-            limits: Arc::clone(&self.limits),
-            unsent: Arc::clone(&self.unsent),
-            database: Arc::clone(&self.database),
-            watchdog: self.watchdog.clone(),
-            ending: Arc::clone(&self.ending),
-            started_once: Arc::clone(&self.started_once),
-            on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
-        };
+        let on_deaf: OnDeaf =
+            Box::new(move |handle, name| shared.abandon(id, place, &handle, name));
+        let plan = self.plan(id, place, self.generation(), on_deaf);
         let starting = server_worker::start(plan)
             .map_err(|error| format!("cannot start a worker: {error}"))?;
         Ok((id, starting))

@@ -1,23 +1,11 @@
 //! Lets only statements pass that read: by an authorizer, and by `PRAGMA query_only`, which the authorizer guards.
 
+use crate::sql_policy::authorizer::PRAGMAS_ASKED;
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// PRAGMAs that change nothing although they have an argument.
-const PRAGMAS_ASKED: [&str; 10] = [
-    "foreign_key_check",
-    "foreign_key_list",
-    "index_info",
-    "index_list",
-    "index_xinfo",
-    "integrity_check",
-    "quick_check",
-    "table_info",
-    "table_list",
-    "table_xinfo",
-];
 /// PRAGMAs that do something although they have none.
 const PRAGMAS_ACTING: [&str; 4] = [
     "incremental_vacuum",
@@ -86,7 +74,7 @@ fn reads(action: &AuthAction<'_>) -> bool {
             pragma_value,
         } => {
             let is_in = |list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(pragma_name));
-            is_in(&PRAGMAS_ASKED) || (pragma_value.is_none() && !is_in(&PRAGMAS_ACTING))
+            is_in(PRAGMAS_ASKED) || (pragma_value.is_none() && !is_in(&PRAGMAS_ACTING))
         }
         _ => false,
     }

@@ -37,7 +37,7 @@ const PRAGMAS_READ: &[&str] = &[
 ];
 
 /// PRAGMAs that only read and take what to look at as their argument.
-const PRAGMAS_ASKED: &[&str] = &[
+pub(crate) const PRAGMAS_ASKED: &[&str] = &[
     "foreign_key_check",
     "foreign_key_list",
     "index_info",
