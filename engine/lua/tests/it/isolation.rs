@@ -180,7 +180,7 @@ fn no_metatable_leads_to_what_requests_share() {
     }
 }
 
-const WALK: &str = include_str!("walk.lua");
+const WALK: &str = include_str!("support/walk.lua");
 
 #[test]
 fn nothing_that_can_be_reached_is_shared() {

@@ -274,7 +274,7 @@ fn an_error_at_the_top_of_the_file_is_answered_by_what_stands_above_it() {
 
 #[test]
 fn nothing_that_a_script_can_reach_is_shared() {
-    let walk = include_str!("../../../../../engine/lua/tests/it/walk.lua");
+    let walk = include_str!("../../../../../engine/lua/tests/it/support/walk.lua");
     let scratch = Scratch::new(&[
         ("walk.lua", walk),
         (
