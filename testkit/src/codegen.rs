@@ -100,6 +100,7 @@ mod tests {
     use super::lua::declarations as lua;
     use super::typescript::{declarations as typescript, respelled};
     use super::*;
+    use sampan_host::{param, row};
 
     fn reference(modules: &[&Module]) -> String {
         let chapters = super::reference::chapters(modules).into_iter();

@@ -23,6 +23,6 @@ pub use gate::commit_gate::{Gate, Visit};
 pub use gate::control::{Control, ErrorPages};
 pub use request::id::Ids;
 pub use request::observers::{FailureObserver, Observers};
-pub use request::proxies::{Cidr, TrustedProxy};
+pub use request::proxies::TrustedProxy;
 pub use request::record::{Record, RequestTrace, Statements};
 pub use request::request_view::View;

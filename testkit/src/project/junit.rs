@@ -22,7 +22,7 @@ pub fn junit(outcomes: &[TestOutcome], summary: &TestSummary) -> String {
         let _ = writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" time=\"{seconds:.3}\">",
-            escaped(file),
+            escaped_xml(file),
             own.len()
         );
         for outcome in own {
@@ -42,8 +42,8 @@ fn write_case(out: &mut String, outcome: &TestOutcome) {
     let _ = write!(
         out,
         "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
-        escaped(&outcome.file),
-        escaped(name),
+        escaped_xml(&outcome.file),
+        escaped_xml(name),
         outcome.elapsed.as_secs_f64()
     );
     let Some(failure) = &outcome.failure else {
@@ -54,21 +54,21 @@ fn write_case(out: &mut String, outcome: &TestOutcome) {
     let _ = write!(
         out,
         ">\n      <failure message=\"{}\">{}</failure>\n",
-        escaped(first),
-        escaped(&failure.text)
+        escaped_xml(first),
+        escaped_xml(&failure.text)
     );
     if !failure.log.is_empty() {
         let _ = writeln!(
             out,
             "      <system-err>{}</system-err>",
-            escaped(&failure.log)
+            escaped_xml(&failure.log)
         );
     }
     out.push_str("    </testcase>\n");
 }
 
 /// Text as XML has it. Control characters have no place in XML 1.0.
-fn escaped(text: &str) -> String {
+pub fn escaped_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for one in text.chars() {
         match one {

@@ -20,7 +20,7 @@ mod watch;
 pub use api::MODULE;
 pub use discover::locate;
 pub use json::{json_line, json_summary};
-pub use junit::junit;
+pub use junit::{escaped_xml, junit};
 pub use watch::ProjectWatch;
 
 use file_run::{FileRun, Message};

@@ -43,14 +43,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("engine/lua/src/request/object.rs", OLD),
     ("engine/lua/src/values/reader.rs", OLD),
     ("engine/napi/src/sys/mod.rs", "the border to Node-API, function by function"),
-    ("engine/rig/src/modules.rs", "a table of functions"),
     ("faces/c/src/requests.rs", "functions of the C interface, with their contracts"),
     ("faces/c/src/scripts.rs", "functions of the C interface, with their contracts"),
     ("faces/c/src/server.rs", "functions of the C interface, with their contracts"),
     ("faces/cli/src/bench/load.rs", OLD),
-    ("faces/rust/src/scripts.rs", OLD),
     ("testkit/src/project/api.rs", "a table of functions"),
-    ("testkit/src/project/html/selector.rs", OLD),
     ("testkit/src/project/requests.rs", OLD),
     ("testkit/src/runner.rs", OLD),
     ("xtask/src/tidy/crates.rs", OLD),
@@ -58,10 +55,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 /// No source file that is written by hand is longer than [`SOURCE_LINES_MAX`], but for those with a reason; and none of
 /// these stays on the list without need.
-///
-/// # Errors
-///
-/// When a file cannot be read.
 pub(super) fn lengths(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
     let exception = |path: &str| EXCEPTIONS.iter().find(|(name, _)| *name == path);
@@ -101,19 +94,13 @@ fn is_of_tests(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::tests::tree;
     use super::*;
-    use std::fs;
 
     #[test]
     fn long_files_are_found_but_tests_may_be_longer() {
-        let root = tempfile::tempdir().expect("a folder");
         let lines = "// a\n".repeat(SOURCE_LINES_MAX + 1);
-        for path in ["a/src/long.rs", "a/tests/long.rs"] {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            fs::write(path, &lines).expect("written");
-        }
-        let tree = Tree::read(root.path()).expect("readable");
+        let (_scratch, tree) = tree(&[("a/src/long.rs", &lines), ("a/tests/long.rs", &lines)]);
         let found = lengths(&tree).expect("readable");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(

@@ -3,65 +3,9 @@
 //! `X-Forwarded-*` fields are only believed where the peer is a proxy that the configuration names: anyone else can
 //! write into them what they like.
 
-use std::fmt;
+use ipnet::IpNet;
 use std::net::IpAddr;
 use std::str::FromStr;
-
-/// A network: an address and how many of its leading bits count, as in `10.0.0.0/8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cidr {
-    address: IpAddr,
-    bits: u8,
-}
-
-impl Cidr {
-    /// Reports whether the network holds an address. An IPv4 address that is written as IPv6 counts as IPv4.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(net), IpAddr::V4(address)) => same_prefix(
-                net.to_bits().into(),
-                address.to_bits().into(),
-                32 - self.bits,
-            ),
-            (IpAddr::V6(net), IpAddr::V6(address)) => {
-                same_prefix(net.to_bits(), address.to_bits(), 128 - self.bits)
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Reports whether two addresses agree in all but their last `free` bits.
-fn same_prefix(a: u128, b: u128, free: u8) -> bool {
-    (a ^ b).checked_shr(u32::from(free)).unwrap_or(0) == 0
-}
-
-impl FromStr for Cidr {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let fault =
-            || format!("{text:?} is no network: write an address or a prefix like 10.0.0.0/8");
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| fault())?;
-        let all = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.map_or(Ok(all), |bits| bits.parse().map_err(|_| fault()))?;
-        if bits > all {
-            Err(fault())
-        } else {
-            Ok(Self { address, bits })
-        }
-    }
-}
-
-impl fmt::Display for Cidr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.bits)
-    }
-}
 
 /// The notation for clients that come over a Unix socket and have no address.
 pub(crate) const UNIX: &str = "unix:";
@@ -70,7 +14,7 @@ pub(crate) const UNIX: &str = "unix:";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
     /// The addresses of a network.
-    Network(Cidr),
+    Network(IpNet),
     /// The processes that may connect to the Unix sockets of the server.
     Unix,
 }
@@ -79,17 +23,24 @@ impl FromStr for TrustedProxy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            UNIX => Ok(Self::Unix),
-            _ => text.parse().map(Self::Network),
+        if text == UNIX {
+            return Ok(Self::Unix);
         }
+        let network: Result<IpNet, _> = text.parse();
+        let network = network.or_else(|_| text.parse().map(|address: IpAddr| address.into()));
+        network.map(Self::Network).map_err(|_| {
+            format!("{text:?} is no network: write an address or a prefix like 10.0.0.0/8")
+        })
     }
 }
 
 /// Reports whether a proxy with this address is trusted; without one the request came over a Unix socket.
 pub(crate) fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
     trusted.iter().any(|proxy| match (proxy, address) {
-        (TrustedProxy::Network(network), Some(address)) => network.contains(address),
+        // An IPv4 address that is written as IPv6 counts as IPv4.
+        (TrustedProxy::Network(network), Some(address)) => {
+            network.contains(&address.to_canonical())
+        }
         (TrustedProxy::Unix, None) => true,
         _ => false,
     })
@@ -153,15 +104,10 @@ mod tests {
             ("0.0.0.0/0", "203.0.113.9", "2001:db8::1"),
             ("::/0", "2001:db8::1", "192.0.2.1"),
         ] {
-            let net: Cidr = net.parse().expect("a network");
-            assert!(
-                net.contains(inside.parse().expect("an address")),
-                "{net} holds {inside}"
-            );
-            assert!(
-                !net.contains(outside.parse().expect("an address")),
-                "{net} does not hold {outside}"
-            );
+            let trusted = proxies(&[net]);
+            let holds = |address: &str| is_trusted(&trusted, address.parse().ok());
+            assert!(holds(inside), "{net} holds {inside}");
+            assert!(!holds(outside), "{net} does not hold {outside}");
         }
         for bad in [
             "",
@@ -172,7 +118,7 @@ mod tests {
             "10.0.0.0/-1",
             "10.0.0.0/",
         ] {
-            assert!(bad.parse::<Cidr>().is_err(), "{bad:?}");
+            assert!(bad.parse::<TrustedProxy>().is_err(), "{bad:?}");
         }
     }
 

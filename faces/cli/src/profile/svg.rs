@@ -2,6 +2,7 @@
 //! what it called stands above it. A click on a box makes it as wide as the picture; one on the lowest shows all again.
 
 use super::Stacks;
+use sampan_testkit::project::escaped_xml;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -54,7 +55,7 @@ pub(super) fn flame_graph(title: &str, stacks: &Stacks) -> String {
 <text id="on" x="4" y="{foot}" fill="#444">Click on a box to zoom, on the lowest to see all.</text>
 <text id="share" x="{}" y="{foot}" text-anchor="end" fill="#444"></text>
 <foreignObject x="{}" y="8" width="216" height="30"><input xmlns="http://www.w3.org/1999/xhtml" id="search" placeholder="Search"/></foreignObject>"##,
-        escaped(title),
+        escaped_xml(title),
         WIDTH - 4.0,
         WIDTH - 220.0,
     );
@@ -85,9 +86,9 @@ impl Drawing {
         }
         let y = self.base - ROW * (depth + 1) as f64;
         let percent = 100.0 * call.samples as f64 / self.all as f64;
-        let shown = escaped(name);
+        let shown = escaped_xml(name);
         let (samples, height, colour) = (call.samples, ROW - 1.0, colour(name));
-        let (text_x, text_y, text) = (x + 3.0, y + 13.0, escaped(&cut(name, width)));
+        let (text_x, text_y, text) = (x + 3.0, y + 13.0, escaped_xml(&cut(name, width)));
         let _ = writeln!(
             self.svg,
             r#"<g class="c" data-n="{shown}" data-x="{x:.2}" data-w="{width:.2}" data-d="{depth}"><title>{shown}: {percent:.1} % ({samples} samples)</title><rect x="{x:.2}" y="{y:.0}" width="{width:.2}" height="{height}" fill="{colour}" stroke="white" stroke-width="0.5"/><text x="{text_x:.2}" y="{text_y:.0}">{text}</text></g>"#,
@@ -119,22 +120,6 @@ fn colour(name: &str) -> String {
     let from = if name.starts_with('[') { 190 } else { 15 };
     let (hue, light) = (from + hash % 35, 68 + (hash >> 8) % 12);
     format!("hsl({hue}, 75%, {light}%)")
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for one in text.chars() {
-        match one {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // XML has no other control characters, and not these two.
-            one if one.is_control() || matches!(one, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            one => out.push(one),
-        }
-    }
-    out
 }
 
 /// The reactions to clicks, the pointer and the search box.
