@@ -27,11 +27,21 @@ pub struct Js {
     core: Rc<Core>,
 }
 
+/// In the context of a [`Setup`]: the isolate calls QuickJS's public functions only, and does not look into its memory.
+/// That is slower. Isolates do the same if QuickJS's data does not lie where it is expected.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicFunctionsOnly;
+
 impl Js {
     /// Makes an isolate and loads the project into it. Errors are of the kind `Load`, with the place in the script.
     pub fn load(setup: Setup) -> Result<Self, Error> {
         let (core, program) = vm::load::load(&setup)?;
         Ok(Self { program, core })
+    }
+
+    /// Reports whether the isolate looks into QuickJS's memory (see [`PublicFunctionsOnly`]).
+    pub fn looks_into_memory(&self) -> bool {
+        self.core.layout.get().is_some() && self.core.text_layout.get().is_some()
     }
 }
 

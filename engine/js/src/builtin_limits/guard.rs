@@ -115,7 +115,9 @@ unsafe extern "C" fn stringify(
     _: c_int,
     data: *mut RawValue,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: QuickJS passes `argc` values, and the function was made with one datum.
         let (args, original) = unsafe { (arguments(argc, argv), *data) };
         if let [value] = args
@@ -138,7 +140,9 @@ unsafe extern "C" fn guarded(
     index: c_int,
     data: *mut RawValue,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: QuickJS passes `argc` values, and the function was made with three data.
         let (args, [original, typed_length, symbol]) =
             unsafe { (arguments(argc, argv), *data.cast::<[RawValue; 3]>()) };

@@ -17,7 +17,7 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
+/// A task that waits for a promise. The script of another request may settle the promise, so settling wakes the task.
 pub(crate) type Waiter = RefCell<Option<Waker>>;
 
 pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue) -> bool {
@@ -112,11 +112,13 @@ unsafe extern "C" fn on_settled(
     _: c_int,
     data: *mut RawValue,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: the function was made with one datum.
         let key = crate::vm::error::whole_number(unsafe { *data }).unwrap_or(-1);
         let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
-        // The number may belong to somebody else by now, who then looks in vain.
+        // The number may belong to another task by now, which then wakes for nothing.
         if let Some(waker) = waiter.and_then(|waiter| waiter.take()) {
             waker.wake();
         }

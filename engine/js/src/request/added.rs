@@ -69,7 +69,7 @@ pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, 
     if added.len() <= index {
         added.resize(index + 1, UNDEFINED);
     }
-    // It is still undefined: no script runs while a field is computed.
+    // The field is still undefined: no script runs while it is computed.
     added[index] = value.clone().into_raw();
     Ok(value)
 }

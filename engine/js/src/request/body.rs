@@ -7,7 +7,7 @@ use crate::request::added::live_request;
 use crate::request::fields::form_object;
 use crate::request::object::data;
 use crate::values::json_read;
-use crate::values::value::with_bytes_of;
+use crate::values::value::append_bytes_of;
 use crate::vm::error;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
@@ -37,8 +37,9 @@ fn parse(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let &[bytes] = args else {
         return Ok(cx.undefined());
     };
-    let bytes = with_bytes_of(cx, bytes, <[u8]>::to_vec);
-    json_read::json(cx, &bytes.unwrap_or_default())
+    let mut copy = Vec::new();
+    append_bytes_of(cx, bytes, &mut copy);
+    json_read::json(cx, &copy)
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.

@@ -152,7 +152,7 @@ pub(crate) fn rejected(cx: Cx<'_>, reason: Val) -> Error {
 fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, Failure> {
     let core = answerer.core;
     if call.error.is_none() && core.failure.borrow().is_some() {
-        // Nobody asked for what an earlier request threw.
+        // No error handler asked for what an earlier request threw.
         core.failure.take();
     }
     let is_for_fetch =

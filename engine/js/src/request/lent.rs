@@ -86,8 +86,10 @@ impl LentBytes {
 impl AsRef<[u8]> for LentBytes {
     fn as_ref(&self) -> &[u8] {
         match place_of_bytes(self.core.cx(), self.bytes.raw()) {
-            // SAFETY: the value is alive. Its memory stays until a script runs, and nobody keeps the slice until then
-            // (`Chunk::LentBriefly`).
+            // SAFETY: the value is alive, and its memory stays until a script detaches or resizes the buffer. The slice
+            // borrows `self`, which `chunk` gives away as `Chunk::LentBriefly`. The output of a connection takes the
+            // slice anew for each write to the socket, and lets go of it when that returns; meanwhile nothing else runs
+            // on this thread, so no script does.
             Some((start, length)) => unsafe { std::slice::from_raw_parts(start, length) },
             None => &[],
         }

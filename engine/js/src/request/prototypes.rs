@@ -50,7 +50,9 @@ fn read(cx: Cx<'_>, this: RawValue, field: Field) -> Result<Val, Failure> {
 
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: RawValue, which: c_int) -> RawValue {
-    native(ctx, |cx| match FIELDS.get(which as usize) {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| match FIELDS.get(which as usize) {
         Some((_, field)) => read(cx, this, *field),
         None => added::read(cx, data(cx, this)?, which as usize - FIELDS.len()),
     })
@@ -64,7 +66,9 @@ unsafe extern "C" fn set(
     value: RawValue,
     which: c_int,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         if let Some(name) = added::keyed(cx, (which as usize).wrapping_sub(FIELDS.len())) {
             return Err(request::has_keys(&name).into());
         }
@@ -112,7 +116,9 @@ unsafe extern "C" fn set_state(
     value: RawValue,
     _: c_int,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         let old = data(cx, this)?.state.replace(cx.dup(value).into_raw());
         drop(cx.own(old));
         Ok(cx.undefined())
@@ -122,7 +128,9 @@ unsafe extern "C" fn set_state(
 // SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
     // The prototype itself is no request, and has no body.
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         Ok(cx.own(boolean(
             data(cx, this).is_ok_and(|data| data.is_taken.get()),
         )))
@@ -132,7 +140,9 @@ unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int
 /// `null` for a request without a body, `undefined` for one whose body is native.
 // SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         let is_empty = body::is_empty(data(cx, this)?.view()?);
         Ok(cx.own(if is_empty { qjs::JS_NULL } else { UNDEFINED }))
     })

@@ -8,7 +8,7 @@ use crate::promises::tasks::Tasks;
 use crate::request::lent::LentText;
 use crate::request::stream::JsStream;
 use crate::values::json_write;
-use crate::values::value::{bytes_of, has_own_class, with_bytes_of};
+use crate::values::value::{append_bytes_of, bytes_of, has_own_class};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys;
@@ -218,10 +218,7 @@ impl Answerer<'_> {
             self.text(cx, body, sink)?;
             return Ok(true);
         }
-        Ok(
-            with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some()
-                || !is_object(body),
-        )
+        Ok(append_bytes_of(cx, body, sink.body()) || !is_object(body))
     }
 
     /// Writes a string as UTF-8; surrogates without a partner are replaced.

@@ -6,7 +6,7 @@ use crate::promises::suspend::{WatchedPromise, abort, ended};
 use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::request::lent::LentBytes;
-use crate::values::value::{is_uint8_array, with_bytes_of};
+use crate::values::value::{append_bytes_of, is_uint8_array};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
@@ -147,7 +147,7 @@ impl JsStream {
         Poll::Pending
     }
 
-    /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.
+    /// Tells the source, and the listeners of the request's signal, that the client reads no more.
     fn tell(&self) -> Result<(), Error> {
         self.enter(|cx| {
             let tables = cx.core().tables()?;
@@ -181,9 +181,8 @@ fn chunk(cx: Cx<'_>, core: &Rc<Core>, value: &Val) -> Result<Option<Chunk>, Erro
     {
         return Ok(Some(Chunk::LentBriefly(Box::new(lent))));
     }
-    Ok(with_bytes_of(cx, value.raw(), |bytes| {
-        bytes.to_vec().into()
-    }))
+    let mut bytes = Vec::new();
+    Ok(append_bytes_of(cx, value.raw(), &mut bytes).then(|| bytes.into()))
 }
 
 fn chunk_of(cx: Cx<'_>, core: &Rc<Core>, promise: RawValue) -> Result<Option<Chunk>, Error> {

@@ -1,7 +1,7 @@
 //! The state of a `ReadableStreamDefaultController`: its queue, and whether its source is to be asked (WHATWG Streams
 //! 4.6).
 //!
-//! It is the object that scripts see. Beside it stands a state of `readable.js`, whose methods are called for all that
+//! Scripts see the controller itself. Beside it stands a state of `readable.js`, whose methods are called for all that
 //! is rare: a queue of more than one chunk, a reader that waits, a promise of the source.
 
 use crate::vm::sys::{

@@ -144,7 +144,9 @@ unsafe extern "C" fn enter<F, const IS_METHOD: bool>(
 where
     F: Fn(Cx<'_>, &Controller, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
 {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: `function` and `method` were given such a body, which has no bytes and may be copied. QuickJS passes
         // `argc` values.
         let (body, args) = unsafe {
@@ -174,7 +176,9 @@ unsafe extern "C" fn create(
     argv: *mut RawValue,
     class: c_int,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let flag = |index| crate::vm::sys::is_true(argument(args, index));
@@ -285,7 +289,9 @@ unsafe extern "C" fn next(
     class: c_int,
     data: *mut RawValue,
 ) -> RawValue {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: the function was made with one datum, which it keeps.
         let object = unsafe { *data };
         match controller(cx, object, class) {

@@ -52,7 +52,7 @@ unsafe extern "C" fn resize(
 ) -> *mut c_void {
     let block = block.cast::<Adopted>();
     let size = size as usize;
-    // SAFETY: the block is alive, and nobody else refers to it.
+    // SAFETY: the block is alive, and its buffer, which calls this, has the only reference to it.
     unsafe {
         if size == 0 {
             drop(Box::from_raw(block));

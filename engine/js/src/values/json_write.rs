@@ -166,10 +166,12 @@ impl Writer<'_, '_> {
         let classes = &cx.core().classes;
         if let Some(layout) = cx.core().layout.get()
             && class_id(value) == classes.object
-            && let Some(plan) = cx.core().shapes.plan(layout, value)
+            // SAFETY: the value has the class of objects, and the caller holds it.
+            && let Some(plan) = unsafe { cx.core().shapes.plan(layout, value) }
             && !prototype_converts(cx)
         {
-            self.nested(|writer| writer.planned(value, layout, &plan))?;
+            // SAFETY: the value has the class of objects, and the caller holds it until this returns.
+            self.nested(|writer| unsafe { writer.planned(value, layout, &plan) })?;
             return Ok(true);
         }
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
@@ -226,7 +228,7 @@ impl Writer<'_, '_> {
         if tag(plain.raw()) != qjs::JS_TAG_OBJECT {
             return self.value(plain.raw(), key);
         }
-        // What `toJSON` returned is not asked again for its own.
+        // The result of `toJSON` is not asked for a `toJSON` of its own.
         self.plain_object(plain.raw())
     }
 
@@ -288,7 +290,10 @@ impl Writer<'_, '_> {
     }
 
     /// Writes the members of an object whose shape has a plan: its values are read where they lie.
-    fn planned(
+    ///
+    /// # Safety
+    /// The value must be an object that is alive until this returns.
+    unsafe fn planned(
         &mut self,
         value: RawValue,
         layout: Layout,
@@ -299,9 +304,10 @@ impl Writer<'_, '_> {
         for (index, member) in plan.members.iter().enumerate() {
             let (before, key) = (self.out.len(), Key::Name(member.name));
             self.out.extend_from_slice(&member.text);
-            // What is written may be an object whose `toJSON` changes this one: then the rest is asked for by its name.
-            let is_written = if plan.fits(layout, value) {
-                // SAFETY: an object of this shape has a value for each of its names.
+            // A value may be an object whose `toJSON` changes this one: then the rest is asked for by its name.
+            // SAFETY: the caller promises an object that is alive.
+            let is_written = if unsafe { plan.fits(layout, value) } {
+                // SAFETY: an object of this shape has a plain value for each of the names of the plan, in their order.
                 let item = unsafe { *layout.values(value).add(index) };
                 match tag(item) {
                     qjs::JS_TAG_OBJECT | qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => {

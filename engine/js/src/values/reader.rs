@@ -138,10 +138,11 @@ impl<'a> JsReader<'a> {
         let layout = self.layout?;
         self.until_check.set(self.until_check.get().checked_sub(1)?);
         self.list.borrow(list, |list| {
-            if !is_object(list) || layout.class(list) != self.core.classes.array {
+            // SAFETY: the value is an object, which the list of handles keeps alive.
+            if !is_object(list) || unsafe { layout.class(list) } != self.core.classes.array {
                 return None;
             }
-            // SAFETY: it is an array.
+            // SAFETY: the object is an array, by its class.
             unsafe { layout.items(list).get(at).copied() }
         })
     }
@@ -152,12 +153,16 @@ impl<'a> JsReader<'a> {
         let layout = self.layout?;
         self.until_check.set(self.until_check.get().checked_sub(1)?);
         self.list.borrow(map, |map| {
-            if !is_object(map) || layout.class(map) != self.core.classes.object {
+            // SAFETY: the value is an object, which the list of handles keeps alive.
+            if !is_object(map) || unsafe { layout.class(map) } != self.core.classes.object {
                 return None;
             }
-            let at = self.core.reader_places.find(layout.shape(map), name)?;
-            // SAFETY: an object of this shape has a plain value there.
-            Some(unsafe { layout.values(map).add(at).read() })
+            // SAFETY: the value is an object, which the list of handles keeps alive. An object of a shape that has a
+            // place for this name has a plain value there (`Places::learn`).
+            unsafe {
+                let at = self.core.reader_places.find(layout.shape(map), name)?;
+                Some(layout.values(map).add(at).read())
+            }
         })
     }
 
@@ -225,10 +230,11 @@ impl<'a> JsReader<'a> {
                     .found(intrinsics.value_of_map(cx, map, key.raw())?));
             }
             if let Some(layout) = self.layout
-                && layout.class(map) == self.core.classes.object
+                // SAFETY: the value is an object, which the list of handles keeps alive.
+                && unsafe { layout.class(map) } == self.core.classes.object
             {
                 let places = &self.core.reader_places;
-                places.missed(cx, layout, map, name, atom)?;
+                places.missed(cx, layout, &cx.dup(map), name, atom)?;
             }
             Ok(self.list.found(cx.get_atom(map, atom)?))
         })

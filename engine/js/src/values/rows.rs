@@ -1,7 +1,7 @@
 //! Rows of a query as plain objects of one shape.
 //!
-//! What is derived from a set of columns is kept with its batch's `Arc`, which all results of one prepared statement
-//! share: the property names, and the shape, which QuickJS would forget with the last row otherwise.
+//! The property names of a set of columns and the shape of its rows are kept with the `Arc` of its batch, which all
+//! results of one prepared statement share. Without that QuickJS would forget the shape with the last row.
 
 use crate::values::layout::SharedShape;
 use crate::values::shapes::{NAMES_MAX, WritePlan, keep_shapes};

@@ -48,14 +48,17 @@ pub(crate) struct PlannedMember {
 }
 
 impl WritePlan {
-    /// The plan of objects like `object`, which must be plain, have these names, and nobody else. None where objects
-    /// cannot be looked into, or where they tell themselves what they are written as.
+    /// The plan of objects like `object`, which was made by giving these names plain values one after the other, and
+    /// which no script can reach. `None` where objects cannot be looked into, or where they have a `toJSON`.
     pub(crate) fn new(
         cx: Cx<'_>,
         object: &Val,
         names: &[qjs::JSAtom],
     ) -> Result<Option<Rc<Self>>, Thrown> {
         let Some(layout) = cx.core().layout.get() else {
+            return Ok(None);
+        };
+        let Some(shape) = layout.shape_of(object) else {
             return Ok(None);
         };
         if names.contains(&cx.core().atoms.to_json) {
@@ -74,15 +77,19 @@ impl WritePlan {
         }
         Ok(Some(Rc::new(Self {
             _object: object.clone(),
-            shape: layout.shape(object.raw()),
+            shape,
             members: members.into(),
         })))
     }
 
-    /// Reports whether it is the plan of objects like this one, which is plain by class.
+    /// Reports whether this is the plan of objects like this one, which is plain by class.
+    ///
+    /// # Safety
+    /// The value must be an object that is alive.
     #[inline]
-    pub(crate) fn fits(&self, layout: Layout, object: RawValue) -> bool {
-        layout.shape(object) == self.shape
+    pub(crate) unsafe fn fits(&self, layout: Layout, object: RawValue) -> bool {
+        // SAFETY: the caller promises an object that is alive.
+        unsafe { layout.shape(object) == self.shape }
     }
 }
 
@@ -160,14 +167,16 @@ impl Shapes {
     }
 
     /// The plan for a plain object, if there is one.
+    ///
+    /// # Safety
+    /// The value must be an object that is alive.
     #[inline]
-    pub(crate) fn plan(&self, layout: Layout, object: RawValue) -> Option<Rc<WritePlan>> {
-        let slot = Self::slot_of_shape(layout.shape(object));
+    pub(crate) unsafe fn plan(&self, layout: Layout, object: RawValue) -> Option<Rc<WritePlan>> {
+        // SAFETY: the caller promises an object that is alive.
+        let shape = unsafe { layout.shape(object) };
         let plans = self.plans.borrow();
-        plans[slot]
-            .as_ref()
-            .filter(|plan| plan.fits(layout, object))
-            .cloned()
+        let plan = plans[Self::slot_of_shape(shape)].as_ref();
+        plan.filter(|plan| plan.shape == shape).cloned()
     }
 
     /// Has a plan found by its shape.

@@ -246,8 +246,11 @@ pub(crate) fn float_is_positive(value: RawValue) -> bool {
 
 /// The bytes of an `ArrayBuffer` or of a view of one.
 pub(crate) fn bytes_of(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
-    let view = with_bytes_of(cx, value, <[u8]>::to_vec);
-    view.or_else(|| bytes_of_view(cx, value))
+    let mut bytes = Vec::new();
+    match append_bytes_of(cx, value, &mut bytes) {
+        true => Some(bytes),
+        false => bytes_of_view(cx, value),
+    }
 }
 
 /// The bytes that a typed array of wider elements, or a `DataView`, shows.
@@ -260,9 +263,11 @@ fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
     let view = cx.core().tables().ok()?.intrinsics.view(cx, value);
     let shown = view.ok().and_then(|view| {
         let end = view.start.checked_add(view.length)?;
-        with_bytes_of(cx, view.buffer.raw(), |all| {
-            all.get(view.start..end).map(<[u8]>::to_vec)
-        })?
+        let (all, size) = place_of_bytes(cx, view.buffer.raw())?;
+        // SAFETY: the buffer is held by `view`, and its memory stays until a script runs, which none does before the
+        // bytes are copied.
+        let all = unsafe { std::slice::from_raw_parts(all, size) };
+        all.get(view.start..end).map(<[u8]>::to_vec)
     });
     if shown.is_none() {
         drop(cx.exception());
@@ -278,19 +283,19 @@ pub(crate) fn is_uint8_array(value: RawValue) -> bool {
     kind == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
 }
 
-/// Shows the bytes of a `Uint8Array` or an `ArrayBuffer`, which nothing may change meanwhile.
-pub(crate) fn with_bytes_of<R>(
-    cx: Cx<'_>,
-    value: RawValue,
-    each: impl FnOnce(&[u8]) -> R,
-) -> Option<R> {
-    let (start, length) = place_of_bytes(cx, value)?;
-    // SAFETY: the value is alive. No script runs while the bytes are looked at.
-    Some(each(unsafe { std::slice::from_raw_parts(start, length) }))
+/// Appends the bytes of a `Uint8Array` or an `ArrayBuffer`. Reports whether the value is one.
+pub(crate) fn append_bytes_of(cx: Cx<'_>, value: RawValue, out: &mut Vec<u8>) -> bool {
+    let Some((start, length)) = place_of_bytes(cx, value) else {
+        return false;
+    };
+    // SAFETY: the value is alive. Its memory stays until a script runs, and none runs before the bytes are copied.
+    // Isolates share no memory, so no other thread writes there.
+    out.extend_from_slice(unsafe { std::slice::from_raw_parts(start, length) });
+    true
 }
 
-/// Returns the place and length of the bytes of a `Uint8Array` or an `ArrayBuffer` shows, and how many: until script
-/// runs. None at all where its buffer is gone.
+/// Returns the place and the number of the bytes that a `Uint8Array` or an `ArrayBuffer` shows; they are valid until a
+/// script runs. No bytes where the buffer is detached; `None` for other values.
 pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue) -> Option<(*const u8, usize)> {
     const NO_BYTES: (*const u8, usize) = (std::ptr::dangling(), 0);
     if !is_uint8_array(value) {

@@ -53,7 +53,7 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
         show_details(cx, made.raw(), details)?;
     }
     if let Some(stack) = error.stack() {
-        // It was raised in a function that was called back.
+        // The error was raised in a function that was called back.
         hidden(cx, made.raw(), c"stack", cx.string(stack)?)?;
     }
     Ok(made)

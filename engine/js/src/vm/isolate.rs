@@ -18,7 +18,8 @@ use crate::values::reader::{Innermost, Intrinsics, Places, ReaderNames, SpareVal
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::hidden::HiddenKeys;
-use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
+use crate::vm::interrupts::{self, PollCounter};
+use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX};
 use crate::vm::memory::{CountingAllocator, Memory};
 use crate::vm::modules::stacks::Stacks;
 use crate::vm::sys::{Cx, Thrown, Val};
@@ -55,9 +56,9 @@ pub(crate) struct Tables {
     pub(crate) body_stream: Val,
     /// Locks a body stream, and gives a function for its chunks.
     pub(crate) open_stream: Val,
-    /// Tells a body stream that nobody reads it.
+    /// Tells a body stream that it will not be read.
     pub(crate) cancel_stream: Val,
-    /// The function that returns an object of the Web surface is as a body: `[content, type]`, or nothing.
+    /// Returns an object of the Web surface as a body: `[content, type]`, or nothing.
     pub(crate) as_body: Val,
     /// Aborts a request's signal.
     pub(crate) abort_signal: Val,
@@ -142,14 +143,15 @@ pub(crate) struct Core {
     current: RefCell<Option<Rc<Tasks>>>,
     /// The tasks of the request whose futures are polled: functions of the script that those call run for it.
     pub(crate) polled: RefCell<Option<Rc<Tasks>>>,
-    /// Rejected promises that nobody handles so far.
+    /// Rejected promises that have no handler so far.
     rejections: RefCell<Vec<(Val, Val)>>,
-    /// The place of the run that is being stopped was.
+    /// The place at which the run was that is being stopped.
     stopped_at: RefCell<Option<Error>>,
     dropping_jobs: Cell<bool>,
     worn_out: Cell<bool>,
     watch: Arc<Watch>,
-    stopper: Stopper,
+    /// Makes the next poll ask whether to stop, where its place is known.
+    counter: Option<PollCounter>,
     ctx: *mut qjs::JSContext,
     is_entered: Cell<bool>,
     /// From how many bytes in use on cyclic garbage is looked for, as it was set last.
@@ -171,9 +173,9 @@ impl Core {
         runtime.set_max_stack_size(SCRIPT_STACK_BYTES_MAX);
         let context = rquickjs::Context::full(&runtime).map_err(no_memory)?;
         let ctx = context.as_raw().as_ptr();
-        // SAFETY: the context is alive, and stays so as long as what is made here.
-        let (cx, stopper) = unsafe { (Cx::from_raw(ctx), Stopper::new(ctx, &setup.watch)) };
-        memory.serve(cx.runtime(), stopper.counter());
+        interrupts::install(&setup.watch)?;
+        // SAFETY: the context is alive, and stays so as long as the core that is made here.
+        let (cx, counter) = unsafe { (Cx::from_raw(ctx), PollCounter::of(context.as_raw())) };
         let hidden = HiddenKeys::default();
         let atoms = Atoms::new(cx, &hidden)
             .map_err(|Thrown| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
@@ -232,7 +234,7 @@ impl Core {
             dropping_jobs: Cell::new(false),
             worn_out: Cell::new(false),
             watch: setup.watch.clone(),
-            stopper,
+            counter,
             ctx,
             is_entered: Cell::new(false),
             gc_threshold: Cell::new(0),
@@ -247,10 +249,12 @@ impl Core {
     /// Gives the runtime its callbacks, which find the core by its address.
     fn attach(self: &Rc<Self>, cx: Cx<'_>) {
         let address = Rc::as_ptr(self).cast_mut().cast::<c_void>();
-        // SAFETY: the core does not move and outlives the runtime; the callbacks only read it.
+        // SAFETY: the core does not move and outlives the runtime; the callbacks only read it. The core parts from the
+        // memory before it frees the context and the runtime.
         unsafe {
+            self.memory.serve(cx.runtime(), self.counter);
             qjs::JS_SetContextOpaque(cx.raw(), address);
-            qjs::JS_SetInterruptHandler(cx.runtime(), Some(limits::interrupt), address);
+            qjs::JS_SetInterruptHandler(cx.runtime(), Some(interrupts::interrupt), address);
             qjs::JS_SetHostPromiseRejectionTracker(
                 cx.runtime(),
                 Some(run::track_rejection),
@@ -357,5 +361,6 @@ impl Drop for Core {
         self.parameter_names.clear(cx);
         self.hidden.clear(cx);
         self.atoms.release(cx);
+        self.memory.part();
     }
 }

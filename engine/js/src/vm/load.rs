@@ -1,9 +1,9 @@
 //! Loading a project: the isolate is set up, the entry file runs, and what it declared is the program.
 
+use crate::PublicFunctionsOnly;
 use crate::builtin_limits::guard;
 use crate::request::call;
 use crate::request::prototypes;
-use crate::values::layout::{Layout, TextLayout};
 use crate::values::objects;
 use crate::values::reader::Intrinsics;
 use crate::vm::bind;
@@ -12,6 +12,7 @@ use crate::vm::error;
 use crate::vm::hooks;
 use crate::vm::isolate::{Core, Tables, samples};
 use crate::vm::modules;
+use crate::vm::probe::places;
 use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object};
 use crate::web;
 use rquickjs::qjs;
@@ -51,7 +52,7 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
         if error.place().is_some() {
             return error;
         }
-        // It was stopped where no line runs, as in the compiler.
+        // The script was stopped where no line runs, as in the compiler.
         let compiled = core.compiled.borrow();
         let file = compiled.last().unwrap_or(&setup.entry).clone();
         error.at(Some(Place { file, line: 1 }))
@@ -80,7 +81,7 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     samples::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
-    find_layouts(cx).map_err(|Thrown| modules::load_error(cx))?;
+    use_places(cx).map_err(|Thrown| modules::load_error(cx))?;
     let mut tables = tables(cx).map_err(|failure| described(cx, failure))?;
     tables.fetch_prototype =
         prototypes::install(cx, &tables).map_err(|Thrown| modules::load_error(cx))?;
@@ -90,12 +91,16 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
         .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))
 }
 
-/// Finds out how objects and strings lie in memory.
-fn find_layouts(cx: Cx<'_>) -> Result<(), Thrown> {
+/// Lets the isolate look for objects and strings in memory, unless the program asks it not to.
+fn use_places(cx: Cx<'_>) -> Result<(), Thrown> {
+    let core = cx.core();
     // The shape of empty objects must stay.
-    cx.core().shapes.keep_own(cx.object()?);
-    cx.core().layout.set(Layout::find(cx)?);
-    cx.core().text_layout.set(TextLayout::find(cx)?);
+    core.shapes.keep_own(cx.object()?);
+    if core.contract.context.get::<PublicFunctionsOnly>().is_none() {
+        let places = places();
+        core.layout.set(places.objects);
+        core.text_layout.set(places.texts);
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! beyond the limit is refused, which is an error that a script can catch. An arena beyond it is still given, from a
 //! reserve, so that errors can be made and destructors run; but the script that needed it is stopped.
 
+use crate::vm::interrupts::PollCounter;
 use rquickjs::allocator::Allocator;
 use rquickjs::qjs;
 use sampan_host::Watch;
@@ -12,7 +13,6 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The memory for errors and destructors may use beyond the limit, in bytes.
 const RESERVE_BYTES: usize = 1024 * 1024;
@@ -32,7 +32,7 @@ pub(crate) struct Memory {
     limit: usize,
     is_exhausted: Cell<bool>,
     /// The poll counter of the context, to stop a script at once.
-    counter: Cell<Option<*const AtomicI32>>,
+    counter: Cell<Option<PollCounter>>,
     /// The runtime that uses it; null until there is one.
     runtime: Cell<*mut qjs::JSRuntime>,
     watch: Arc<Watch>,
@@ -72,9 +72,18 @@ impl Memory {
     }
 
     /// Names the runtime that uses this memory, and the poll counter of its context.
-    pub(crate) fn serve(&self, runtime: *mut qjs::JSRuntime, counter: Option<*const AtomicI32>) {
+    ///
+    /// # Safety
+    /// Both must stay alive until [`Self::part`] is called.
+    pub(crate) unsafe fn serve(&self, runtime: *mut qjs::JSRuntime, counter: Option<PollCounter>) {
         self.runtime.set(runtime);
         self.counter.set(counter);
+    }
+
+    /// Forgets the runtime and the counter, which are about to be freed.
+    pub(crate) fn part(&self) {
+        self.runtime.set(null_mut());
+        self.counter.set(None);
     }
 
     /// Counts a block that grows from `old` to `new` bytes; false if that is too much.
@@ -110,7 +119,7 @@ impl Memory {
     #[cold]
     fn refuse(&self) -> bool {
         if !self.runtime.get().is_null() {
-            // SAFETY: the runtime is the one that asks, so it is alive. This sets a number.
+            // SAFETY: the runtime is alive (`serve`). This sets a number.
             unsafe { qjs::JS_SetGCThreshold(self.runtime.get(), NEVER_COLLECT as _) };
         }
         false
@@ -123,8 +132,7 @@ impl Memory {
         }
         self.is_exhausted.set(true);
         if let Some(counter) = self.counter.get() {
-            // SAFETY: the counter lies in the context that allocates.
-            unsafe { &*counter }.store(0, Ordering::Relaxed);
+            counter.expire();
         }
         true
     }

@@ -34,12 +34,7 @@ pub(crate) fn install(cx: Cx<'_>) {
 }
 
 /// Runs a callback that returns a pointer: a failure is thrown, a panic too.
-fn guarded<T>(
-    ctx: *mut qjs::JSContext,
-    body: impl FnOnce(Cx<'_>) -> Result<*mut T, Failure>,
-) -> *mut T {
-    // SAFETY: QuickJS passes a live context.
-    let cx = unsafe { Cx::from_raw(ctx) };
+fn guarded<'a, T>(cx: Cx<'a>, body: impl FnOnce(Cx<'a>) -> Result<*mut T, Failure>) -> *mut T {
     let failure = match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(pointer)) => return pointer,
         Ok(Err(failure)) => failure,
@@ -63,7 +58,9 @@ unsafe extern "C" fn normalize(
     name: *const c_char,
     _: *mut c_void,
 ) -> *mut c_char {
-    guarded(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    guarded(cx, |cx| {
         // SAFETY: QuickJS passes terminated strings.
         let (base, name) = unsafe { (text(base), text(name)) };
         let core = cx.core();
@@ -129,7 +126,9 @@ unsafe extern "C" fn load(
     _: *mut c_void,
     attributes: RawValue,
 ) -> *mut qjs::JSModuleDef {
-    guarded(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    guarded(cx, |cx| {
         // SAFETY: QuickJS passes a terminated string.
         let name = unsafe { text(name) };
         if name == "sampan" {

@@ -46,7 +46,7 @@ fn chain(line: &str, end: usize) -> Option<&str> {
         .rev()
         .find(|(_, c)| !is_chained(*c))
         .map_or(0, |(at, c)| at + c.len_utf8());
-    // What stands before a dot may be a call or an index: then only the names behind it are shown.
+    // A call or an index may stand before a dot: then only the names behind it are shown.
     let name = front[start..].trim_start_matches(['.', '?']);
     let is_name = name
         .chars()

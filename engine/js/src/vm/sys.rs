@@ -1,9 +1,13 @@
 //! The few safe words in which the rest of this crate talks to QuickJS.
 //!
-//! Two rules make the raw calls below sound, and every module of this crate keeps them. A [`Cx`] is only made from a
-//! context that is alive (by [`crate::vm::isolate::Core`], which owns it, or by a callback, which QuickJS hands it to),
-//! and a [`Val`] is dropped before the `Core` that its context belongs to: whatever keeps a `Val` beyond a call keeps
-//! an `Rc<Core>` too.
+//! Three rules make the raw calls below sound, and every module of this crate keeps them:
+//!
+//! - A [`Cx`] is only made from a context that is alive: by [`crate::vm::isolate::Core`], which owns the context, by a
+//!   callback, which QuickJS hands it to, or by [`crate::vm::probe::Probe`], which owns one too.
+//! - A [`Val`] is dropped before the `Core` that its context belongs to: a type that keeps a `Val` beyond a call keeps
+//!   an `Rc<Core>` too.
+//! - A [`RawValue`] is used only while it is held: by a `Val`, by the object or array that it was read from, or by
+//!   QuickJS, which holds the arguments of a native function until that returns.
 
 mod cx;
 mod own_script;
@@ -232,11 +236,9 @@ pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut RawValue) -> &'a [Raw
 /// Runs the body of a native function: a failure becomes an exception, a panic too, so that none crosses C.
 #[inline]
 pub(crate) fn native<'a>(
-    ctx: *mut qjs::JSContext,
+    cx: Cx<'a>,
     body: impl FnOnce(Cx<'a>) -> Result<Val, Failure>,
 ) -> RawValue {
-    // SAFETY: QuickJS calls native functions with a live context.
-    let cx = unsafe { Cx::from_raw(ctx) };
     match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(value)) => value.into_raw(),
         Ok(Err(failure)) => cx.throw(failure),
@@ -276,7 +278,9 @@ unsafe extern "C" fn enter_body<F>(
 where
     F: Fn(Cx<'_>, RawValue, &[RawValue], c_int) -> Result<Val, Failure> + Copy,
 {
-    native(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    native(cx, |cx| {
         // SAFETY: `indexed_entry` was given such a body, which has no bytes and may be copied. QuickJS passes `argc`
         // values.
         let (body, args) = unsafe {

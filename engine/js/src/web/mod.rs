@@ -11,14 +11,13 @@
 //! **Before [`install`]** the engine puts these functions on the global object; `boot.js` takes them and removes them:
 //!
 //! - `__host_log(level, text)`: one line for the log; `level` is `debug`, `info`, `warn` or `error`.
-//! - `__host_report(error)`: an error that nobody caught, for the log.
+//! - `__host_report(error)`: an uncaught error, for the log.
 //! - `__host_sleep(ms, id)`: a promise that fulfils after `ms` milliseconds. `id` is a number that no other sleep of
 //!   this isolate has while it runs, except that an interval sleeps again under its own.
 //! - `__host_cancel(id)`: that sleep is of no use any more and may be dropped; its promise need never settle. Sleeps
 //!   that the engine gives up by itself (its request has ended) need no word: their timers go with their promises.
 //! - `__host_hidden(name)`: the hidden key of that name, the same each time: a symbol under which a property is kept
-//!   that
-//!   `Reflect.ownKeys` and the like do not list.
+//!   that `Reflect.ownKeys` and the like do not list.
 //!
 //! **After [`install`]** `globalThis[Symbol.for("sampan.web")]` is a frozen object, which the engine takes and deletes:
 //!
@@ -31,7 +30,7 @@
 //! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be
 //!   `null`);
 //!   `undefined` for any other value.
-//! - `cancel(stream, reason)`: nobody reads the rest of this stream. `abort(signal, reason)`: aborts a request's
+//! - `cancel(stream, reason)`: the rest of this stream will not be read. `abort(signal, reason)`: aborts a request's
 //!   signal.
 //!
 //! **Hidden keys** hold what native code reads without a getter:
@@ -41,16 +40,15 @@
 //!   make one: an object whose prototype is `headersPrototype` with an own `list` (or an accessor of that name on its
 //!   prototype). A proxy can show a script the key, so the writer checks names and values again.
 //! - A `Response` has the own properties `status` (an integer from 200 to 599; 0 for `Response.error()`, which is no
-//!   answer), `statusText` (a string; `null` where nobody chose the status), `headers` (a `Headers`), `body` and `used`
-//!   (a boolean; true: the script has read the body, so it cannot be sent). `body` is a string without lone surrogates
-//!   (its bytes are its UTF-8), a
-//!   `Uint8Array`, a `ReadableStream` or `null`. The default Content-Type is in the list already; Content-Length never
-//!   is.
+//!   answer), `statusText` (a string; `null` where the script chose no status), `headers` (a `Headers`), `body` and
+//!   `used` (a boolean; true: the script has read the body, so it cannot be sent). `body` is a string without lone
+//!   surrogates (its bytes are its UTF-8), a `Uint8Array`, a `ReadableStream` or `null`. The default Content-Type is in
+//!   the list already; Content-Length never is.
 //! - A `ReadableStream` body may have an own `source` that is not `undefined`: a string or a `Uint8Array` with its
 //!   whole content, of which nothing has been read. Then that can be sent as if it were the body. Other streams go
 //!   through `next`.
 //! - The prototype of each class has `kind`, its name, by which values that have no JSON are told.
-//! - A `Request` made by a script has the own properties `method`, `url`, `headers`, `body`, `used` and, once somebody
+//! - A `Request` made by a script has the own properties `method`, `url`, `headers`, `body`, `used` and, once a script
 //!   asked for it, `signal`. A clone of a native request has `incoming` too (`true`): its body is what the client sent.
 //!
 //! **Native requests** inherit from `requestPrototype` and have, on their own prototype or themselves: getters

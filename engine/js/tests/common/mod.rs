@@ -4,7 +4,7 @@
 pub use sampan_rig::{End, TestAnswer, TestRequest, added_fields, cpu_time, end, get, post};
 
 use sampan_host::{Error, Isolate, Module, Program, ScriptLimits};
-use sampan_js::Js;
+use sampan_js::{Js, PublicFunctionsOnly};
 use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, READING, TIME, VISITOR};
 
 pub type App = sampan_rig::App<Js>;
@@ -27,7 +27,16 @@ pub fn load_files(files: &[(&str, &str)]) -> Result<App, Error> {
 }
 
 pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Error> {
-    sampan_rig::load("app.js", files, MODULES, limits, Js::load)
+    // `tests/public_functions.rs` runs tests of other files once more.
+    let is_public_only = env!("CARGO_CRATE_NAME") == "public_functions";
+    let app = sampan_rig::load("app.js", files, MODULES, limits, |setup| {
+        if is_public_only {
+            setup.context.put(PublicFunctionsOnly);
+        }
+        Js::load(setup)
+    })?;
+    assert_eq!(app.isolate.looks_into_memory(), !is_public_only);
+    Ok(app)
 }
 
 /// Program of a project, to look at.

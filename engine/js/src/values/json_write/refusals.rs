@@ -11,8 +11,7 @@ use rquickjs::qjs;
 use sampan_host::{Error, json as host_json};
 use sampan_js_contract::refused::{self, Refused};
 
-/// Returns the name and advice for an object that `JSON.stringify` would write as `{}`, which nobody means: what it is,
-/// and what to do instead.
+/// Returns the name and advice for an object that `JSON.stringify` would write as `{}`, which is hardly ever meant.
 #[cold]
 pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<Refused>, Thrown> {
     // SAFETY: looks at a live value.

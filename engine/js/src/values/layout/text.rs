@@ -3,7 +3,8 @@
 //! QuickJS's own function shows the bytes of a string after it has counted those that are no ASCII, at a quarter of the
 //! speed at which they could be copied. Most strings are ASCII and lie in one piece behind two words that say so.
 
-use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, tag};
+use crate::vm::probe::Probe;
+use crate::vm::sys::{Cx, Thrown, Val, address, tag};
 use rquickjs::qjs;
 
 /// Says that strings lie where they are expected.
@@ -24,28 +25,34 @@ const ELSEWHERE: u32 = 0b11 << 28;
 
 impl TextLayout {
     /// Looks for the characters of strings that are known. `None` where they are not in place.
-    pub(crate) fn find(cx: Cx<'_>) -> Result<Option<Self>, Thrown> {
-        let text = |text: &str| cx.string(text);
-        let (plain, longer) = (text("probe")?, text("a longer probe")?);
-        let Some(header_bytes) = Self::header_bytes(cx, &plain) else {
-            return Ok(None);
+    pub(crate) fn find(probe: &Probe) -> Option<Self> {
+        let cx = probe.cx();
+        let look = || -> Result<Option<Self>, Thrown> {
+            let Some(header_bytes) = Self::header_bytes(cx, &cx.string("probe")?) else {
+                return Ok(None);
+            };
+            let layout = Self { header_bytes };
+            let is_narrow = |text: &str, expected: &[u8]| -> Result<bool, Thrown> {
+                Ok(layout.probed(probe, &cx.string(text)?) == Some(Some(expected.to_vec())))
+            };
+            // A part of another string lies there, or says that it does not.
+            let part = cx.eval(c"'0123456789'.repeat(2000).slice(3, 19990)", c"<probe>")?;
+            let is_part_found = match layout.probed(probe, &part) {
+                Some(Some(bytes)) => bytes.len() == 19_987 && bytes.starts_with(b"345"),
+                Some(None) => true,
+                None => tag(part.raw()) != qjs::JS_TAG_STRING,
+            };
+            let is_found = is_narrow("probe", b"probe")?
+                && is_narrow("a longer probe", b"a longer probe")?
+                && is_narrow("prob\u{e9}", b"prob\xe9")?
+                && layout.probed(probe, &cx.string("prob\u{20ac}")?) == Some(None)
+                && is_part_found;
+            Ok(is_found.then_some(layout))
         };
-        let layout = Self { header_bytes };
-        let (latin, wide) = (text("prob\u{e9}")?, text("prob\u{20ac}")?);
-        let part = cx.eval(c"'0123456789'.repeat(2000).slice(3, 19990)", c"<probe>")?;
-        // A part of another string lies there, or says that it does not.
-        let is_part_found = layout
-            .narrow(part.raw())
-            .is_none_or(|bytes| bytes.len() == 19_987 && bytes.starts_with(b"345"));
-        let holds = layout.narrow(plain.raw()) == Some(b"probe")
-            && layout.narrow(longer.raw()) == Some(b"a longer probe")
-            && layout.narrow(latin.raw()) == Some(b"prob\xe9")
-            && layout.narrow(wide.raw()).is_none()
-            && is_part_found;
-        Ok(holds.then_some(layout))
+        look().unwrap_or_default()
     }
 
-    /// Returns the distance of the characters of a plain string are from its beginning, by QuickJS's own function.
+    /// Returns the distance of the characters of a plain string from its beginning, by QuickJS's own function.
     fn header_bytes(cx: Cx<'_>, plain: &Val) -> Option<usize> {
         // SAFETY: the string is alive; its text is released and not looked at.
         let text = unsafe {
@@ -59,18 +66,33 @@ impl TextLayout {
             .then_some(distance)
     }
 
+    /// The characters of a string as [`Self::narrow`] would find them, read only where the probe knows the memory.
+    /// `None` if the value is not such a string, or if anything lies elsewhere.
+    fn probed(self, probe: &Probe, value: &Val) -> Option<Option<Vec<u8>>> {
+        if tag(value.raw()) != qjs::JS_TAG_STRING {
+            return None;
+        }
+        let start = address(value.raw()).addr();
+        let (length, kind) = probe.int(start).zip(probe.int(start + size_of::<u32>()))?;
+        if length & WIDE != 0 || kind & ELSEWHERE != 0 {
+            return Some(None);
+        }
+        probe
+            .bytes(start + self.header_bytes, length as usize)
+            .map(Some)
+    }
+
     /// The characters of a string that keeps them itself, each as one byte (U+0000 to U+00FF). They last as long as the
     /// string.
     #[inline]
-    fn narrow<'a>(self, value: RawValue) -> Option<&'a [u8]> {
-        if tag(value) != qjs::JS_TAG_STRING {
+    fn narrow(self, value: &Val) -> Option<&[u8]> {
+        if tag(value.raw()) != qjs::JS_TAG_STRING {
             return None;
         }
-        // SAFETY: a string has this header, and so many bytes behind it if it says that they are narrow and its own.
-        // For the first strings that are looked at nobody knows that: their first words are there in any case, and
-        // their bytes are compared only where these say the length that they have.
+        // SAFETY: a string has this header, and so many bytes behind it if it says that they are narrow and its own
+        // (`find`). It is alive and does not change as long as it is held.
         unsafe {
-            let start = address(value).cast::<u8>();
+            let start = address(value.raw()).cast::<u8>();
             let [length, kind] = start.cast::<[u32; 2]>().read();
             if length & WIDE != 0 || kind & ELSEWHERE != 0 {
                 return None;
@@ -83,20 +105,20 @@ impl TextLayout {
     /// The bytes of a string that is ASCII and keeps them itself.
     #[inline]
     pub(crate) fn ascii(self, value: &Val) -> Option<&[u8]> {
-        // SAFETY: the bytes are those of a string, behind its header.
-        self.narrow(value.raw())
+        // SAFETY: the bytes are those of a string, behind its header, which has eight bytes or more (`header_bytes`).
+        self.narrow(value)
             .filter(|bytes| unsafe { is_ascii(bytes) })
     }
 
     /// Returns the length of a string that has one byte for each character and keeps them itself.
     #[inline]
     pub(crate) fn length(self, value: &Val) -> Option<usize> {
-        self.narrow(value.raw()).map(<[u8]>::len)
+        self.narrow(value).map(<[u8]>::len)
     }
 
     /// Returns the bytes of a string that was ASCII before, as strings do not change.
     pub(crate) fn still_ascii(self, value: &Val) -> &[u8] {
-        self.narrow(value.raw()).unwrap_or_default()
+        self.narrow(value).unwrap_or_default()
     }
 }
 
@@ -120,8 +142,8 @@ unsafe fn is_ascii(bytes: &[u8]) -> bool {
             let first = bytes.as_ptr().cast::<u64>().read_unaligned();
             return (first | last) & HIGH_BITS == 0;
         }
-        // What is in front of the bytes are the lower ones, on which nothing may depend. Two steps: 64 bits at once are
-        // no shift.
+        // The lower bytes of the word lie in front of the text, and nothing may depend on them. Two steps: a word
+        // cannot be shifted by 64 bits.
         let others = u8::BITS as usize * (WORD - 1 - bytes.len());
         (last >> others >> u8::BITS) & HIGH_BITS == 0
     }
@@ -134,7 +156,7 @@ mod tests {
     #[test]
     fn bytes_are_ascii_at_every_length() {
         for length in 0..40 {
-            // What is in front says the opposite.
+            // The bytes in front are not ASCII.
             let mut text = vec![0xff; 8 + length];
             text[8..].fill(b'a');
             // SAFETY: there are eight bytes in front.
@@ -150,11 +172,8 @@ mod tests {
 
     #[test]
     fn the_place_of_characters_is_found() {
-        let runtime = rquickjs::Runtime::new().expect("a runtime");
-        let context = rquickjs::Context::full(&runtime).expect("a context");
-        // SAFETY: the context is alive and runs nothing.
-        let cx = unsafe { Cx::from_raw(context.as_raw().as_ptr()) };
-        let layout = TextLayout::find(cx).expect("memory").expect("in place");
+        let probe = Probe::new().expect("memory");
+        let (cx, layout) = (probe.cx(), TextLayout::find(&probe).expect("in place"));
         let of = |source| cx.eval(source, c"<test>").expect("a string");
         let long = of(c"'0123456789'.repeat(1000)");
         assert_eq!(layout.ascii(&long).map(<[u8]>::len), Some(10_000));

@@ -23,8 +23,8 @@ pub(super) static METHODS: qjs::JSClassExoticMethods = qjs::JSClassExoticMethods
 };
 
 /// Runs `body`: 1 for true, 0 for false, -1 for an exception, as QuickJS wants it.
-fn status(ctx: *mut qjs::JSContext, body: impl FnOnce(Cx<'_>) -> Result<bool, Failure>) -> c_int {
-    let result = native(ctx, |cx| Ok(cx.own(boolean(body(cx)?))));
+fn status<'a>(cx: Cx<'a>, body: impl FnOnce(Cx<'a>) -> Result<bool, Failure>) -> c_int {
+    let result = native(cx, |cx| Ok(cx.own(boolean(body(cx)?))));
     match tag(result) {
         qjs::JS_TAG_EXCEPTION => -1,
         _ => c_int::from(is_true(result)),
@@ -65,7 +65,9 @@ unsafe extern "C" fn get_own_property(
     this: RawValue,
     property: qjs::JSAtom,
 ) -> c_int {
-    status(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    status(cx, |cx| {
         let object = object_at(cx, this)?;
         let Some(key) = key(cx, property)? else {
             return Ok(false);
@@ -102,7 +104,9 @@ unsafe extern "C" fn get_own_property_names(
     length: *mut u32,
     this: RawValue,
 ) -> c_int {
-    let listed = status(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    let listed = status(cx, |cx| {
         let keys = call_method(cx, object_at(cx, this)?, "keys", &[])?;
         let mut names = Vec::new();
         for index in 0..u32::try_from(cx.length(keys.raw())?).unwrap_or(0) {
@@ -136,7 +140,9 @@ unsafe extern "C" fn delete_property(
     this: RawValue,
     property: qjs::JSAtom,
 ) -> c_int {
-    status(ctx, |cx| set(cx, this, property, NULL))
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    status(cx, |cx| set(cx, this, property, NULL))
 }
 
 // SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and live values.
@@ -149,7 +155,9 @@ unsafe extern "C" fn define_own_property(
     _: RawValue,
     flags: c_int,
 ) -> c_int {
-    status(ctx, |cx| {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    status(cx, |cx| {
         if flags as u32 & qjs::JS_PROP_HAS_VALUE == 0 {
             let class = object_at(cx, this)?.class().with_article();
             let text = format!("a key of {class} has a value and nothing else");
@@ -168,5 +176,7 @@ unsafe extern "C" fn set_property(
     _: RawValue,
     _: c_int,
 ) -> c_int {
-    status(ctx, |cx| set(cx, this, property, value))
+    // SAFETY: QuickJS calls this with a context that is alive until it returns.
+    let cx = unsafe { Cx::from_raw(ctx) };
+    status(cx, |cx| set(cx, this, property, value))
 }

@@ -103,7 +103,7 @@ pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
         match cx.check(unsafe { qjs::JS_GetProxyTarget(cx.raw(), at.raw()) }) {
             Ok(target) => at = target,
             Err(Thrown) => {
-                // It was revoked.
+                // The proxy was revoked.
                 drop(cx.exception());
                 return false;
             }

@@ -6,7 +6,7 @@
 use crate::values::layout::{Layout, Shape};
 use crate::values::shapes::NAMES_MAX;
 use crate::values::value::PropertyNames;
-use crate::vm::sys::{Cx, RawValue, Thrown, Val};
+use crate::vm::sys::{Cx, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::reader::Name;
 use std::cell::{Cell, RefCell};
@@ -76,11 +76,13 @@ impl Places {
         &self,
         cx: Cx<'_>,
         layout: Layout,
-        object: RawValue,
+        object: &Val,
         name: Name,
         atom: qjs::JSAtom,
     ) -> Result<(), Thrown> {
-        let shape = layout.shape(object);
+        let Some(shape) = layout.shape_of(object) else {
+            return Ok(());
+        };
         let (slot, number) = (Self::slot(shape, name), name.number());
         let mut misses = self.misses.borrow_mut();
         misses.resize(PLACES, Misses::default());
@@ -123,25 +125,22 @@ impl Places {
     fn learn(
         cx: Cx<'_>,
         layout: Layout,
-        object: RawValue,
+        object: &Val,
         atom: qjs::JSAtom,
     ) -> Result<Option<(usize, Val)>, Thrown> {
-        let names = PropertyNames::of(cx, object)?;
+        let names = PropertyNames::of(cx, object.raw())?;
         if names.iter().len() > NAMES_MAX {
             return Ok(None);
         }
         let Some(at) = names.iter().position(|name| name == atom) else {
             return Ok(None);
         };
-        // SAFETY: the object is alive, and so is its prototype, if it has one.
-        let like = unsafe {
-            let prototype = cx.own(qjs::JS_GetPrototype(cx.raw(), object));
-            cx.check(qjs::JS_NewObjectProto(cx.raw(), prototype.raw()))?
-        };
+        let like = cx.object_of(&cx.prototype(object)?)?;
         for name in names.iter() {
             cx.define_atom(like.raw(), name, cx.undefined())?;
         }
-        Ok((layout.shape(like.raw()) == layout.shape(object)).then_some((at, like)))
+        let is_alike = layout.shape_of(&like) == layout.shape_of(object);
+        Ok(is_alike.then_some((at, like)))
     }
 
     /// Lets all go; to be called before the context goes.

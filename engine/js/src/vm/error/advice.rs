@@ -1,4 +1,4 @@
-//! Advice for the author of a script may have meant: a few words behind the message of an error that nobody caught.
+//! Advice for the author of a script: a few words behind the message of an uncaught error.
 
 use crate::values::value::PropertyNames;
 use crate::vm::sys::{Cx, Thrown, is_object};

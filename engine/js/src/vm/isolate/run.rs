@@ -1,8 +1,9 @@
-//! One run of a script: the isolate is entered, works off its jobs, reports what nobody handled, and is left.
+//! One run of a script: the isolate is entered, works off its jobs, reports unhandled rejections, and is left.
 
 use super::Core;
 use crate::promises::tasks::Tasks;
 use crate::vm::error;
+use crate::vm::interrupts::Reachable;
 use crate::vm::limits;
 use crate::vm::memory::NEVER_COLLECT;
 use crate::vm::sys::{Cx, RawValue, address};
@@ -20,30 +21,43 @@ pub(crate) struct RunResult<R> {
 }
 
 /// The isolate is entered; a panic leaves it too.
-struct Entered<'a>(&'a Core);
+struct Entered<'a> {
+    core: &'a Core,
+    is_left: bool,
+    _reachable: Reachable,
+}
 
 impl<'a> Entered<'a> {
     #[inline]
     fn new(core: &'a Core, handler: HandlerId) -> Self {
+        // SAFETY: the context lives as long as the core, which `Entered` borrows, and neither of them can go to another
+        // thread. This type is private to this file, which drops it at the end of the block that made it.
+        let reachable = unsafe { Reachable::new(core.counter) };
         core.is_entered.set(true);
         core.watch.enter(handler);
-        Self(core)
+        Self {
+            core,
+            is_left: false,
+            _reachable: reachable,
+        }
     }
 
     /// Reports whether the run was told to stop.
     #[inline]
-    fn leave(self) -> bool {
-        let core = self.0;
-        std::mem::forget(self);
-        core.is_entered.set(false);
-        core.watch.leave()
+    fn leave(mut self) -> bool {
+        self.is_left = true;
+        self.core.is_entered.set(false);
+        self.core.watch.leave()
     }
 }
 
 impl Drop for Entered<'_> {
+    #[inline]
     fn drop(&mut self) {
-        self.0.is_entered.set(false);
-        self.0.watch.leave();
+        if !self.is_left {
+            self.core.is_entered.set(false);
+            self.core.watch.leave();
+        }
     }
 }
 
@@ -167,7 +181,9 @@ impl Core {
             if !cx.has_jobs() {
                 break;
             }
-            self.stopper.expire_here();
+            if let Some(counter) = self.counter {
+                counter.expire();
+            }
             self.run_job(cx);
         }
         self.dropping_jobs.set(false);
@@ -197,7 +213,7 @@ impl Core {
         }
     }
 
-    /// A promise was rejected and nobody has handled that (or just did).
+    /// A promise was rejected without a handler, or has got its first handler after that.
     fn rejection(&self, cx: Cx<'_>, promise: RawValue, reason: RawValue, is_handled: bool) {
         let mut rejections = self.rejections.borrow_mut();
         if is_handled {

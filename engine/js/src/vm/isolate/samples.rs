@@ -7,6 +7,7 @@
 use super::Core;
 use crate::vm::error::OWN_FILES;
 use crate::vm::error::here;
+use crate::vm::interrupts;
 use crate::vm::modules::stacks;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry, int_of, is_string, is_true, number,
@@ -76,7 +77,7 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
     let _ = core.sampler.set(sampler);
     let first = cx.function(c"first", 0, 0, entry(first))?;
     cx.call(first.raw(), UNDEFINED, &[])?;
-    samples.on_due(core.stopper.expiring());
+    samples.on_due(interrupts::signalling());
     Ok(())
 }
 
@@ -183,7 +184,7 @@ impl Sampler {
             false => None,
         };
         if is_true(cx.call(methods.is_native.raw(), site, &[])?.raw()) {
-            // What they call stands above them, and they do nothing else.
+            // `apply` and `call` do nothing else than call the function that stands above them.
             let name = name.filter(|name| !matches!(&**name, "apply" | "call"));
             return Ok(name.map(Frame::native));
         }

@@ -1,7 +1,7 @@
 //! Stacks that name lines of the source, where the code that runs was made from it.
 //!
-//! `Error.prototype.stack` is an accessor that is called when somebody looks. From the first such script on it is one
-//! of ours around it, so that scripts, the log and error pages see the same. Isolates without such scripts keep
+//! `Error.prototype.stack` is an accessor, which runs when a stack is read. From the first such script on it is one of
+//! ours around it, so that scripts, the log and error pages see the same. Isolates without such scripts keep
 //! QuickJS's own.
 
 use crate::vm::isolate::Core;
