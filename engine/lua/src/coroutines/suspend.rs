@@ -75,7 +75,7 @@ impl SuspendedHandler {
             let Some(Waiting { slot, thread, .. }) = self.waiting.take() else {
                 return Poll::Pending;
             };
-            // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
+            // SAFETY: nothing of Lua runs now, so nothing else uses the cell.
             unsafe { *self.core.result.get() = Some(result) };
             self.core.enter_world();
             let mut entry = HandlerEntry {
@@ -94,7 +94,7 @@ impl SuspendedHandler {
             if result.is_ok()
                 && matches!(entry.outcome, CallOutcome::Waiting(_, Wait::Operation(_)))
             {
-                // It waits again: poll the next operation once, so that it can wake this task.
+                // The coroutine waits again: poll the next operation once, so that it can wake this task.
                 self.core.after_run();
                 if let CallOutcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
                     self.waiting = Some(Waiting {
@@ -177,7 +177,7 @@ impl Future for FunctionRun {
             return this.run.advance(cx, None);
         };
         let core = this.run.core.clone();
-        // It has no request, but may own what goes with one.
+        // The coroutine has no request, but may own objects that live as long as one.
         let slot = RequestSlot::new(&core, None);
         match this.function.world() {
             Ok(world) => slot.set_world(&core, world),

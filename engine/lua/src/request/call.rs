@@ -71,7 +71,7 @@ pub(crate) fn finish(
 ) -> Step {
     core.wait.borrow_mut().take();
     if let Err(error) = result {
-        // What the run had come to no longer counts, but its coroutine must be let go; and the error that the stop
+        // The result of the run no longer counts, but its coroutine must be let go; and the error that the stop
         // raised knows where the script was.
         let error = match entry.outcome {
             CallOutcome::Waiting(thread, _) | CallOutcome::Done(Some(thread)) => {
@@ -436,7 +436,7 @@ unsafe fn push_error_view(state: State, core: &Core, failure: &Error) {
             push_ref(state, core.refs.get().last_error);
             lua_setfield(state, -2, c"value".as_ptr());
         }
-        // It is not kept any longer than this.
+        // The error is not kept any longer than this.
         lua_pushboolean(state, 0);
         lua_rawseti(
             state,

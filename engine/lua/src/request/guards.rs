@@ -95,7 +95,7 @@ pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
             *current().result.get() = Some(Err(error));
             raise_result(state);
         }
-        // What it has put on the request is read anew.
+        // Fields that the guard has put on the request are read anew.
         for name in added::names(current().modules) {
             push_text(state, name.as_bytes());
             lua_pushvalue(state, -1);

@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// Shorter strings are copied: that is quicker than to keep track of them. The HTTP engine copies such chunks anyway.
 pub(crate) const LENT_BYTES_MIN: usize = 16 * 1024;
 
-/// A string in the registry. Whoever drops it without [`LentText::lend`] or [`LentText::release`] leaves it there.
+/// A string in the registry. Dropping it without [`LentText::lend`] or [`LentText::release`] leaves the string there.
 pub(crate) struct LentText {
     anchor: c_int,
     start: *const u8,

@@ -433,7 +433,7 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
     }
 }
 
-/// Pushes a table with what is said to whoever assigns a field that has keys of the script's own. May raise.
+/// Pushes a table with the errors for scripts that assign a field which has keys of its own. May raise.
 pub(crate) unsafe fn push_keyed(state: State, modules: &'static [&'static Module]) {
     // SAFETY: under protection; the text lies in the isolate's scratch when it is pushed.
     unsafe {

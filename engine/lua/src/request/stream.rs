@@ -47,7 +47,7 @@ impl StreamedBody for LuaStream {
         if self.has_begun {
             self.fail_wait();
         } else {
-            // It never ran, so it has nothing to end.
+            // The coroutine never ran, so it has nothing to end.
             self.thread
                 .take()
                 .into_iter()
@@ -68,7 +68,7 @@ impl StreamedBody for LuaStream {
                 };
                 self.operation = None;
                 has_result = true;
-                // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
+                // SAFETY: nothing of Lua runs now, so nothing else uses the cell.
                 unsafe { *self.core.result.get() = Some(result) };
             }
             let Some(thread) = self.thread.take() else {

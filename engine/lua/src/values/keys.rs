@@ -24,7 +24,7 @@ impl KeySummary {
                 count += 1;
                 let key = lua_tonumber(state, -1);
                 if lua_type(state, -1) == LUA_TNUMBER && key >= 1.0 && key.fract() == 0.0 {
-                    // What is too large for a list stays so when it is cast.
+                    // A number that is too large for a list stays so when it is cast.
                     length = length.max(key as usize);
                     has_first |= key == 1.0;
                 } else {

@@ -2,7 +2,7 @@
 //! instead of some calls. Only reads, and only while nothing of Lua runs.
 //!
 //! The layout is LuaJIT's own (`lj_obj.h`, 64-bit references), whose sources are a part of the build; [`check`] makes
-//! sure of it at start. Nothing here keeps a value alive: whoever looks holds its root on the stack.
+//! sure of it at start. Nothing here keeps a value alive: callers hold its root on the stack.
 
 pub(crate) mod check;
 

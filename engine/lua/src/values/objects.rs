@@ -87,8 +87,8 @@ pub(crate) unsafe fn at(state: State, index: c_int) -> Option<Object> {
     }
 }
 
-/// An object that a script passes or calls. That of another request is refused; one that is gone is told by whoever
-/// uses it.
+/// An object that a script passes or calls. An object of another request is refused. An object that is gone is an error
+/// where it is used.
 pub(crate) fn check(object: Object) -> Result<Object, Error> {
     let core = current();
     let is_owned = object.class().lifetime == Lifetime::Request;

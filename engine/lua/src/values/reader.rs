@@ -94,7 +94,7 @@ impl<'a> LuaReader<'a> {
     fn show_slot(&self, slot: StackSlot, see: &mut dyn FnMut(Plain<'_>)) -> bool {
         match self.see(slot) {
             SlotValue::Text(bytes) => {
-                // It gets a handle while it is shown, which keeps it if `see` has script run.
+                // The value gets a handle while it is shown, which keeps it if `see` runs a script.
                 let (shown, at) = (self.shown.get(), self.slots.push(slot));
                 self.shown.set(at + 1);
                 see(Plain::Text(bytes));

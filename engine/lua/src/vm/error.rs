@@ -185,7 +185,7 @@ pub(crate) fn from_text(text: &str) -> Error {
 /// in their message.
 unsafe fn from_table(main: State, from: State) -> Error {
     // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry.
-    // What is moved to `main` is popped again.
+    // Values that are moved to `main` are popped again.
     unsafe {
         push_member(from, key::STATUS);
         let status = lua_tonumber(from, -1);

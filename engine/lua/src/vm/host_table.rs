@@ -104,7 +104,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"must_stop");
         lua_pushcfunction(state, read_source);
         set(c"read");
-        // What the script at hand has, see `worlds.lua`.
+        // The world of the script that runs, see `worlds.lua`.
         lua_createtable(state, 1, 0);
         lua_createtable(state, 0, 4);
         lua_rawseti(state, -2, 1);
@@ -174,7 +174,7 @@ unsafe extern "C-unwind" fn now(state: State) -> c_int {
     1
 }
 
-/// `host.entropy()`: a number that nobody can foresee, for the seed of random numbers.
+/// `host.entropy()`: an unpredictable number, for the seed of random numbers.
 unsafe extern "C-unwind" fn entropy(state: State) -> c_int {
     let mut seed = [0_u8; 4];
     // SAFETY: fills the four bytes; on failure they stay zero, which is only less random.

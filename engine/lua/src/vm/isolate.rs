@@ -321,7 +321,7 @@ impl Core {
         }
     }
 
-    /// Leaves a coroutine that failed, or that nobody will resume, to the collector.
+    /// Leaves a coroutine that failed, or that will not be resumed, to the collector.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "the thread must not be used after this"

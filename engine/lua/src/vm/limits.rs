@@ -107,7 +107,7 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
             libc::sigaction(signal(), &raw const action, std::ptr::null_mut()) == 0
         }
     });
-    if !installed {
+    if !installed || !accept_signal() {
         return Err(Error::new(
             ErrorKind::Internal,
             "cannot install the signal handler that stops runaway scripts",
@@ -115,6 +115,18 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
     }
     watch.on_stop(interrupting());
     Ok(())
+}
+
+/// Lets the signal through to the calling thread: a program that embeds Sampan may have blocked all signals. Reports
+/// whether that worked.
+fn accept_signal() -> bool {
+    // SAFETY: the set is plain data, for which zeros are valid, and lives during the calls.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, signal());
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) == 0
+    }
 }
 
 /// Returns a function that sends the calling thread the signal, from any thread and at any time. After the calling
@@ -226,6 +238,22 @@ fn compiled_loop_stops() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_blocks_all_signals_accepts_ours() {
+        let thread = std::thread::spawn(|| {
+            // SAFETY: the sets are plain data, for which zeros are valid, and live during the calls.
+            unsafe {
+                let mut set: libc::sigset_t = std::mem::zeroed();
+                libc::sigfillset(&raw mut set);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+                install(&Watch::default()).expect("a handler");
+                libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut set);
+                libc::sigismember(&raw const set, signal())
+            }
+        });
+        assert_eq!(thread.join().expect("the thread"), 0);
+    }
 
     #[test]
     fn a_thread_that_has_ended_is_not_signalled() {

@@ -56,7 +56,7 @@ pub(crate) unsafe fn push_error(state: State, at: Option<State>) {
             return;
         };
         match (error.place(), at) {
-            // It was raised in a function that was called back.
+            // The error was raised in a function that was called back.
             (Some(place), _) => {
                 push_text(state, place.file.as_bytes());
                 lua_pushfstring(

@@ -34,7 +34,7 @@ impl Random {
                 true => NonNull::new(lua_touserdata(state, -1).cast()),
                 false => None,
             };
-            // It lives as long as the isolate.
+            // The generator lives as long as the isolate.
             luaL_ref(state, LUA_REGISTRYINDEX);
             lua_pop(state, 2);
             Self {

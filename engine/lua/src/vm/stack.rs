@@ -1,8 +1,8 @@
 //! The place of an error: the calls on the stack of a coroutine, and the functions that are missing from it.
 //!
-//! LuaJIT drops the frame of a function that ends with `return f(...)`. Such a tail call shows only where somebody
-//! still knows which function was called: the variable through which the caller called it, or the isolate, which knows
-//! its handlers.
+//! LuaJIT drops the frame of a function that ends with `return f(...)`. Such a tail call shows only where the
+//! function that was called is still known: by the variable through which the caller called it, or by the isolate,
+//! which knows its handlers.
 
 use crate::vm::isolate::current;
 use crate::vm::state::{State, push_ref};
@@ -15,12 +15,11 @@ use std::fmt::Write;
 const STACK_CALLS_MAX: usize = 20;
 
 /// The maximum number of calls that are looked at. LuaJIT counts from the innermost call on for each, in C that nothing
-/// stops, and code from `load` can be thousands
-/// of calls deep without a line of a project file.
+/// stops, and code from `load` can be thousands of calls deep without a line of a project file.
 pub(crate) const FRAMES_MAX: c_int = 200;
 
 /// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the
-/// handler has ended with a call that took its place, and whoever stands behind it is not at fault.
+/// handler has ended with a call that took its place, and the function behind it is not at fault.
 pub(crate) const CHAIN: &CStr = c"=[chain]";
 
 /// Behind the place of a function whose frame is gone.
@@ -208,7 +207,7 @@ unsafe fn push_handler(thread: State, first: c_int) -> bool {
 unsafe fn push_of_chain(thread: State, caller: &lua_Debug, callee: &lua_Debug) -> bool {
     // SAFETY: the caller has room; names are those of `chain.lua`.
     unsafe {
-        // What the chain calls beside: it looks at results.
+        // The function that the chain calls beside handlers: it looks at results.
         let is_beside = !callee.name.is_null()
             && [c"to_response", c"of_handler"].contains(&CStr::from_ptr(callee.name));
         if is_beside {

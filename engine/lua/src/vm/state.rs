@@ -124,7 +124,7 @@ static MARK: u8 = 0;
 
 /// Pushes the mark of the host's yields.
 pub(crate) unsafe fn push_mark(state: State) {
-    // SAFETY: a light pointer that nobody follows.
+    // SAFETY: a light pointer, which is only compared and never followed. Callers have room for one value.
     unsafe { lua_pushlightuserdata(state, (&raw const MARK).cast_mut().cast::<c_void>()) };
 }
 

@@ -210,7 +210,7 @@ impl Worlds {
     }
 
     /// A function that a capability is given: the world that it runs in, and its number if the project's file gives it.
-    /// The same function of another run of the file has the same number.
+    /// In another run of the file the same function has the same number.
     pub(crate) fn given(&self, reference: c_int) -> (Home, Option<usize>) {
         let Some(here) = self.here() else {
             return (Home::Isolate, None);

@@ -104,7 +104,7 @@ impl Core {
 
 /// Under protection: puts what was found into the table of anchors.
 unsafe extern "C-unwind" fn run_anchor(state: State) -> c_int {
-    // SAFETY: `anchor` passed its reader; nobody adds a slot meanwhile.
+    // SAFETY: `anchor` passed its reader; no slot is added meanwhile.
     unsafe {
         let reader: &LuaReader<'_> = data::<&LuaReader<'_>>(state);
         let count = reader.slots.len();

@@ -88,7 +88,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
                 return Ok(Value::Null);
             };
             match leave(&current().context, token, succeeded) {
-                // What the function raised is more telling than what `leave` says on top of it.
+                // The function's error is more telling than that of `leave` on top of it.
                 Err(error) if !succeeded => (current().report)(error),
                 left => left?,
             }
@@ -111,7 +111,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
                 return Err(Error::script("not a bracket that waits"));
             };
             if !can_wait(state) {
-                // It could when it was entered, so the script has brought its coroutine elsewhere.
+                // The coroutine could wait when it was entered, so the script has resumed it elsewhere.
                 let text = format!("{}: cannot end here", row.name());
                 return Err(Error::script(text));
             }

@@ -85,7 +85,7 @@ impl LuaFunction {
     /// Returns the world that it runs in, if that is not the isolate's only world.
     ///
     /// # Errors
-    /// That is gone.
+    /// The world is gone.
     pub(crate) fn world(&self) -> Result<Option<Rc<World>>, Error> {
         match &self.world {
             Home::Isolate => Ok(None),

@@ -193,7 +193,7 @@ unsafe fn frame(core: &Core, record: &lua_Debug) -> Option<Frame> {
     match source.strip_prefix('=') {
         Some("[C]") => name.map(|name| Frame::native(name.to_string_lossy())),
         Some(own) if is_own_chunk(own) => None,
-        // What `load` made of a text.
+        // A chunk that `load` made of a text.
         _ => Some(Frame::native("load")),
     }
 }
