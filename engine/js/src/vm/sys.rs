@@ -187,6 +187,30 @@ pub(crate) fn number(value: f64) -> RawValue {
 }
 
 impl Cx<'_> {
+    /// A native function; `magic` is handed to it.
+    pub(crate) fn function(
+        self,
+        name: &CStr,
+        length: c_int,
+        magic: c_int,
+        body: Native,
+    ) -> Result<Val, Thrown> {
+        // SAFETY: `generic_magic` says that the function takes the fifth argument, which C's union type cannot express.
+        self.check(unsafe {
+            let body = std::mem::transmute::<
+                Native,
+                unsafe extern "C" fn(
+                    *mut qjs::JSContext,
+                    RawValue,
+                    c_int,
+                    *mut RawValue,
+                ) -> RawValue,
+            >(body);
+            let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic_magic;
+            qjs::JS_NewCFunction2(self.raw(), Some(body), name.as_ptr(), length, kind, magic)
+        })
+    }
+
     /// Makes a class of native objects with this name.
     pub(crate) fn class(
         self,

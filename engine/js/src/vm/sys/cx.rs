@@ -1,6 +1,6 @@
 //! Operations on a context: values are made, read, called and thrown.
 
-use super::{Failure, NULL, Native, RawValue, Thrown, UNDEFINED, Val, is_string, tag, well_formed};
+use super::{Failure, NULL, RawValue, Thrown, UNDEFINED, Val, is_string, tag, well_formed};
 use crate::values::layout::TextLayout;
 use crate::vm::isolate::Core;
 use crate::vm::limits::INTEGER_BYTES_MAX;
@@ -33,10 +33,20 @@ impl<'a> Cx<'a> {
     }
 
     /// The isolate that the context belongs to.
+    ///
+    /// # Panics
+    /// The context has no isolate: it is that of a probe, or its isolate is still being made.
     #[inline]
     pub(crate) fn core(self) -> &'a Core {
-        // SAFETY: `Core::new` put its own address there, and it lives at least as long as the context.
-        unsafe { &*qjs::JS_GetContextOpaque(self.raw).cast::<Core>() }
+        self.core_if_any().expect("the context of an isolate")
+    }
+
+    /// The isolate that the context belongs to, if there is one.
+    #[inline]
+    fn core_if_any(self) -> Option<&'a Core> {
+        // SAFETY: the pointer is null, or `Core::attach` put the core's own address there. The core lives at least as
+        // long as the context.
+        unsafe { qjs::JS_GetContextOpaque(self.raw).cast::<Core>().as_ref() }
     }
 
     /// The runtime.
@@ -293,9 +303,7 @@ impl<'a> Cx<'a> {
     /// Returns the layout of strings, if there is a core that knows it.
     #[inline]
     fn text_layout(self) -> Option<TextLayout> {
-        // SAFETY: the pointer is null in a young context, or the address of a core that lives as long as the context.
-        let core = unsafe { qjs::JS_GetContextOpaque(self.raw).cast::<Core>().as_ref() };
-        core?.text_layout.get()
+        self.core_if_any()?.text_layout.get()
     }
 
     /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.
@@ -336,30 +344,6 @@ impl<'a> Cx<'a> {
     pub(crate) fn name(self, atom: qjs::JSAtom) -> Result<Val, Thrown> {
         // SAFETY: the atom is alive.
         self.check(unsafe { qjs::JS_AtomToString(self.raw, atom) })
-    }
-
-    /// A native function; `magic` is handed to it.
-    pub(crate) fn function(
-        self,
-        name: &CStr,
-        length: c_int,
-        magic: c_int,
-        body: Native,
-    ) -> Result<Val, Thrown> {
-        // SAFETY: `generic_magic` says that the function takes the fifth argument, which C's union type cannot express.
-        self.check(unsafe {
-            let body = std::mem::transmute::<
-                Native,
-                unsafe extern "C" fn(
-                    *mut qjs::JSContext,
-                    RawValue,
-                    c_int,
-                    *mut RawValue,
-                ) -> RawValue,
-            >(body);
-            let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic_magic;
-            qjs::JS_NewCFunction2(self.raw, Some(body), name.as_ptr(), length, kind, magic)
-        })
     }
 
     /// Takes the pending exception.
