@@ -35,8 +35,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("capabilities/validate/src/schema.rs", OLD),
     ("engine/host/src/request/multipart.rs", OLD),
     ("engine/http/src/response.rs", OLD),
-    ("engine/js/src/values/reader.rs", OLD),
-    ("engine/js/src/values/value.rs", OLD),
     ("engine/js/src/vm/error.rs", OLD),
     ("engine/js_modules/src/resolve.rs", OLD),
     ("engine/lua/src/request/call.rs", OLD),

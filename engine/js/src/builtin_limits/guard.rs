@@ -13,12 +13,12 @@ use crate::builtin_limits::rules::{Rule, WRAPPED};
 use crate::builtin_limits::work;
 use crate::values::inspect::{self, FoundProperty};
 use crate::values::json_write;
-use crate::vm::error::{hidden, whole_number};
 use crate::vm::limits::{ARRAY_LIKE_LENGTH_MAX, PROTOTYPES_MAX, SORT_LENGTH_MAX};
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
     is_undefined, native, tag,
 };
+use crate::vm::sys::{hidden, whole_number};
 use rquickjs::qjs;
 use std::ffi::{CStr, CString, c_int};
 
@@ -366,6 +366,6 @@ impl Guard<'_> {
             owner.to_string_lossy(),
             name.to_string_lossy()
         );
-        crate::vm::error::throw_range(self.cx, &text)
+        crate::vm::sys::throw_range(self.cx, &text)
     }
 }

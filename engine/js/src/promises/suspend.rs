@@ -1,24 +1,22 @@
 //! Handlers that wait, and work that outlives an answer.
 
-use crate::promises::tasks::Tasks;
+use crate::promises::tasks::{Tasks, Waiter};
 use crate::request::call::{promise_result, rejected};
 use crate::request::response::{Answerer, signal_of};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::{BACKGROUND_MAX, BACKGROUND_MILLIS_MAX};
+use crate::vm::sys::hidden;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, native, number};
 use rquickjs::qjs;
 use sampan_host::engine::cancelled;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::ffi::c_int;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-
-/// A task that waits for a promise. The script of another request may settle the promise, so settling wakes the task.
-pub(crate) type Waiter = RefCell<Option<Waker>>;
 
 pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue) -> bool {
     // SAFETY: the promise is alive.
@@ -116,7 +114,7 @@ unsafe extern "C" fn on_settled(
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
         // SAFETY: the function was made with one datum.
-        let key = crate::vm::error::whole_number(unsafe { *data }).unwrap_or(-1);
+        let key = crate::vm::sys::whole_number(unsafe { *data }).unwrap_or(-1);
         let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
         // The number may belong to another task by now, which then wakes for nothing.
         if let Some(waker) = waiter.and_then(|waiter| waiter.take()) {
@@ -236,7 +234,7 @@ impl Suspended for Waiting {
 /// gives it.
 pub(crate) fn abort(cx: Cx<'_>, signal: &Val) -> Result<(), Failure> {
     let reason = error::to_exception(cx, &cancelled())?;
-    error::hidden(cx, reason.raw(), c"name", cx.string("AbortError")?)?;
+    hidden(cx, reason.raw(), c"name", cx.string("AbortError")?)?;
     let abort = cx.core().tables()?.abort_signal.raw();
     cx.call(abort, UNDEFINED, &[signal.raw(), reason.raw()])?;
     Ok(())

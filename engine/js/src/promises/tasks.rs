@@ -3,17 +3,15 @@
 //! A future belongs to the request whose script was running when it was made. Dropping a request's tasks drops its
 //! futures and with them the only references to the functions that would go on with its script.
 
-use crate::values::value;
-use crate::vm::error;
-use crate::vm::isolate::Core;
-use crate::vm::limits::{PENDING_MAX, ROUNDS_MAX};
-use crate::vm::sys::{Cx, Failure, UNDEFINED, Val};
+mod advance;
+
+use crate::vm::limits::PENDING_MAX;
+use crate::vm::sys::{Cx, Failure, Val};
 use sampan_host::engine::cancelled;
-use sampan_host::{Error, HandlerId, LocalFuture, Object, RequestObjects, Value};
+use sampan_host::{Error, LocalFuture, RequestObjects, Value};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 /// The tasks of one request, or of an isolate's module top level.
 #[derive(Default)]
@@ -26,6 +24,9 @@ pub(crate) struct Tasks {
     /// The native objects that go with the request.
     objects: RefCell<RequestObjects>,
 }
+
+/// A task that waits for a promise. The script of another request may settle the promise, so settling wakes the task.
+pub(crate) type Waiter = RefCell<Option<Waker>>;
 
 /// A future and the promise that waits for it.
 struct PendingFuture {
@@ -99,79 +100,6 @@ impl Tasks {
         waker.inspect(Waker::wake_by_ref);
     }
 
-    /// Polls the futures and goes on with the script for each that is ready. True if any was. An error ends the
-    /// request: the script was stopped.
-    pub(crate) fn advance(
-        self: &Rc<Self>,
-        core: &Rc<Core>,
-        handler: HandlerId,
-        cx: &mut Context<'_>,
-    ) -> Result<bool, Error> {
-        let mut any = false;
-        for key in self.keys() {
-            // Taken out, so that what the future does when it is polled may find the slab free.
-            let Some(mut future) = self
-                .pending
-                .borrow_mut()
-                .get_mut(key)
-                .and_then(|task| task.future.take())
-            else {
-                continue;
-            };
-            let outer = core.polled.replace(Some(self.clone()));
-            let polled = future.as_mut().poll(cx);
-            drop(core.polled.replace(outer));
-            match polled {
-                Poll::Pending => {
-                    if let Some(task) = self.pending.borrow_mut().get_mut(key) {
-                        task.future = Some(future);
-                    }
-                }
-                Poll::Ready(result) => {
-                    drop(future);
-                    let Some(mut task) = self.pending.borrow_mut().try_remove(key) else {
-                        continue;
-                    };
-                    any = true;
-                    if let Ok(value) = &result {
-                        value.each_object(&mut |object| self.own(core, object));
-                    }
-                    if let Some(timer) = task.timer {
-                        core.timers.borrow_mut().remove(&timer);
-                    }
-                    core.enter(handler, Some(self.clone()), |cx| {
-                        settle(cx, &mut task, result)
-                    })
-                    .value?;
-                }
-            }
-        }
-        Ok(any)
-    }
-
-    /// Advances until nothing is ready any more, or long enough; then the waker is told to come back.
-    pub(crate) fn advance_all(
-        self: &Rc<Self>,
-        core: &Rc<Core>,
-        handler: HandlerId,
-        cx: &mut Context<'_>,
-        mut is_done: impl FnMut() -> bool,
-    ) -> Result<(), Error> {
-        for _ in 0..ROUNDS_MAX {
-            if is_done() || !self.advance(core, handler, cx)? {
-                return Ok(());
-            }
-        }
-        cx.waker().wake_by_ref();
-        Ok(())
-    }
-
-    /// A native object that a row gives goes with these, if its class says so.
-    pub(crate) fn own(&self, core: &Core, object: Object) {
-        let objects = core.contract.context.objects();
-        self.objects.borrow_mut().own(objects, object);
-    }
-
     /// The request is given up: all that its promises wait for fails, and its native objects go. Timers go on.
     pub(crate) fn cancel_all(&self) {
         let mut dropped = Vec::new();
@@ -185,38 +113,5 @@ impl Tasks {
         // Only now: a destructor may be anybody's code.
         drop((dropped, objects));
         self.wake();
-    }
-
-    /// Gives up everything: drops the futures and the objects.
-    pub(crate) fn abandon(&self, core: &Core) {
-        // Their destructors may be anybody's code: nothing is borrowed meanwhile.
-        let objects = self.objects.take();
-        drop(objects);
-        let pending = std::mem::take(&mut *self.pending.borrow_mut());
-        for (_, task) in pending {
-            if let Some(timer) = task.timer {
-                core.timers.borrow_mut().remove(&timer);
-            }
-        }
-    }
-}
-
-/// Settles a promise with what its future gave.
-fn settle(cx: Cx<'_>, task: &mut PendingFuture, result: Result<Value, Error>) {
-    let settled = match result {
-        Ok(value) => value::to_js(cx, value)
-            .and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),
-        Err(failure) => task
-            .failure
-            .take()
-            .map_or_else(|| error::here(cx), Ok)
-            .and_then(|made| error::fill(cx, made, &failure))
-            .and_then(|error| cx.call(task.reject.raw(), UNDEFINED, &[error.raw()])),
-    };
-    if settled.is_err() {
-        // No memory for the value: the script that waits for it is told that at least.
-        let exception = cx.exception();
-        drop(cx.call(task.reject.raw(), UNDEFINED, &[exception.raw()]));
-        drop(cx.exception());
     }
 }

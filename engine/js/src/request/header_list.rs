@@ -5,7 +5,8 @@
 //! script, so the object is the same when it is asked again.
 
 use crate::values::inspect;
-use crate::values::value::{PropertyNames, has_own_class, is_ordinary};
+use crate::values::property_names::PropertyNames;
+use crate::values::value::{has_own_class, is_ordinary};
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, class_id, is_object, is_string, tag};
 use rquickjs::qjs;
 use sampan_host::answer::FIELDS_MAX;

@@ -6,7 +6,7 @@
 //! Bytes are the script's, which may change or detach them whenever it runs. So they are lent until then, and looked up
 //! each time.
 
-use crate::values::layout::TextLayout;
+use crate::values::layout::text::TextLayout;
 use crate::values::value::place_of_bytes;
 use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, RawValue, Val};

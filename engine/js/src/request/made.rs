@@ -2,8 +2,7 @@
 //!
 //! The prelude can make them too, but an object literal with computed keys costs it some thousand instructions.
 
-use crate::values::layout::SharedShape;
-use crate::vm::isolate::Core;
+use crate::values::layout::shared::SharedShape;
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, whole};
 use rquickjs::qjs;
 use sampan_host::answer;
@@ -134,8 +133,7 @@ fn object<const COUNT: usize>(
 
 /// `makeResponse(status, statusText, type, body)`. Returns undefined while the prelude itself is loaded.
 pub(crate) fn make(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
-    let core: &Core = cx.core();
-    let parts = core.responses.0.borrow();
+    let parts = cx.core().responses.0.borrow();
     let Some(parts) = &*parts else {
         return Ok(cx.undefined());
     };

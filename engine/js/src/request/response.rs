@@ -12,6 +12,7 @@ use crate::values::value::{append_bytes_of, bytes_of, has_own_class};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys;
+use crate::vm::sys::whole_number;
 use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, class_id, is_object, is_string, tag};
 use rquickjs::qjs;
 use sampan_host::answer::{self, AnswerKind};
@@ -159,8 +160,7 @@ impl Answerer<'_> {
     ) -> Result<(), Failure> {
         let atoms = &cx.core().atoms;
         let status = cx.get_atom(response, atoms.web_status)?;
-        let status =
-            error::whole_number(status.raw()).filter(|status| (200..=599).contains(status));
+        let status = whole_number(status.raw()).filter(|status| (200..=599).contains(status));
         let status = status.ok_or_else(|| Error::script("Response.error() is no answer"))?;
         sink.status(status as u16)?;
         let headers = cx.get_atom(response, atoms.web_headers)?;

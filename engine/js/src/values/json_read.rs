@@ -5,7 +5,7 @@
 //! same names, so a longer list looks its names up once: that is a third of the time of such a text (`bench hello`,
 //! `/count`).
 
-use crate::values::layout::SharedShape;
+use crate::values::layout::shared::SharedShape;
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, number, whole};
 use rquickjs::qjs;
 use sampan_host::json::bad_json;

@@ -5,14 +5,14 @@
 //! promise, bytes) are refused with advice. Everything else, from the order of keys to the escapes, is the standard's.
 
 mod refusals;
-mod strings;
+pub(crate) mod strings;
 
 pub(crate) use refusals::{found, web_kind};
-pub(crate) use strings::{MemberNames, write_text};
 
 use crate::values::layout::Layout;
+use crate::values::property_names::PropertyNames;
 use crate::values::shapes::{ShapeHash, WritePlan};
-use crate::values::value::{PropertyNames, has_own_class, is_ordinary};
+use crate::values::value::{has_own_class, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
     Cx, Failure, RawValue, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
@@ -20,7 +20,7 @@ use crate::vm::sys::{
 use refusals::{refuse, refused, web_class};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, json as host_json};
-use strings::write_long_text;
+use strings::{BYTES_PER_CHECK, fits, write_long_text, write_text};
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
 pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue) -> Result<bool, Failure> {
@@ -55,9 +55,6 @@ pub(crate) fn standard(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Failu
         Err(failure) => Err(failure),
     }
 }
-
-/// After how many bytes the writer looks whether it must stop: a few values may be very long.
-const BYTES_PER_CHECK: usize = 64 * 1024;
 
 /// Under which name a value stands; `toJSON` is told.
 #[derive(Clone, Copy)]
@@ -363,13 +360,4 @@ fn prototype_converts(cx: Cx<'_>) -> bool {
     let name = cx.core().atoms.to_json;
     // SAFETY: looks for an own property, without reading it, of an object that lives as long as the context.
     unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), prototype, name) != 0 }
-}
-
-/// Refuses a text of more than `memory_bytes_max` bytes.
-fn fits(cx: Cx<'_>, length: usize) -> Result<(), Failure> {
-    let limits = &cx.core().limits;
-    if length > limits.memory_bytes_max {
-        return Err(limits.value_too_large().into());
-    }
-    Ok(())
 }

@@ -6,11 +6,8 @@
 //! own. The places are those of `JSObject` in its sources, which are a part of the build; a probe makes sure of them
 //! (see [`Layout::find`]), and without them everything works but less quickly.
 
-mod shared;
-mod text;
-
-pub(crate) use shared::SharedShape;
-pub(crate) use text::TextLayout;
+pub(crate) mod shared;
+pub(crate) mod text;
 
 use crate::vm::probe::Probe;
 use crate::vm::sys::{RawValue, Thrown, Val, address, class_id, is_object, whole};

@@ -2,10 +2,12 @@
 
 pub(crate) mod adopted;
 pub(crate) mod inspect;
+pub(crate) mod integers;
 pub(crate) mod json_read;
 pub(crate) mod json_write;
 pub(crate) mod layout;
 pub(crate) mod objects;
+pub(crate) mod property_names;
 pub(crate) mod reader;
 pub(crate) mod rows;
 pub(crate) mod shapes;

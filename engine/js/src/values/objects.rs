@@ -3,7 +3,7 @@
 
 mod keyed;
 
-use crate::vm::error::hidden;
+use crate::vm::sys::hidden;
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, class_id, entry};
 use rquickjs::qjs;
 use sampan_host::{Class, Error, Lifetime, Module, Object, Objects};

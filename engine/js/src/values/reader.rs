@@ -3,23 +3,18 @@
 //! Members, items and keys are looked up anew at every question. What was found stays alive ([`list`]), whatever a
 //! getter, a proxy or a callback does to the object that it came from.
 
-mod intrinsics;
+pub(crate) mod intrinsics;
 mod kinds;
-mod list;
-mod names;
-mod places;
+pub(crate) mod list;
+pub(crate) mod names;
+pub(crate) mod places;
+pub(crate) mod state;
 
-pub(crate) use intrinsics::Intrinsics;
-pub(crate) use list::SpareValues;
-pub(crate) use names::ReaderNames;
-pub(crate) use places::Places;
-
-use crate::values::layout::{Layout, TextLayout};
-use crate::values::value::{PropertyNames, bytes_of, is_bytes};
+use crate::values::property_names::PropertyNames;
+use crate::values::value::{bytes_of, is_bytes};
 use crate::vm::bind::callback::{self, described};
-use crate::vm::error::whole_number;
-use crate::vm::isolate::Core;
 use crate::vm::limits::VALUES_PER_CHECK;
+use crate::vm::sys::whole_number;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, is_object, is_string, is_true, tag, well_formed,
 };
@@ -29,45 +24,9 @@ use rquickjs::qjs;
 use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
 use sampan_host::{Callback, Error, Handle, Reader};
 use sampan_js_contract::BoundRow;
+use state::JsReader;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-
-/// Reads values for one call.
-pub(crate) struct JsReader<'a> {
-    cx: Cx<'a>,
-    core: &'a Core,
-    /// The row that reads.
-    row: BoundRow,
-    layout: Option<Layout>,
-    text_layout: Option<TextLayout>,
-    list: HandleList<'a>,
-    /// The most questions that may be asked before the next look at the limits.
-    until_check: Cell<u32>,
-    /// The reader of the row that runs around this one.
-    outer: *const JsReader<'static>,
-}
-
-/// The innermost reader of an isolate, if a row reads now.
-pub(crate) struct Innermost(Cell<*const JsReader<'static>>);
-
-impl Default for Innermost {
-    fn default() -> Self {
-        Self(Cell::new(std::ptr::null()))
-    }
-}
-
-impl Innermost {
-    /// To be called before script may run: what the readers have found stays alive then.
-    #[inline]
-    pub(crate) fn own_all(&self) {
-        let mut reader = self.0.get();
-        // SAFETY: a reader takes itself out before it goes, and those around it are there still.
-        while let Some(inner) = unsafe { reader.as_ref() } {
-            inner.list.own_all();
-            reader = inner.outer;
-        }
-    }
-}
 
 impl Drop for JsReader<'_> {
     fn drop(&mut self) {

@@ -3,9 +3,9 @@
 //! The property names of a set of columns and the shape of its rows are kept with the `Arc` of its batch, which all
 //! results of one prepared statement share. Without that QuickJS would forget the shape with the last row.
 
-use crate::values::layout::SharedShape;
+use crate::values::integers::integer;
+use crate::values::layout::shared::SharedShape;
 use crate::values::shapes::{NAMES_MAX, WritePlan, keep_shapes};
-use crate::values::value::integer;
 use crate::vm::sys::{Cx, NULL, Thrown, Val, number};
 use rquickjs::qjs;
 use sampan_host::Rows;

@@ -5,7 +5,7 @@
 //! one object of each shape that is written as JSON is kept, with nothing in it; and one of each shape on the way
 //! there, because an object gets its properties one by one, and each step looks for a shape that is there already.
 
-use crate::values::json_write::write_text;
+use crate::values::json_write::strings::write_text;
 use crate::values::layout::{Layout, Shape};
 use crate::vm::sys::{Cx, RawValue, Thrown, Val};
 use rquickjs::qjs;

@@ -5,7 +5,8 @@
 //! where it has them `cause` and `errors`.
 
 use crate::values::inspect::{self, FoundProperty};
-use crate::values::value::{PropertyNames, bytes_of, from_js};
+use crate::values::property_names::PropertyNames;
+use crate::values::value::{bytes_of, from_js};
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, address, class_id, is_object, is_promise, is_string,
     tag,

@@ -1,21 +1,20 @@
 //! [`sampan_host::Value`]s to JavaScript and back.
 
 use crate::values::adopted;
+use crate::values::integers::integer;
 use crate::values::objects;
+use crate::values::property_names::PropertyNames;
 use crate::values::rows;
-use crate::vm::error::whole_number;
 use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
+use crate::vm::sys::whole_number;
 use crate::vm::sys::{
     Cx, Failure, NULL, RawValue, Thrown, Val, address, boolean, class_id, float_of, is_object,
-    is_promise, is_string, is_true, number, tag, whole,
+    is_promise, is_string, is_true, number, tag,
 };
 use rquickjs::qjs;
 use sampan_host::words::cannot_pass;
 use sampan_host::{Error, Value};
 use std::ffi::{c_int, c_void};
-
-/// The largest whole number that a JavaScript number holds exactly, with all below it.
-const SAFE_MAX: i64 = 9_007_199_254_740_991;
 
 /// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold
 /// BigInts.
@@ -68,19 +67,6 @@ impl Drop for Atom<'_> {
         // SAFETY: the atom is owned.
         unsafe { qjs::JS_FreeAtom(self.1.raw(), self.0) };
     }
-}
-
-/// A number where that is exact, a BigInt otherwise.
-#[inline]
-pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
-    if let Ok(small) = i32::try_from(value) {
-        return Ok(cx.own(whole(small)));
-    }
-    if (-SAFE_MAX..=SAFE_MAX).contains(&value) {
-        return Ok(cx.own(number(value as f64)));
-    }
-    // SAFETY: the context is alive.
-    cx.check(unsafe { qjs::JS_NewBigInt64(cx.raw(), value) })
 }
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
@@ -345,68 +331,6 @@ fn place_of_buffer(cx: Cx<'_>, buffer: RawValue) -> (*const u8, usize) {
         return (std::ptr::dangling(), 0);
     }
     (start, length as usize)
-}
-
-/// The names of an object's own enumerable properties that are strings, in order.
-pub(crate) struct PropertyNames<'a> {
-    cx: Cx<'a>,
-    table: *mut qjs::JSPropertyEnum,
-    length: u32,
-}
-
-impl<'a> PropertyNames<'a> {
-    /// The names of `object`; for a proxy this runs its handler.
-    #[inline]
-    pub(crate) fn of(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
-        Self::matching(cx, object, qjs::JS_GPN_STRING_MASK)
-    }
-
-    /// Returns the selection with symbols.
-    pub(crate) fn with_symbols(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
-        Self::matching(
-            cx,
-            object,
-            qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_SYMBOL_MASK,
-        )
-    }
-
-    #[inline]
-    fn matching(cx: Cx<'a>, object: RawValue, kinds: u32) -> Result<Self, Thrown> {
-        let mut names = Self {
-            cx,
-            table: std::ptr::null_mut(),
-            length: 0,
-        };
-        let flags = (kinds | qjs::JS_GPN_ENUM_ONLY) as c_int;
-        // SAFETY: the object is alive; the table is released on drop.
-        let done = unsafe {
-            qjs::JS_GetOwnPropertyNames(
-                cx.raw(),
-                &raw mut names.table,
-                &raw mut names.length,
-                object,
-                flags,
-            )
-        };
-        if done < 0 { Err(Thrown) } else { Ok(names) }
-    }
-
-    /// The names.
-    #[inline]
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = qjs::JSAtom> {
-        // SAFETY: the table has `length` entries as long as `self` lives.
-        (0..self.length as usize).map(|index| unsafe { (*self.table.add(index)).atom })
-    }
-}
-
-impl Drop for PropertyNames<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.table.is_null() {
-            // SAFETY: the table came from `JS_GetOwnPropertyNames`.
-            unsafe { qjs::JS_FreePropertyEnum(self.cx.raw(), self.table, self.length) };
-        }
-    }
 }
 
 /// Reports whether a value is an `ArrayBuffer` or a view of one.

@@ -6,7 +6,7 @@ mod waiting;
 use crate::promises::tasks::Tasks;
 use crate::request::object::data;
 use crate::request::{added, made};
-use crate::values::reader::JsReader;
+use crate::values::reader::state::JsReader;
 use crate::values::value::{self, Atom};
 use crate::values::{json_write, objects, shown};
 use crate::vm::error::{here, place_of};

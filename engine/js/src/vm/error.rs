@@ -4,13 +4,13 @@ mod advice;
 
 use crate::vm::source_text::{callee, empty_loop_behind};
 use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number,
-    tag,
+    Cx, Failure, RawValue, Thrown, Val, is_nothing, is_object, is_string, number,
 };
+use crate::vm::sys::{hidden, whole_number};
 use rquickjs::qjs;
 use sampan_host::javascript::WORDS;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 /// Files whose name begins so are our own; their frames say nothing to the author of a script.
 pub(crate) const OWN_FILES: &str = "sampan:";
@@ -84,23 +84,14 @@ pub(crate) fn throw(cx: Cx<'_>, error: &Error) {
     }
 }
 
-/// Throws a `RangeError`.
-pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Failure {
-    if let Ok(text) = std::ffi::CString::new(text) {
-        // SAFETY: both texts are terminated, and the format takes one.
-        unsafe { qjs::JS_ThrowRangeError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
+impl Cx<'_> {
+    /// Throws, and gives back what a native function then returns.
+    pub(crate) fn throw(self, failure: Failure) -> RawValue {
+        if let Failure::Error(error) = failure {
+            throw(self, &error);
+        }
+        qjs::JS_EXCEPTION
     }
-    Failure::Thrown
-}
-
-/// Defines a property that is writable but not listed.
-pub(crate) fn hidden(cx: Cx<'_>, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
-    let flags = (qjs::JS_PROP_WRITABLE | qjs::JS_PROP_CONFIGURABLE) as c_int;
-    // SAFETY: the object is alive, the name terminated, the value's reference is taken.
-    let done = unsafe {
-        qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags)
-    };
-    if done < 0 { Err(Thrown) } else { Ok(()) }
 }
 
 /// Takes the pending exception as an error.
@@ -258,19 +249,6 @@ fn kind_of(cx: Cx<'_>, thrown: RawValue, name: &str, message: Option<&str>) -> E
             drop(cx.exception());
             ErrorKind::Script
         }
-    }
-}
-
-/// The value of a whole number.
-pub(crate) fn whole_number(value: RawValue) -> Option<i64> {
-    match tag(value) {
-        qjs::JS_TAG_INT => Some(i64::from(int_of(value))),
-        qjs::JS_TAG_FLOAT64 => {
-            let number = float_of(value);
-            (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0)
-                .then_some(number as i64)
-        }
-        _ => None,
     }
 }
 

@@ -5,7 +5,8 @@
 
 use crate::promises::suspend;
 use crate::promises::tasks::Tasks;
-use crate::vm::error::{self, whole_number};
+use crate::vm::error::{self};
+use crate::vm::sys::whole_number;
 use crate::vm::sys::{Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::{Error, Value};

@@ -7,17 +7,12 @@
 //! context that runs there to zero. No other thread touches the counter, so there is no data race.
 //!
 //! The signal may arrive while QuickJS decrements the counter, and then the zero is lost. The watchdog repeats the
-//! signal until the run has ended. The place of the counter is found by a probe (see [`find_counter`]). Without it a
+//! signal until the run has ended. The place of the counter is found by a probe (see [`places`](crate::vm::probe::places)). Without it a
 //! stop waits for the ten-thousandth poll.
 
-use crate::vm::isolate::Core;
-use crate::vm::probe::{Probe, places};
-use crate::vm::sys::{RawValue, UNDEFINED};
-use rquickjs::qjs;
 use sampan_host::watch::Kick;
 use sampan_host::{Error, ErrorKind, Watch};
-use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,40 +22,11 @@ fn signal() -> c_int {
     libc::SIGRTMIN() + 6
 }
 
-/// The interrupt handler of a runtime: it says stop for as long as the run is to stop, and takes samples where they are
-/// wanted.
-///
-/// # Safety
-/// `opaque` must be the address of the runtime's [`Core`].
-pub(crate) unsafe extern "C" fn interrupt(_: *mut qjs::JSRuntime, opaque: *mut c_void) -> c_int {
-    // SAFETY: the address is that of a core, as the caller promises. QuickJS calls this while its runtime is alive, and
-    // the core outlives its runtime.
-    let core = unsafe { &*opaque.cast::<Core>() };
-    if core.sampler.get().is_some() {
-        if core.is_sampling() {
-            return 0;
-        }
-        core.sample();
-    }
-    c_int::from(core.must_stop())
-}
-
 /// The poll counter of a context that is alive.
 #[derive(Clone, Copy)]
-pub(crate) struct PollCounter(NonNull<c_int>);
+pub(crate) struct PollCounter(pub(super) NonNull<c_int>);
 
 impl PollCounter {
-    /// The counter of `ctx`, if its place is known.
-    ///
-    /// # Safety
-    /// The context must be alive, and stay alive for as long as the counter is used.
-    pub(crate) unsafe fn of(ctx: NonNull<qjs::JSContext>) -> Option<Self> {
-        let distance = places().counter?;
-        // SAFETY: the probe has found the counter at this distance within a context, and all contexts of a process have
-        // the same members.
-        Some(Self(unsafe { ctx.cast::<u8>().add(distance).cast() }))
-    }
-
     /// Makes the next poll ask.
     pub(crate) fn expire(self) {
         // SAFETY: the context is alive (`of`). It runs on this thread, which is in a native function that the context
@@ -205,75 +171,6 @@ impl Drop for OwnTarget {
     fn drop(&mut self) {
         self.0.lock().take();
     }
-}
-
-/// Finds the distance of the poll counter from the beginning of its context: a word that is one less after each of
-/// several native calls, and that makes the next call ask the interrupt handler when it is 1. `None` if there is not
-/// exactly one such word.
-pub(crate) fn find_counter(probe: &Probe) -> Option<usize> {
-    const STEP: usize = size_of::<c_int>();
-    /// More bytes than a context has.
-    const BYTES_MAX: usize = 4096;
-    let cx = probe.cx();
-    let start = cx.raw().addr();
-    let length = probe.room(start).min(BYTES_MAX) / STEP * STEP;
-    let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic;
-    // SAFETY: the name is terminated, and the function takes the arguments that its kind says.
-    let function =
-        unsafe { qjs::JS_NewCFunction2(cx.raw(), Some(nothing), c"probe".as_ptr(), 0, kind, 0) };
-    let function = cx.check(function).ok()?;
-    let call = || drop(cx.call(function.raw(), UNDEFINED, &[]));
-    // A new counter is zero: the first poll sets it.
-    call();
-    let first = probe.bytes(start, length)?;
-    let int = |bytes: &[u8], at: usize| {
-        let bytes = bytes.get(at..at + STEP)?;
-        Some(i32::from_ne_bytes(bytes.try_into().ok()?))
-    };
-    let mut candidates: Vec<usize> = (0..length).step_by(STEP).collect();
-    for calls in 1..=5 {
-        call();
-        let now = probe.bytes(start, length)?;
-        candidates.retain(|&at| {
-            int(&first, at)
-                .zip(int(&now, at))
-                .is_some_and(|(first, now)| first.wrapping_sub(now) == calls)
-        });
-    }
-    let &[distance] = &candidates[..] else {
-        return None;
-    };
-    let asked = Cell::new(0_u32);
-    let opaque = (&raw const asked).cast_mut().cast::<c_void>();
-    // SAFETY: the runtime is alive, and `asked` lives until the handler is taken away below.
-    unsafe { qjs::JS_SetInterruptHandler(cx.runtime(), Some(count), opaque) };
-    call();
-    let before = asked.get();
-    // SAFETY: QuickJS counts this word down and compares it with zero, so any number will do.
-    let is_written = unsafe { probe.write_int(start + distance, 1) };
-    call();
-    let after = asked.get();
-    // SAFETY: the runtime is alive.
-    unsafe { qjs::JS_SetInterruptHandler(cx.runtime(), None, null_mut()) };
-    (is_written && before == 0 && after == 1).then_some(distance)
-}
-
-// SAFETY: called by QuickJS alone; looks at none of its arguments.
-unsafe extern "C" fn nothing(
-    _: *mut qjs::JSContext,
-    _: RawValue,
-    _: c_int,
-    _: *mut RawValue,
-) -> RawValue {
-    UNDEFINED
-}
-
-// SAFETY: called by QuickJS alone, with the pointer that was given with this function.
-unsafe extern "C" fn count(_: *mut qjs::JSRuntime, asked: *mut c_void) -> c_int {
-    // SAFETY: the pointer is that of `asked` in `find_counter`, which lives while this function is the handler.
-    let asked = unsafe { &*asked.cast::<Cell<u32>>() };
-    asked.set(asked.get() + 1);
-    0
 }
 
 #[cfg(test)]

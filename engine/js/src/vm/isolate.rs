@@ -2,19 +2,21 @@
 
 mod atoms;
 mod classes;
-mod run;
+pub(crate) mod run;
 pub(crate) mod samples;
 
-pub(crate) use classes::Classes;
-pub(crate) use run::RunResult;
-
-use crate::promises::tasks::Tasks;
+use crate::promises::tasks::{Tasks, Waiter};
 use crate::request::fields::ParameterNames;
 use crate::request::made::ResponseMaker;
 use crate::request::object::RequestPool;
-use crate::values::json_write::MemberNames;
-use crate::values::layout::{Layout, TextLayout};
-use crate::values::reader::{Innermost, Intrinsics, Places, ReaderNames, SpareValues};
+use crate::values::json_write::strings::MemberNames;
+use crate::values::layout::Layout;
+use crate::values::layout::text::TextLayout;
+use crate::values::reader::intrinsics::Intrinsics;
+use crate::values::reader::list::SpareValues;
+use crate::values::reader::names::ReaderNames;
+use crate::values::reader::places::Places;
+use crate::values::reader::state::Innermost;
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::hidden::HiddenKeys;
@@ -24,6 +26,7 @@ use crate::vm::memory::{CountingAllocator, Memory};
 use crate::vm::modules::stacks::Stacks;
 use crate::vm::sys::{Cx, Thrown, Val};
 use atoms::Atoms;
+use classes::Classes;
 use rquickjs::qjs;
 use sampan_host::json::Tape;
 use sampan_host::{Error, ErrorKind, HandlerId, LocalFuture, ScriptLimits, Setup, Watch};
@@ -136,7 +139,7 @@ pub(crate) struct Core {
     /// The number of requests that have work left over.
     pub(crate) background: Cell<usize>,
     /// Those who wait for a promise that another request may settle.
-    pub(crate) waiters: RefCell<slab::Slab<Rc<crate::promises::suspend::Waiter>>>,
+    pub(crate) waiters: RefCell<slab::Slab<Rc<Waiter>>>,
     /// The last exception that became an error, for the error handler that may be called with it.
     pub(crate) failure: RefCell<Option<(Val, Error)>>,
     /// The tasks of the request whose script runs, once it has any.
@@ -246,23 +249,6 @@ impl Core {
         Ok(core)
     }
 
-    /// Gives the runtime its callbacks, which find the core by its address.
-    fn attach(self: &Rc<Self>, cx: Cx<'_>) {
-        let address = Rc::as_ptr(self).cast_mut().cast::<c_void>();
-        // SAFETY: the core does not move and outlives the runtime; the callbacks only read it. The core parts from the
-        // memory before it frees the context and the runtime.
-        unsafe {
-            self.memory.serve(cx.runtime(), self.counter);
-            qjs::JS_SetContextOpaque(cx.raw(), address);
-            qjs::JS_SetInterruptHandler(cx.runtime(), Some(interrupts::interrupt), address);
-            qjs::JS_SetHostPromiseRejectionTracker(
-                cx.runtime(),
-                Some(run::track_rejection),
-                address,
-            );
-        }
-    }
-
     /// Access to the context.
     #[inline]
     pub(crate) fn cx(&self) -> Cx<'_> {
@@ -334,6 +320,31 @@ impl Core {
     /// Reports whether memory ran out and did not come back.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.worn_out.get()
+    }
+}
+
+impl<'a> Cx<'a> {
+    /// The isolate that the context belongs to.
+    ///
+    /// # Panics
+    /// The context has no isolate: it is that of a probe, or its isolate is still being made.
+    #[inline]
+    pub(crate) fn core(self) -> &'a Core {
+        self.core_if_any().expect("the context of an isolate")
+    }
+
+    /// The isolate that the context belongs to, if there is one.
+    #[inline]
+    fn core_if_any(self) -> Option<&'a Core> {
+        // SAFETY: the pointer is null, or `Core::attach` put the core's own address there. The core lives at least as
+        // long as the context.
+        unsafe { qjs::JS_GetContextOpaque(self.raw()).cast::<Core>().as_ref() }
+    }
+
+    /// Returns the layout of strings, if there is a core that knows it.
+    #[inline]
+    pub(crate) fn text_layout(self) -> Option<TextLayout> {
+        self.core_if_any()?.text_layout.get()
     }
 }
 

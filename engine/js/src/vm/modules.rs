@@ -101,7 +101,7 @@ unsafe extern "C" fn check_attributes(
     // SAFETY: QuickJS passes a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     let checked = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
-        for name in crate::values::value::PropertyNames::of(cx, attributes)?.iter() {
+        for name in crate::values::property_names::PropertyNames::of(cx, attributes)?.iter() {
             let name = cx.text(cx.name(name)?.raw())?;
             if name != "type" {
                 return Err(Error::script(format!("unknown import attribute \"{name}\"")).into());
@@ -246,7 +246,8 @@ fn sampan(cx: Cx<'_>) -> Result<*mut qjs::JSModuleDef, Failure> {
 fn export_names(cx: Cx<'_>) -> Result<Vec<CString>, Failure> {
     let mut names = Vec::new();
     for atom in
-        crate::values::value::PropertyNames::of(cx, cx.core().tables()?.exports.raw())?.iter()
+        crate::values::property_names::PropertyNames::of(cx, cx.core().tables()?.exports.raw())?
+            .iter()
     {
         let name = cx.name(atom)?;
         names.push(

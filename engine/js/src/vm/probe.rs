@@ -4,49 +4,18 @@
 //! runtime of a process, so they are looked for once, in a runtime that runs nothing else. Its allocator records each
 //! block, and fills it with zeros: the probe reads an address only where all of the value lies in one live block.
 
-use crate::values::layout::{Layout, TextLayout};
-use crate::vm::interrupts;
+pub(crate) mod places;
+
 use crate::vm::memory::{CountingAllocator, Memory};
 use crate::vm::sys::{Cx, RawValue};
 use rquickjs::allocator::Allocator;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The memory that the probe may use, in bytes. It needs about 1 MiB.
 const MEMORY_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// The places that were found. Without one of them everything works, but less quickly.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Places {
-    /// The shapes, values and items of objects.
-    pub(crate) objects: Option<Layout>,
-    /// The characters of strings.
-    pub(crate) texts: Option<TextLayout>,
-    /// The distance of the poll counter from the beginning of its context, in bytes.
-    pub(crate) counter: Option<usize>,
-}
-
-/// Returns the places, which the first call looks for.
-pub(crate) fn places() -> Places {
-    static PLACES: OnceLock<Places> = OnceLock::new();
-    *PLACES.get_or_init(|| {
-        Probe::new()
-            .map(|probe| Places::find(&probe))
-            .unwrap_or_default()
-    })
-}
-
-impl Places {
-    fn find(probe: &Probe) -> Self {
-        Self {
-            objects: Layout::find(probe),
-            texts: TextLayout::find(probe),
-            counter: interrupts::find_counter(probe),
-        }
-    }
-}
 
 /// A runtime whose blocks are known.
 pub(crate) struct Probe {
@@ -232,12 +201,6 @@ unsafe impl Allocator for RecordingAllocator {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn all_places_are_found() {
-        let places = places();
-        assert!(places.objects.is_some() && places.texts.is_some() && places.counter.is_some());
-    }
 
     #[test]
     fn reads_stay_within_live_blocks() {

@@ -186,6 +186,38 @@ pub(crate) fn number(value: f64) -> RawValue {
     qjs::JS_NewFloat64(value)
 }
 
+/// The value of a whole number.
+pub(crate) fn whole_number(value: RawValue) -> Option<i64> {
+    match tag(value) {
+        qjs::JS_TAG_INT => Some(i64::from(int_of(value))),
+        qjs::JS_TAG_FLOAT64 => {
+            let number = float_of(value);
+            (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0)
+                .then_some(number as i64)
+        }
+        _ => None,
+    }
+}
+
+/// Defines a property that is writable but not listed.
+pub(crate) fn hidden(cx: Cx<'_>, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
+    let flags = (qjs::JS_PROP_WRITABLE | qjs::JS_PROP_CONFIGURABLE) as c_int;
+    // SAFETY: the object is alive, the name terminated, the value's reference is taken.
+    let done = unsafe {
+        qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags)
+    };
+    if done < 0 { Err(Thrown) } else { Ok(()) }
+}
+
+/// Throws a `RangeError`.
+pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Failure {
+    if let Ok(text) = std::ffi::CString::new(text) {
+        // SAFETY: both texts are terminated, and the format takes one.
+        unsafe { qjs::JS_ThrowRangeError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
+    }
+    Failure::Thrown
+}
+
 impl Cx<'_> {
     /// A native function; `magic` is handed to it.
     pub(crate) fn function(

@@ -1,10 +1,21 @@
 //! Strings as JSON has them, and the names of members, which are remembered as they are written.
 
-use super::{BYTES_PER_CHECK, fits};
 use crate::vm::sys::{Cx, Failure, Thrown};
 use rquickjs::qjs;
 use sampan_host::json as host_json;
 use std::cell::RefCell;
+
+/// After how many bytes the writer looks whether it must stop: a few values may be very long.
+pub(super) const BYTES_PER_CHECK: usize = 64 * 1024;
+
+/// Refuses a text of more than `memory_bytes_max` bytes.
+pub(super) fn fits(cx: Cx<'_>, length: usize) -> Result<(), Failure> {
+    let limits = &cx.core().limits;
+    if length > limits.memory_bytes_max {
+        return Err(limits.value_too_large().into());
+    }
+    Ok(())
+}
 
 /// Writes a text as [`write_text`] does, in pieces, with a look at the limits before each: a control character takes
 /// six bytes.

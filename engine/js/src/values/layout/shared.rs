@@ -181,7 +181,8 @@ fn is_whole(value: RawValue, expected: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vm::probe::{Probe, places};
+    use crate::vm::probe::Probe;
+    use crate::vm::probe::places::places;
     use std::ffi::CStr;
 
     /// An iterator that claims to have `claimed` values and has others.

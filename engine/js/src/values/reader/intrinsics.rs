@@ -1,7 +1,7 @@
 //! Functions of the language as they were before any script could replace them. QuickJS's API looks neither into a
 //! `Map` nor at what a view of a buffer shows.
 
-use crate::vm::error::whole_number;
+use crate::vm::sys::whole_number;
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, is_true};
 use rquickjs::qjs;
 use std::ffi::CStr;

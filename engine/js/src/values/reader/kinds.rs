@@ -2,7 +2,7 @@
 
 use crate::values::objects;
 use crate::values::value::{float_is_positive, is_bytes};
-use crate::vm::error::whole_number;
+use crate::vm::sys::whole_number;
 use crate::vm::sys::{
     Cx, RawValue, Thrown, class_id, float_of, is_promise, is_string, is_true, tag,
 };

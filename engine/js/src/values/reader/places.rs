@@ -4,8 +4,8 @@
 //! them, and so their members at the same places.
 
 use crate::values::layout::{Layout, Shape};
+use crate::values::property_names::PropertyNames;
 use crate::values::shapes::NAMES_MAX;
-use crate::values::value::PropertyNames;
 use crate::vm::sys::{Cx, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::reader::Name;

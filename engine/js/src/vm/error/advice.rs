@@ -1,6 +1,6 @@
 //! Advice for the author of a script: a few words behind the message of an uncaught error.
 
-use crate::values::value::PropertyNames;
+use crate::values::property_names::PropertyNames;
 use crate::vm::sys::{Cx, Thrown, is_object};
 use sampan_host::names::nearest_name;
 use std::ffi::CString;

@@ -9,7 +9,7 @@ use crate::vm::memory::NEVER_COLLECT;
 use crate::vm::sys::{Cx, RawValue, address};
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 /// The result of entering the isolate.
@@ -62,6 +62,19 @@ impl Drop for Entered<'_> {
 }
 
 impl Core {
+    /// Gives the runtime its callbacks, which find the core by its address.
+    pub(super) fn attach(self: &Rc<Self>, cx: Cx<'_>) {
+        let address = Rc::as_ptr(self).cast_mut().cast::<c_void>();
+        // SAFETY: the core does not move and outlives the runtime; the callbacks only read it. The core parts from the
+        // memory before it frees the context and the runtime.
+        unsafe {
+            self.memory.serve(cx.runtime(), self.counter);
+            qjs::JS_SetContextOpaque(cx.raw(), address);
+            qjs::JS_SetInterruptHandler(cx.runtime(), Some(interrupt), address);
+            qjs::JS_SetHostPromiseRejectionTracker(cx.runtime(), Some(track_rejection), address);
+        }
+    }
+
     /// Runs `body` as a part of one request, then all jobs that it caused.
     #[inline]
     pub(crate) fn enter<R>(
@@ -247,9 +260,27 @@ impl Core {
     }
 }
 
+/// The interrupt handler of a runtime: it says stop for as long as the run is to stop, and takes samples where they are
+/// wanted.
+///
+/// # Safety
+/// `opaque` must be the address of the runtime's [`Core`].
+unsafe extern "C" fn interrupt(_: *mut qjs::JSRuntime, opaque: *mut c_void) -> c_int {
+    // SAFETY: the address is that of a core, as the caller promises. QuickJS calls this while its runtime is alive, and
+    // the core outlives its runtime.
+    let core = unsafe { &*opaque.cast::<Core>() };
+    if core.sampler.get().is_some() {
+        if core.is_sampling() {
+            return 0;
+        }
+        core.sample();
+    }
+    c_int::from(core.must_stop())
+}
+
 /// QuickJS calls this when a promise is rejected without a handler, and when it gets one after all.
 // SAFETY: called by QuickJS alone, with the pointer that was given with this function.
-pub(super) unsafe extern "C" fn track_rejection(
+unsafe extern "C" fn track_rejection(
     ctx: *mut qjs::JSContext,
     promise: RawValue,
     reason: RawValue,

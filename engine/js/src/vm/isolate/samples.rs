@@ -200,7 +200,7 @@ impl Sampler {
         let line = cx.call(self.line.getter.raw(), function.raw(), &[])?;
         let column = cx.call(self.column.getter.raw(), function.raw(), &[])?;
         let (line, column) = (int_of(line.raw()) as u32, int_of(column.raw()) as u32);
-        let (place, column) = match stacks::source_place(cx.core(), &file, line, column) {
+        let (place, column) = match stacks::source_place(&cx.core().stacks, &file, line, column) {
             Some(source) => {
                 let (file, line) = (source.file, source.line);
                 (Place { file, line }, source.column)

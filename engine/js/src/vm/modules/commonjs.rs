@@ -6,7 +6,7 @@
 
 use super::{c_module, places, resolve, stacks};
 use crate::values::json_read;
-use crate::values::value::PropertyNames;
+use crate::values::property_names::PropertyNames;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, boolean, entry, is_object, is_true,
 };

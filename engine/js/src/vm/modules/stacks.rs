@@ -4,7 +4,6 @@
 //! ours around it, so that scripts, the log and error pages see the same. Isolates without such scripts keep
 //! QuickJS's own.
 
-use crate::vm::isolate::Core;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry, is_string, is_undefined,
 };
@@ -95,7 +94,7 @@ fn replace(cx: Cx<'_>) -> Result<Own, Thrown> {
         }
         let capture = cx.get(error.raw(), c"captureStackTrace")?;
         let ours = cx.function(c"captureStackTrace", 2, 0, entry(capture_stack))?;
-        crate::vm::error::hidden(cx, error.raw(), c"captureStackTrace", ours)?;
+        crate::vm::sys::hidden(cx, error.raw(), c"captureStackTrace", ours)?;
         Ok(Own {
             stack: getter,
             capture,
@@ -113,7 +112,7 @@ fn stack(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     if !is_string(plain.raw()) {
         return Ok(plain);
     }
-    Ok(cx.string(&mapped(core, &cx.text(plain.raw())?))?)
+    Ok(cx.string(&mapped(&core.stacks, &cx.text(plain.raw())?))?)
 }
 
 /// `Error.captureStackTrace(target, function)`
@@ -135,23 +134,28 @@ fn capture_stack(cx: Cx<'_>, this: RawValue, args: &[RawValue]) -> Result<Val, F
         } else {
             &text
         };
-        let text = cx.string(&mapped(core, text))?;
-        crate::vm::error::hidden(cx, target, c"stack", text)?;
+        let text = cx.string(&mapped(&core.stacks, text))?;
+        crate::vm::sys::hidden(cx, target, c"stack", text)?;
     }
     Ok(cx.undefined())
 }
 
 /// The place in the source that a place in the code stands for, if there are sources.
-pub(crate) fn source_place(core: &Core, file: &str, line: u32, column: u32) -> Option<SourcePlace> {
-    let script = core.stacks.scripts.borrow().get(file).cloned()?;
+pub(crate) fn source_place(
+    stacks: &Stacks,
+    file: &str,
+    line: u32,
+    column: u32,
+) -> Option<SourcePlace> {
+    let script = stacks.scripts.borrow().get(file).cloned()?;
     script.source_place(line, column)
 }
 
 /// A stack with the places of the sources.
-fn mapped(core: &Core, stack: &str) -> String {
+fn mapped(stacks: &Stacks, stack: &str) -> String {
     let lines = stack.split_inclusive('\n').map(|line| {
         let text = line.trim_end_matches('\n');
-        match mapped_line(core, text) {
+        match mapped_line(stacks, text) {
             Some(other) => other + &line[text.len()..],
             None => line.to_owned(),
         }
@@ -160,7 +164,7 @@ fn mapped(core: &Core, stack: &str) -> String {
 }
 
 /// `    at name (file:line:column)` or `    at file:line:column`.
-fn mapped_line(core: &Core, line: &str) -> Option<String> {
+fn mapped_line(stacks: &Stacks, line: &str) -> Option<String> {
     let at = line.find("at ")? + "at ".len();
     let start = line.find(" (").map_or(at, |open| open + " (".len());
     let (spot, end) = match line[start..].strip_suffix(')') {
@@ -169,7 +173,7 @@ fn mapped_line(core: &Core, line: &str) -> Option<String> {
     };
     let (rest, column) = spot.rsplit_once(':')?;
     let (file, number) = rest.rsplit_once(':')?;
-    let place = source_place(core, file, number.parse().ok()?, column.parse().ok()?)?;
+    let place = source_place(stacks, file, number.parse().ok()?, column.parse().ok()?)?;
     let front = &line[..start];
     Some(format!(
         "{front}{}:{}:{}{end}",

@@ -1,8 +1,6 @@
 //! Operations on a context: values are made, read, called and thrown.
 
-use super::{Failure, NULL, RawValue, Thrown, UNDEFINED, Val, is_string, tag, well_formed};
-use crate::values::layout::TextLayout;
-use crate::vm::isolate::Core;
+use super::{NULL, RawValue, Thrown, UNDEFINED, Val, is_string, tag, throw_range, well_formed};
 use crate::vm::limits::INTEGER_BYTES_MAX;
 use rquickjs::qjs;
 use std::ffi::{CStr, c_char, c_int};
@@ -12,7 +10,7 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy)]
 pub(crate) struct Cx<'a> {
     raw: *mut qjs::JSContext,
-    core: PhantomData<&'a Core>,
+    alive: PhantomData<&'a ()>,
 }
 
 impl<'a> Cx<'a> {
@@ -22,7 +20,7 @@ impl<'a> Cx<'a> {
     pub(crate) unsafe fn from_raw(raw: *mut qjs::JSContext) -> Self {
         Self {
             raw,
-            core: PhantomData,
+            alive: PhantomData,
         }
     }
 
@@ -30,23 +28,6 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn raw(self) -> *mut qjs::JSContext {
         self.raw
-    }
-
-    /// The isolate that the context belongs to.
-    ///
-    /// # Panics
-    /// The context has no isolate: it is that of a probe, or its isolate is still being made.
-    #[inline]
-    pub(crate) fn core(self) -> &'a Core {
-        self.core_if_any().expect("the context of an isolate")
-    }
-
-    /// The isolate that the context belongs to, if there is one.
-    #[inline]
-    fn core_if_any(self) -> Option<&'a Core> {
-        // SAFETY: the pointer is null, or `Core::attach` put the core's own address there. The core lives at least as
-        // long as the context.
-        unsafe { qjs::JS_GetContextOpaque(self.raw).cast::<Core>().as_ref() }
     }
 
     /// The runtime.
@@ -284,7 +265,7 @@ impl<'a> Cx<'a> {
             }
         }
         if tag(value) == qjs::JS_TAG_BIG_INT && self.integer_bytes(value) > INTEGER_BYTES_MAX {
-            crate::vm::error::throw_range(self, "the integer has too many digits to become text");
+            throw_range(self, "the integer has too many digits to become text");
             return Err(Thrown);
         }
         let mut length = 0_usize;
@@ -298,12 +279,6 @@ impl<'a> Cx<'a> {
         // SAFETY: `text` came from `JS_ToCStringLen`.
         unsafe { qjs::JS_FreeCString(self.raw, text) };
         Ok(result)
-    }
-
-    /// Returns the layout of strings, if there is a core that knows it.
-    #[inline]
-    fn text_layout(self) -> Option<TextLayout> {
-        self.core_if_any()?.text_layout.get()
     }
 
     /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.
@@ -350,14 +325,6 @@ impl<'a> Cx<'a> {
     pub(crate) fn exception(self) -> Val {
         // SAFETY: the context is alive.
         self.own(unsafe { qjs::JS_GetException(self.raw) })
-    }
-
-    /// Throws, and gives back what a native function then returns.
-    pub(crate) fn throw(self, failure: Failure) -> RawValue {
-        if let Failure::Error(error) = failure {
-            crate::vm::error::throw(self, &error);
-        }
-        qjs::JS_EXCEPTION
     }
 
     /// Runs a script (not a module) and returns its value. `source` must end with NUL.
