@@ -57,10 +57,11 @@ pub(crate) fn json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 
 /// `clientJson(bytes)`: the same of bytes that came from a client.
 pub(crate) fn client_json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
-    let bytes = args
-        .first()
-        .and_then(|bytes| cx.with_bytes(*bytes, <[u8]>::to_vec));
-    checked_json(cx, &bytes.unwrap_or_default())
+    let mut bytes = Vec::new();
+    if let Some(value) = args.first() {
+        cx.append_bytes(*value, &mut bytes);
+    }
+    checked_json(cx, &bytes)
 }
 
 fn checked_json(cx: Cx<'_>, body: &[u8]) -> Result<Js, Failure> {

@@ -132,8 +132,9 @@ impl Answerer {
         match cx.kind(body) {
             Kind::Text => cx.append_text(body, sink.body())?,
             Kind::Object => {
-                let written = cx.with_bytes(body, |bytes| sink.body().extend_from_slice(bytes));
-                written.ok_or_else(|| Error::script("a body is neither text nor bytes"))?;
+                if !cx.append_bytes(body, sink.body()) {
+                    return Err(Error::script("a body is neither text nor bytes").into());
+                }
             }
             _ => {}
         }

@@ -56,7 +56,9 @@ impl ScriptStream {
             Ok(match cx.core().meta()?.kind() {
                 kinds::WAITS => NextChunk::Later,
                 kinds::BYTES => {
-                    NextChunk::Here(cx.with_bytes(chunk, <[u8]>::to_vec).unwrap_or_default())
+                    let mut bytes = Vec::new();
+                    cx.append_bytes(chunk, &mut bytes);
+                    NextChunk::Here(bytes)
                 }
                 _ => NextChunk::End,
             })

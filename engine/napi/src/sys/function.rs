@@ -103,8 +103,11 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
         }
         &many[..]
     };
-    // SAFETY: the function was made with a `Behind` that lives for ever.
-    let behind = unsafe { &*behind.cast::<Behind>() };
+    // SAFETY: the pointer is null if Node-API could not tell it. Otherwise it is the one that `make` gave with this
+    // function: a `Behind` that is never freed.
+    let Some(behind) = (unsafe { behind.cast::<Behind>().as_ref() }) else {
+        return thrown_plainly(env, "a native function was called without its data");
+    };
     let Some(core) = behind.core.upgrade() else {
         return thrown_plainly(env, "this isolate has ended");
     };
@@ -164,8 +167,9 @@ unsafe extern "C" fn plainly_called(
 ) -> sys::napi_value {
     let mut args = [Js::NONE; ARGUMENTS_AT_ONCE];
     let (mut count, mut behind) = (args.len(), null_mut());
-    // SAFETY: `env` is this thread's environment. The places are writable, and there is room for so many arguments.
-    // What is behind is a `Plain`, which the function was made with.
+    // SAFETY: `env` is this thread's environment. The places are writable, and there is room for so many arguments. The
+    // pointer is null if Node-API could not tell it, and `None` is null. Otherwise it is the one that `plain_function`
+    // gave with this function: a `Plain`.
     let (env, plain) = unsafe {
         let _ = sys::napi_get_cb_info(
             env,
@@ -177,8 +181,11 @@ unsafe extern "C" fn plainly_called(
         );
         (
             Env::from_raw(env),
-            std::mem::transmute::<*mut c_void, Plain>(behind),
+            std::mem::transmute::<*mut c_void, Option<Plain>>(behind),
         )
+    };
+    let Some(plain) = plain else {
+        return thrown_plainly(env, "a native function was called without its data");
     };
     let args = &args[..count.min(ARGUMENTS_AT_ONCE)];
     match catch_unwind(AssertUnwindSafe(|| plain(env, args))) {

@@ -19,6 +19,7 @@ use napi_sys::{Status, TypedarrayType, ValueType};
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A handle of a JavaScript value.
 #[derive(Clone, Copy, Debug)]
@@ -430,61 +431,79 @@ impl Env {
         };
     }
 
-    /// Shows the bytes of an `ArrayBuffer` or of a view of one, which nothing may change meanwhile.
-    pub(crate) fn with_bytes<R>(self, value: Js, see: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        let (start, length) = self.place_of_bytes(value)?;
+    /// Appends the bytes of an `ArrayBuffer` or of a view of one. Reports whether the value is one.
+    pub(crate) fn append_bytes(self, value: Js, out: &mut Vec<u8>) -> bool {
+        let Some(place) = self.place_of_bytes(value) else {
+            return false;
+        };
+        let (start, length) = (place.start.cast::<u8>(), place.length);
         if length == 0 || start.is_null() {
-            return Some(see(&[]));
+            return true;
         }
-        // SAFETY: the value is alive, and no script runs while its bytes are looked at.
-        Some(see(unsafe {
-            std::slice::from_raw_parts(start.cast::<u8>(), length)
-        }))
+        if place.is_shared {
+            // SAFETY: the value is alive, and so is its memory. Another thread of the platform may write to it at the
+            // same time, so each byte is read as an atomic one.
+            out.extend(
+                (0..length)
+                    .map(|at| unsafe { AtomicU8::from_ptr(start.add(at)).load(Ordering::Relaxed) }),
+            );
+        } else {
+            // SAFETY: the value is alive, and so is its memory, which only this thread can reach. No script runs before
+            // the bytes are copied.
+            out.extend_from_slice(unsafe { std::slice::from_raw_parts(start, length) });
+        }
+        true
     }
 
-    fn place_of_bytes(self, value: Js) -> Option<(*mut c_void, usize)> {
+    fn place_of_bytes(self, value: Js) -> Option<BytesPlace> {
         let (mut start, mut length) = (null_mut(), 0_usize);
         let (mut buffer, mut offset) = (null_mut(), 0_usize);
-        let mut is_it = false;
+        let (mut is_it, mut is_buffer) = (false, false);
         // SAFETY: the handle is live, the results writable. Each question is asked only where the one before says that
         // it may be.
-        unsafe {
+        let status = unsafe {
             let env = self.0;
-            let _ = sys::napi_is_typedarray(env, value.0, &raw mut is_it);
-            if is_it {
-                let mut kind = 0;
-                let status = sys::napi_get_typedarray_info(
-                    env,
-                    value.0,
-                    &raw mut kind,
-                    &raw mut length,
-                    &raw mut start,
-                    &raw mut buffer,
-                    &raw mut offset,
-                );
+            let _ = sys::napi_is_arraybuffer(env, value.0, &raw mut is_buffer);
+            if is_buffer {
+                sys::napi_get_arraybuffer_info(env, value.0, &raw mut start, &raw mut length)
+            } else {
+                let mut kind = TypedarrayType::uint8_array;
+                let _ = sys::napi_is_typedarray(env, value.0, &raw mut is_it);
+                let status = if is_it {
+                    sys::napi_get_typedarray_info(
+                        env,
+                        value.0,
+                        &raw mut kind,
+                        &raw mut length,
+                        &raw mut start,
+                        &raw mut buffer,
+                        &raw mut offset,
+                    )
+                } else {
+                    let _ = sys::napi_is_dataview(env, value.0, &raw mut is_it);
+                    if !is_it {
+                        return None;
+                    }
+                    sys::napi_get_dataview_info(
+                        env,
+                        value.0,
+                        &raw mut length,
+                        &raw mut start,
+                        &raw mut buffer,
+                        &raw mut offset,
+                    )
+                };
                 length *= bytes_of_element(kind);
-                return (status == Status::napi_ok).then_some((start, length));
+                // A `SharedArrayBuffer` is not an `ArrayBuffer`.
+                let _ = sys::napi_is_arraybuffer(env, buffer, &raw mut is_buffer);
+                status
             }
-            let _ = sys::napi_is_arraybuffer(env, value.0, &raw mut is_it);
-            if is_it {
-                let status =
-                    sys::napi_get_arraybuffer_info(env, value.0, &raw mut start, &raw mut length);
-                return (status == Status::napi_ok).then_some((start, length));
-            }
-            let _ = sys::napi_is_dataview(env, value.0, &raw mut is_it);
-            if is_it {
-                let status = sys::napi_get_dataview_info(
-                    env,
-                    value.0,
-                    &raw mut length,
-                    &raw mut start,
-                    &raw mut buffer,
-                    &raw mut offset,
-                );
-                return (status == Status::napi_ok).then_some((start, length));
-            }
-        }
-        None
+        };
+        (status == Status::napi_ok).then_some(BytesPlace {
+            start,
+            length,
+            is_shared: !is_buffer,
+        })
     }
 
     /// Keeps an object or function.
@@ -505,6 +524,15 @@ impl Env {
         let _ = unsafe { sys::napi_open_handle_scope(self.0, &raw mut scope) };
         Scope { env: self, scope }
     }
+}
+
+/// The memory of some bytes, which stays until a script runs.
+struct BytesPlace {
+    start: *mut c_void,
+    /// The number of bytes.
+    length: usize,
+    /// True if other threads may reach the memory.
+    is_shared: bool,
 }
 
 fn bytes_of_element(kind: sys::napi_typedarray_type) -> usize {

@@ -145,7 +145,8 @@ fn read_members(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
 
 /// The bytes of an `ArrayBuffer` or of a view of one.
 pub(crate) fn bytes_of(cx: Cx<'_>, value: Js) -> Option<Vec<u8>> {
-    cx.with_bytes(value, <[u8]>::to_vec)
+    let mut bytes = Vec::new();
+    cx.append_bytes(value, &mut bytes).then_some(bytes)
 }
 
 /// The JSON of a value, by the rules of an answer.

@@ -1,7 +1,7 @@
 //! The state of an isolate, and the way in.
 
 use crate::request::slots::{RequestSlot, Requests};
-use crate::sys::{Env, Js, Ref, Scope};
+use crate::sys::{Env, Js, Ref, Scope, Thrown};
 use crate::values::columns::Columns;
 use crate::vm::platform::Platform;
 use sampan_host::{
@@ -85,17 +85,20 @@ pub(crate) mod kinds {
 impl Meta {
     pub(crate) const COUNT: usize = 8;
 
-    pub(crate) fn new(place: *mut i32, buffer: Ref) -> Self {
-        Self {
-            place,
-            _buffer: buffer,
-        }
+    /// Makes the memory, and the buffer through which the prelude uses it.
+    pub(crate) fn new(env: Env) -> Result<(Self, Js), Thrown> {
+        let (buffer, place) = env.shared(Self::COUNT * size_of::<i32>())?;
+        let meta = Self {
+            place: place.cast(),
+            _buffer: env.keep(buffer)?,
+        };
+        Ok((meta, buffer))
     }
 
     fn read(&self, at: usize) -> i32 {
-        debug_assert!(at < Self::COUNT);
-        // SAFETY: the memory is that of an `ArrayBuffer` with so many numbers, which is kept and which no script can
-        // reach.
+        assert!(at < Self::COUNT, "a number that there is");
+        // SAFETY: the memory is that of the `ArrayBuffer` with `COUNT` numbers that `new` made and keeps. Only the
+        // prelude knows the buffer, and does not detach it. `at` is one of the numbers.
         unsafe { self.place.add(at).read_volatile() }
     }
 

@@ -65,9 +65,8 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
     for name in ["format", "storage", "uncaught"] {
         cx.set(native, name, cx.get(tools, name)?)?;
     }
-    let (buffer, place) = cx.shared(Meta::COUNT * size_of::<i32>())?;
+    let (meta, buffer) = Meta::new(core.env)?;
     cx.set(native, "meta", buffer)?;
-    let meta = Meta::new(place.cast::<i32>(), cx.keep(buffer)?);
     let _ = core.meta.set(meta);
     contract::describe(cx, &native)?;
     cx.set(native, "classes", classes(cx)?)?;
