@@ -329,7 +329,7 @@ sampan_status sampan_reply_free(uint64_t handle);
 // sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
 //
 // # Safety
-// What `response` points to must live as long as the call.
+// All memory behind `response` must live as long as the call.
 sampan_status sampan_answer(uint64_t request, const sampan_response *response);
 
 // Answers with a body of one content type, which may be NULL: then there is no such header.
@@ -357,7 +357,7 @@ sampan_status sampan_request_param(const sampan_request *request, const char *na
 // Errors: SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_ARGUMENT.
 //
 // # Safety
-// What `options` points to must live as long as the call; `log` as long as the scripts.
+// All memory behind `options` must live as long as the call; `log` as long as the scripts.
 sampan_status sampan_scripts_new(const sampan_scripts_options *options, sampan_scripts *scripts, sampan_error *error);
 
 // Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let
@@ -370,7 +370,7 @@ sampan_status sampan_scripts_new(const sampan_scripts_options *options, sampan_s
 // SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 //
 // # Safety
-// What `request` points to must live as long as the call.
+// All memory behind `request` must live as long as the call.
 sampan_status sampan_scripts_handle(sampan_scripts scripts,
                                     const sampan_request *request,
                                     int64_t timeout_millis,
@@ -432,7 +432,7 @@ sampan_status sampan_scripts_free(sampan_scripts scripts);
 // Errors: SAMPAN_ERROR_ARGUMENT. Settings are looked at by sampan_server_start.
 //
 // # Safety
-// What `options` points to must live as long as the call; `log` as long as the server.
+// All memory behind `options` must live as long as the call; `log` as long as the server.
 sampan_status sampan_server_new(const sampan_server_options *options, sampan_server *server, sampan_error *error);
 
 // Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all.
@@ -538,7 +538,7 @@ const char *sampan_version(void);
 // Errors: as sampan_answer.
 //
 // # Safety
-// What `response` points to must live as long as the call.
+// All memory behind `response` must live as long as the call.
 sampan_status sampan_answer_begin(uint64_t request, const sampan_response *response, sampan_stream *stream);
 
 // Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most

@@ -36,7 +36,11 @@ impl User {
 }
 
 /// Returns the function that receives the lines of the log.
-pub(crate) fn taker(
+///
+/// # Safety
+/// For as long as the result exists, `log` may be called on any thread, with `user` and a line that lives as long as
+/// the call. It does not unwind.
+pub(crate) unsafe fn taker(
     log: sampan_log_fn,
     user: *mut c_void,
 ) -> Option<impl Fn(Level, &str) + Send + Sync + 'static> {
@@ -48,8 +52,7 @@ pub(crate) fn taker(
             Level::Warn => 2,
             Level::Error => 3,
         };
-        // SAFETY: the program promised a function of this form, which may be called on any thread; the line lives as
-        // long as the call.
+        // SAFETY: by the contract of `taker`, for as long as this closure exists. The line lives as long as the call.
         unsafe { log(user.get(), level, line.as_ptr().cast(), line.len()) }
     })
 }

@@ -180,7 +180,11 @@ fn out_of_room() -> NativeAnswer {
 }
 
 /// Creates the handler of a route that is answered by a callback.
-pub(crate) fn by_callback(
+///
+/// # Safety
+/// For as long as the result exists, `handler` may be called on any thread, with `user` and a request that lives as
+/// long as the call. It does not unwind.
+pub(crate) unsafe fn by_callback(
     server: u64,
     handler: unsafe extern "C" fn(*mut c_void, *const sampan_request),
     user: User,
@@ -189,7 +193,8 @@ pub(crate) fn by_callback(
         let Some(id) = REQUESTS.open(server, RequestState::Called(None)) else {
             return out_of_room();
         };
-        call(id, handler, user, &request);
+        // SAFETY: by this function's contract, for as long as this closure exists.
+        unsafe { call(id, handler, user, &request) };
         let taken = REQUESTS.0.with(id, |open| match &mut open.state {
             RequestState::Called(answer @ Some(_)) => (answer.take(), Some(SAMPAN_ERROR_ANSWERED)),
             state => {
@@ -208,7 +213,11 @@ pub(crate) fn by_callback(
 }
 
 /// Shows a request to a callback.
-fn call(
+///
+/// # Safety
+/// `handler` may be called on this thread, with `user` and a request that lives as long as the call. It does not
+/// unwind.
+unsafe fn call(
     id: u64,
     handler: unsafe extern "C" fn(*mut c_void, *const sampan_request),
     user: User,
@@ -252,8 +261,7 @@ fn call(
         body_len: body.len(),
     };
     let before = IS_IN_CALLBACK.replace(true);
-    // SAFETY: the program promised a function of this form, which may be called on any thread and does not unwind. All
-    // that the request shows lives until the end of this function.
+    // SAFETY: by this function's contract. All memory that the request shows lives until the end of this function.
     unsafe { handler(user.get(), &raw const shown) };
     IS_IN_CALLBACK.set(before);
 }
@@ -366,7 +374,7 @@ pub(crate) fn give(request: u64, answer: GivenAnswer) -> sampan_status {
 /// sent: then the request is still to be answered. SAMPAN_ERROR_HANDLE for an id that is none.
 ///
 /// # Safety
-/// What `response` points to must live as long as the call.
+/// All memory behind `response` must live as long as the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampan_answer(
     request: u64,

@@ -87,7 +87,7 @@ fn entry(scripts: sampan_scripts) -> Result<Arc<ScriptsEntry>, Fault> {
 /// Errors: SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_ARGUMENT.
 ///
 /// # Safety
-/// What `options` points to must live as long as the call; `log` as long as the scripts.
+/// All memory behind `options` must live as long as the call; `log` as long as the scripts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampan_scripts_new(
     options: *const sampan_scripts_options,
@@ -95,16 +95,11 @@ pub unsafe extern "C" fn sampan_scripts_new(
     error: *mut sampan_error,
 ) -> sampan_status {
     let make = || {
-        // SAFETY: by this function's contract.
-        let (mut scripts, options) =
-            unsafe { (text::place(scripts, "scripts")?, options.as_ref()) };
+        // SAFETY: `scripts` is NULL or the caller's for this call, by this function's contract.
+        let mut scripts = unsafe { text::place(scripts, "scripts") }?;
         scripts.write(0);
-        let options = options.ok_or_else(|| Fault::argument("options is NULL"))?;
-        if options.size != size_of::<sampan_scripts_options>() {
-            return Err(Fault::argument(
-                "options.size must be sizeof(sampan_scripts_options)",
-            ));
-        }
+        // SAFETY: by this function's contract the options begin with their size, and live as long as the call.
+        let options = unsafe { text::sized(options, "sampan_scripts_options") }?;
         // SAFETY: by this function's contract.
         let builder = unsafe {
             let path = text::optional(options.path, "path")?;
@@ -147,7 +142,8 @@ pub unsafe extern "C" fn sampan_scripts_new(
         if let Ok(millis) = u64::try_from(options.reload_millis) {
             builder = builder.reload_every(Duration::from_millis(millis));
         }
-        if let Some(take) = taker(options.log, options.log_user) {
+        // SAFETY: by this function's contract `log` and what it is given outlive the scripts.
+        if let Some(take) = unsafe { taker(options.log, options.log_user) } {
             builder = builder.log(take);
         }
         let entry = Arc::new(ScriptsEntry {
@@ -268,7 +264,7 @@ fn wait(
 /// SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
-/// What `request` points to must live as long as the call.
+/// All memory behind `request` must live as long as the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampan_scripts_handle(
     scripts: sampan_scripts,

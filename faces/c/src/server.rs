@@ -109,7 +109,7 @@ fn entry(server: sampan_server) -> Result<Arc<ServerEntry>, Fault> {
 /// Errors: SAMPAN_ERROR_ARGUMENT. Settings are looked at by sampan_server_start.
 ///
 /// # Safety
-/// What `options` points to must live as long as the call; `log` as long as the server.
+/// All memory behind `options` must live as long as the call; `log` as long as the server.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampan_server_new(
     options: *const sampan_server_options,
@@ -117,15 +117,11 @@ pub unsafe extern "C" fn sampan_server_new(
     error: *mut sampan_error,
 ) -> sampan_status {
     let make = || {
-        // SAFETY: by this function's contract.
-        let (mut server, options) = unsafe { (text::place(server, "server")?, options.as_ref()) };
+        // SAFETY: `server` is NULL or the caller's for this call, by this function's contract.
+        let mut server = unsafe { text::place(server, "server") }?;
         server.write(0);
-        let options = options.ok_or_else(|| Fault::argument("options is NULL"))?;
-        if options.size != size_of::<sampan_server_options>() {
-            return Err(Fault::argument(
-                "options.size must be sizeof(sampan_server_options)",
-            ));
-        }
+        // SAFETY: by this function's contract the options begin with their size, and live as long as the call.
+        let options = unsafe { text::sized(options, "sampan_server_options") }?;
         let mut app = App::new().option_names(OPTION_NAMES);
         // SAFETY: by this function's contract.
         unsafe {
@@ -145,7 +141,8 @@ pub unsafe extern "C" fn sampan_server_new(
         if options.workers > 0 {
             app = app.workers(options.workers as usize);
         }
-        if let Some(take) = taker(options.log, options.log_user) {
+        // SAFETY: by this function's contract `log` and what it is given outlive the server.
+        if let Some(take) = unsafe { taker(options.log, options.log_user) } {
             app = app.log(take);
         }
         let make =
@@ -228,8 +225,12 @@ pub unsafe extern "C" fn sampan_server_route(
     let user = User(user);
     let add = || {
         let handler = handler.ok_or_else(|| Fault::argument("handler is NULL"))?;
-        let native =
-            |_: &ServerEntry| Ok(Arc::new(by_callback(server, handler, user)) as NativeHandler);
+        let native = |_: &ServerEntry| {
+            // SAFETY: by this function's contract the handler may be called until the server has stopped, which keeps
+            // the result. `user` is only given to the handler.
+            let answer = unsafe { by_callback(server, handler, user) };
+            Ok(Arc::new(answer) as NativeHandler)
+        };
         // SAFETY: by this function's contract the texts end with NUL and live as long as the call.
         unsafe { add_route(server, method, pattern, native) }
     };

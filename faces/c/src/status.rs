@@ -137,7 +137,7 @@ pub(crate) fn protect_plain(body: impl FnOnce() -> Result<sampan_status, Fault>)
 /// Runs the body of a function with a place for the fault, which may be NULL.
 ///
 /// # Safety
-/// `error` is NULL, or points to a `sampan_error` that is the caller's for this call.
+/// `error` is NULL, or points to memory for a `sampan_error` that is the caller's for this call, with any content.
 pub(crate) unsafe fn protect_telling(
     error: *mut sampan_error,
     body: impl FnOnce() -> Result<sampan_status, Fault>,
@@ -154,25 +154,37 @@ pub(crate) unsafe fn protect_telling(
 /// Writes a fault where the caller wants to have it.
 ///
 /// # Safety
-/// As `protect_telling`.
+/// `error` is NULL, or points to memory for a `sampan_error` that is the caller's for this call, with any content.
 pub(crate) unsafe fn tell(error: *mut sampan_error, fault: &Fault) {
-    // SAFETY: by this function's contract. Nothing of the old content is read: it may be uninitialised.
-    if let Some(told) = unsafe { error.as_mut() } {
-        told.code = fault.code;
-        told.line = fault.line;
-        write_text(&mut told.file, &fault.file);
-        write_text(&mut told.message, &fault.message);
+    if error.is_null() {
+        return;
+    }
+    // SAFETY: by this function's contract the members may be written. No reference to one of them is made: the old
+    // content may be uninitialised.
+    unsafe {
+        (&raw mut (*error).code).write(fault.code);
+        (&raw mut (*error).line).write(fault.line);
+        write_text(&raw mut (*error).file, &fault.file);
+        write_text(&raw mut (*error).message, &fault.message);
     }
 }
 
 /// Writes a text and a NUL, cut at a character if it is too long.
-fn write_text(room: &mut [c_char], text: &str) {
-    let mut end = text.len().min(room.len() - 1);
+///
+/// # Safety
+/// `room` points to memory for as many characters, with any content.
+unsafe fn write_text<const ROOM: usize>(room: *mut [c_char; ROOM], text: &str) {
+    const { assert!(ROOM > 0, "room for the NUL") };
+    let mut end = text.len().min(ROOM - 1);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    for (to, from) in room.iter_mut().zip(text[..end].bytes().chain([0])) {
-        *to = from.cast_signed() as c_char;
+    let room = room.cast::<c_char>();
+    // SAFETY: `end` is less than `ROOM`, so the text and the NUL behind it fit into the room. A `c_char` is a byte.
+    unsafe {
+        room.cast::<u8>()
+            .copy_from_nonoverlapping(text.as_ptr(), end);
+        room.add(end).write(0);
     }
 }
 

@@ -161,7 +161,7 @@ impl Drop for PipeBody {
 /// Errors: as sampan_answer.
 ///
 /// # Safety
-/// What `response` points to must live as long as the call.
+/// All memory behind `response` must live as long as the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampan_answer_begin(
     request: u64,

@@ -24,7 +24,7 @@ pub(crate) unsafe fn optional<'a>(
 /// A text that ends with NUL.
 ///
 /// # Safety
-/// As [`optional`].
+/// `text` is NULL or points to a text that ends with NUL and stays as it is for `'a`.
 pub(crate) unsafe fn required<'a>(text: *const c_char, name: &str) -> Result<&'a str, Fault> {
     // SAFETY: the caller promises what `optional` asks.
     let text = unsafe { optional(text, name) }?;
@@ -53,7 +53,7 @@ pub(crate) unsafe fn slice<'a, T>(
 /// Bytes that must be UTF-8.
 ///
 /// # Safety
-/// As [`slice`].
+/// `data` is NULL, or points to `len` bytes that stay as they are for `'a`.
 pub(crate) unsafe fn utf8<'a>(
     data: *const c_char,
     len: usize,
@@ -62,6 +62,27 @@ pub(crate) unsafe fn utf8<'a>(
     // SAFETY: the caller promises what `slice` asks; a `c_char` is a byte.
     let bytes = unsafe { slice(data.cast::<u8>(), len, name) }?;
     std::str::from_utf8(bytes).map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+}
+
+/// Options that begin with their own size. A program that was made with another version of the header may have a
+/// smaller structure, so nothing else is read unless the size is that of `T`.
+///
+/// # Safety
+/// `options` is NULL, or points to a `usize`. If that is the size of `T`, there is a `T` in its place, which stays as
+/// it is for `'a`.
+pub(crate) unsafe fn sized<'a, T>(options: *const T, name: &str) -> Result<&'a T, Fault> {
+    if options.is_null() {
+        return Err(Fault::argument("options is NULL"));
+    }
+    // SAFETY: by this function's contract; not NULL.
+    let size = unsafe { options.cast::<usize>().read() };
+    if size != size_of::<T>() {
+        return Err(Fault::argument(format!(
+            "options.size must be sizeof({name})"
+        )));
+    }
+    // SAFETY: by this function's contract; the size is that of `T`.
+    Ok(unsafe { &*options })
 }
 
 /// A place for a result.
@@ -82,5 +103,38 @@ impl<T> Place<'_, T> {
     pub(crate) fn write(&mut self, value: T) {
         // SAFETY: `place` was told that it is memory for a `T`, which has no other user meanwhile.
         unsafe { self.0.as_ptr().write(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    struct Options {
+        size: usize,
+        number: u64,
+    }
+
+    #[test]
+    fn options_of_another_size_are_not_read() {
+        let options = Options {
+            size: size_of::<Options>(),
+            number: 7,
+        };
+        // SAFETY: the options are whole, and live until the end of the test.
+        let read = unsafe { sized(&raw const options, "options") };
+        assert!(read.is_ok_and(|read| read.number == 7));
+        // The whole block of an older program: a tool that watches memory would see a byte read behind it.
+        let older = Box::new(size_of::<usize>());
+        // SAFETY: there is a size, which is not that of `Options`.
+        let refused = unsafe { sized((&raw const *older).cast::<Options>(), "options") };
+        let message = refused.err().map(|fault| fault.message);
+        assert_eq!(
+            message.as_deref(),
+            Some("options.size must be sizeof(options)")
+        );
+        // SAFETY: NULL is allowed.
+        assert!(unsafe { sized(std::ptr::null::<Options>(), "options") }.is_err());
     }
 }
