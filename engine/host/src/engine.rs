@@ -195,7 +195,7 @@ pub enum Step {
 
 /// Returns the error of a wait whose request was given up.
 pub fn cancelled() -> Error {
-    let text = "the request was given up: nobody waits for its answer any more";
+    let text = "the request was given up: its client no longer waits for the answer";
     Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
 }
 

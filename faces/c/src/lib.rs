@@ -1,8 +1,8 @@
 //! Sampan as a C library: `include/sampan.h` is made from this crate.
 //!
 //! Each function reads its arguments, calls one function of the crate `sampan`, and writes its results. C holds
-//! numbers: a `handles::Handles` table finds the value of a number, and knows when the number has no value any more. No Rust box
-//! is ever C's, so nothing can be freed twice. Panics end in `status::protect`.
+//! numbers: a `handles::Handles` table finds the value of a number, and knows when the number has no value any more. No
+//! Rust box is ever C's, so nothing can be freed twice. Panics end in `status::protect`.
 //!
 //! C's part of the contract remains unsafe: a pointer and a length that C passes must describe memory that it owns for
 //! as long as the call lasts. The functions of `text` are the only ones that read such memory.

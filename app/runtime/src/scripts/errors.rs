@@ -26,7 +26,7 @@ impl std::error::Error for Refused {}
 
 /// The error of cancelled work.
 pub(super) fn cancelled() -> Error {
-    let text = "given up: nobody waits for it any more";
+    let text = "given up: its caller no longer waits for it";
     Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
 }
 
