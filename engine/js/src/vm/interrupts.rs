@@ -231,12 +231,12 @@ mod tests {
             }
             install(&Watch::default()).expect("a handler");
             let mut place = 7;
-            let counter = Some(PollCounter(NonNull::from(&mut place)));
+            let counter = PollCounter(NonNull::from(&mut place));
             // SAFETY: the place lives longer.
-            let _reachable = unsafe { Reachable::new(counter) };
+            let _reachable = unsafe { Reachable::new(Some(counter)) };
             signalling()();
             // SAFETY: the place is a local variable of this test.
-            unsafe { counter.expect("a counter").0.as_ptr().read_volatile() }
+            unsafe { counter.0.as_ptr().read_volatile() }
         });
         assert_eq!(thread.join().expect("the thread"), 0);
     }

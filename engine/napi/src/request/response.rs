@@ -129,16 +129,15 @@ impl Answerer {
     }
 
     fn body(&self, cx: Cx<'_>, body: Js, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
-        match cx.kind(body) {
-            Kind::Text => cx.append_text(body, sink.body())?,
-            Kind::Object => {
-                if !cx.append_bytes(body, sink.body()) {
-                    return Err(Error::script("a body is neither text nor bytes").into());
-                }
-            }
-            _ => {}
+        let is_written = match cx.kind(body) {
+            Kind::Text => cx.append_text(body, sink.body()).map(|()| true)?,
+            Kind::Object => cx.append_bytes(body, sink.body()),
+            _ => true,
+        };
+        match is_written {
+            true => Ok(()),
+            false => Err(Error::script("a body is neither text nor bytes").into()),
         }
-        Ok(())
     }
 }
 
