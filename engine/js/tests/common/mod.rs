@@ -27,7 +27,7 @@ pub fn load_files(files: &[(&str, &str)]) -> Result<App, Error> {
 }
 
 pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Error> {
-    // `tests/public_functions.rs` runs tests of other files once more.
+    // `tests/public_functions/main.rs` runs tests of other files once more.
     let is_public_only = env!("CARGO_CRATE_NAME") == "public_functions";
     let app = sampan_rig::load("app.js", files, MODULES, limits, |setup| {
         if is_public_only {

@@ -5,13 +5,13 @@
     reason = "each of these files has the rig for itself"
 )]
 
-#[path = "answers.rs"]
+#[path = "../answers.rs"]
 mod answers;
-#[path = "builders.rs"]
+#[path = "../builders.rs"]
 mod builders;
-#[path = "objects.rs"]
+#[path = "../objects.rs"]
 mod objects;
-#[path = "reading.rs"]
+#[path = "../reading.rs"]
 mod reading;
-#[path = "rows.rs"]
+#[path = "../rows.rs"]
 mod rows;
