@@ -142,7 +142,8 @@ const AES_KEY: Param = Param {
     ..KEY
 };
 
-const EXTRA: Param = param!("extra"? Type::Bytes, "Bytes that are not part of the result, but must be the same again to decrypt.");
+const EXTRA: Param = param!("extra"? Type::Bytes,
+    "Bytes that are not part of the result, but must be the same again to decrypt.");
 
 const COUNT: Param = param!("count": Type::Int, "The number of bytes: 1 to 65536.");
 

@@ -68,7 +68,8 @@ pub static MODULE: Module = Module {
 const PATH: Param =
     param!("path": Type::Text, "Names with `/` between them, below the storage folder.");
 
-const OPTIONAL_PATH: Param = param!("path"? Type::Text, "A folder below the storage folder; that folder itself unless given.");
+const OPTIONAL_PATH: Param = param!("path"? Type::Text,
+    "A folder below the storage folder; that folder itself unless given.");
 
 const DATA: Param = param!("data": Type::Bytes, "The content.");
 

@@ -55,26 +55,27 @@ pub static MODULE: Module = Module {
         row!("rate_limit"(
                 param!("options": Type::InPlace,
                     "`limit` requests in `per` seconds. `key`: what is counted together. `\"ip\"` (unless given): the \
-                     client's address, of IPv6 its /64. The name of a header field: its value, or the address where it is \
-                     missing. A function: what it returns for the request; it may wait, and what it returns nothing for is \
-                     not counted. `name`: what the fields of the answer call the limit (`default` unless given)."),
+                     client's address, of IPv6 its /64. The name of a header field: its value, or the address where it \
+                     is missing. A function: what it returns for the request; it may wait, and what it returns nothing \
+                     for is not counted. `name`: what the fields of the answer call the limit (`default` unless \
+                     given)."),
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(rate_limit::rate_limit),
             "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count \
              together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it \
              runs among the script's own middleware, in its order."),
         row!("basic_auth"(
                 param!("options": Type::InPlace,
-                    "`verify`: a function that is called with user, password and request, and may wait. What it returns is \
-                     `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then \
-                     `req.auth` is the user. `realm`: what the browser shows."),
+                    "`verify`: a function that is called with user, password and request, and may wait. What it \
+                     returns is `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords \
+                     by user; then `req.auth` is the user. `realm`: what the browser shows."),
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(auth::basic_auth),
             "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the \
              script's own middleware, in its order."),
         row!("bearer_auth"(
                 param!("options": Type::InPlace,
-                    "`verify`: a function that is called with the token and the request, and may wait. What it returns is \
-                     `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then \
-                     `req.auth` is the name. `realm`: what the answer calls the site."),
+                    "`verify`: a function that is called with the token and the request, and may wait. What it returns \
+                     is `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; \
+                     then `req.auth` is the name. `realm`: what the answer calls the site."),
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(auth::bearer_auth),
             "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the \
              script's own middleware, in its order."),

@@ -23,7 +23,8 @@ use std::sync::Arc;
 /// The maximum number of compiled templates that an isolate keeps and that are not files.
 const STRINGS_MAX: usize = 256;
 
-const NAME: Param = param!("name": Type::Text, "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.");
+const NAME: Param = param!("name": Type::Text,
+    "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.");
 
 const DATA: Param = param!("data"? Type::InPlace, "The variables of the template, by their names.");
 

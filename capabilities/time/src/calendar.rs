@@ -15,7 +15,8 @@ const TEXT_BYTES_MAX: usize = 200;
 const SECONDS: Param =
     param!("seconds": Type::Number, "The time in seconds since 1970-01-01 00:00 UTC.");
 
-const ZONE: Param = param!("options"? Type::Map, "`tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.");
+const ZONE: Param = param!("options"? Type::Map,
+    "`tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.");
 
 pub(super) const DATE: Function = row!("date"(
         Param {

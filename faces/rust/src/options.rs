@@ -42,8 +42,8 @@ macro_rules! common_options {
             self
         }
 
-        /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> } from
-        /// "sampan"` in JavaScript.
+        /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> }
+        /// from "sampan"` in JavaScript.
         ///
         /// ```
         /// use sampan::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};

@@ -82,7 +82,9 @@ fn imports_of(module: &str, text: &str, known: &BTreeSet<&str>) -> BTreeSet<Stri
             // Braces of a `use` declaration follow, which have been spread.
             // `pub(in crate::a)` imports nothing.
             let is_scope = text[..at].ends_with("(in ");
-            if !is_scope && !text[..at].ends_with(is_part) && !path.ends_with(':') {
+            // `$crate` in a macro leads from where the macro is used.
+            let is_inside = text[..at].ends_with(|c| is_part(c) || c == '$');
+            if !is_scope && !is_inside && !path.ends_with(':') {
                 paths.push(path.to_owned());
             }
         }
@@ -214,6 +216,8 @@ mod tests {
             ("", "mod a;\nmod b;\npub use a::A;"),
             ("a", "use crate::{b::{B, C}, c as d};"),
             ("b", "fn f(_: super::a::A) {} // use crate::c;"),
+            ("e", "macro_rules! f { () => { $crate::f::F } }"),
+            ("f", "use crate::e;"),
             (
                 "c",
                 "use std::fmt;\n#[cfg(test)]\nmod tests {\n use crate::a;",
