@@ -7,8 +7,8 @@
 //! context that runs there to zero. No other thread touches the counter, so there is no data race.
 //!
 //! The signal may arrive while QuickJS decrements the counter, and then the zero is lost. The watchdog repeats the
-//! signal until the run has ended. The place of the counter is found by a probe (see [`places`](crate::vm::probe::places)). Without it a
-//! stop waits for the ten-thousandth poll.
+//! signal until the run has ended. The place of the counter is found by a probe (see
+//! [`places`](crate::vm::probe::places)). Without it a stop waits for the ten-thousandth poll.
 
 use sampan_host::watch::Kick;
 use sampan_host::{Error, ErrorKind, Watch};
