@@ -99,7 +99,7 @@ impl Args {
             .unwrap_or_default()
     }
 
-    /// The `index`th argument, of [`Type::InPlace`], for the reader of the call.
+    /// The `index`th argument, of [`Type::InPlace`](crate::Type::InPlace), for the reader of the call.
     pub fn handle(&self, index: usize) -> Handle {
         Handle::new(index as u32)
     }
