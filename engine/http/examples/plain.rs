@@ -1,12 +1,13 @@
 //! A server without scripts: what the engine alone costs, and how it is put together.
 //!
-//! `cargo run --release -p sampan-http --example plain -- 127.0.0.1:8080`
+//! `cargo run --release -p sampan-http --example plain -- 127.0.0.1:8080 [CERTIFICATE KEY]`
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use sampan_http::{
-    Acceptor, Answer, Handler, Limits, Observer, Precomputed, Request, Response, Workers,
+    Acceptor, Answer, CertificateFiles, Handler, Limits, Observer, Precomputed, Request, Response,
+    Tls, TlsSettings, Workers,
 };
 
 struct Plain {
@@ -51,7 +52,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let version = Precomputed::new(version).map_err(|_| "a body of bytes can be precomputed")?;
 
     let (handle, worker) = sampan_http::worker(limits.clone());
-    let acceptor = Acceptor::bind(address, &limits)?;
+    let mut acceptor = Acceptor::bind(address, &limits)?;
+    if let (Some(certificate), Some(key)) = (std::env::args().nth(2), std::env::args().nth(3)) {
+        let (tls, warnings) = Tls::read(TlsSettings {
+            certificates: vec![CertificateFiles {
+                certificate: certificate.into(),
+                key: key.into(),
+            }],
+            clients: None,
+            strict_transport: None,
+        })?;
+        warnings.iter().for_each(|warning| eprintln!("{warning}"));
+        acceptor = acceptor.with_tls(tls);
+    }
     println!("listening on {}", acceptor.local_addr()?);
     let _accepting = acceptor.start(Workers::new(vec![handle], &limits), |note| {
         eprintln!("{note}")

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::driver::WorkerHandle;
 use crate::limits::Limits;
 use crate::listener::Listener;
+use crate::tls::Tls;
 
 /// The time that accepting pauses when the system is out of files or memory.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -78,18 +79,22 @@ impl Workers {
     }
 
     /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken.
-    fn place(&self, socket: TcpStream) {
+    fn place(&self, socket: TcpStream, tls: Option<&Tls>) {
         let handles = self.lock();
         let connections: usize = handles.iter().map(WorkerHandle::connections).sum();
         let given = if connections < self.0.connections_max {
-            self.offer(&handles, socket, WorkerHandle::give)
+            self.offer(&handles, socket, |handle, socket| handle.give(socket, tls))
         } else if handles.iter().map(WorkerHandle::refused).sum::<usize>() < self.0.refused_max {
-            self.offer(&handles, socket, WorkerHandle::refuse)
+            self.offer(&handles, socket, |handle, socket| {
+                handle.refuse(socket, tls)
+            })
         } else {
             Err(socket)
         };
         drop(handles);
-        if let Err(mut socket) = given {
+        if let Err(mut socket) = given
+            && tls.is_none()
+        {
             // The socket does not block and a fresh one has room for this, so it is written at once or never.
             let _ = socket.write(&self.0.refusal);
             let _ = socket.shutdown(Shutdown::Write);
@@ -121,7 +126,10 @@ impl Workers {
 
 /// A bound address. [`Acceptor::start`] begins to accept.
 #[derive(Debug)]
-pub struct Acceptor(Listener);
+pub struct Acceptor {
+    listener: Listener,
+    tls: Option<Tls>,
+}
 
 impl Acceptor {
     /// Binds and listens. The address can be used again at once after an earlier process has ended.
@@ -129,7 +137,7 @@ impl Acceptor {
     /// # Errors
     /// Those of the system; `AddrInUse` and `PermissionDenied` are the usual ones.
     pub fn bind(address: SocketAddr, limits: &Limits) -> io::Result<Acceptor> {
-        Listener::tcp(address, limits).map(Acceptor)
+        Listener::tcp(address, limits).map(Acceptor::of)
     }
 
     /// Listens on a Unix socket at `path`, with these rights, and owned by this user and group if they are given. A
@@ -143,7 +151,7 @@ impl Acceptor {
         owner: Option<(u32, u32)>,
         limits: &Limits,
     ) -> io::Result<Acceptor> {
-        Listener::unix(path, mode, owner, limits).map(Acceptor)
+        Listener::unix(path, mode, owner, limits).map(Acceptor::of)
     }
 
     /// A socket that the parent process has bound, TCP or Unix. It is assumed to go on listening when this ends.
@@ -151,7 +159,23 @@ impl Acceptor {
     /// # Errors
     /// It does not listen.
     pub fn from_handed_over(socket: OwnedFd) -> io::Result<Acceptor> {
-        Listener::handed_over(socket).map(Acceptor)
+        Listener::handed_over(socket).map(Acceptor::of)
+    }
+
+    fn of(listener: Listener) -> Self {
+        Self {
+            listener,
+            tls: None,
+        }
+    }
+
+    /// Has clients begin with a handshake of TLS.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        Self {
+            tls: Some(tls),
+            ..self
+        }
     }
 
     /// The address, with the port that the system chose for port 0.
@@ -159,12 +183,12 @@ impl Acceptor {
     /// # Errors
     /// Those of the system, and that it is a Unix socket.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.tcp_addr()
+        self.listener.tcp_addr()
     }
 
     /// The path of a Unix socket; `None` if it is none, or has no path.
     pub fn path(&self) -> Option<PathBuf> {
-        let address = self.0.local_addr().ok()?;
+        let address = self.listener.local_addr().ok()?;
         address.as_pathname().map(Path::to_owned)
     }
 
@@ -178,13 +202,14 @@ impl Acceptor {
         workers: Workers,
         note: impl Fn(&str) + Send + 'static,
     ) -> io::Result<Accepting> {
-        let listener = Arc::new(self.0);
+        let listener = Arc::new(self.listener);
+        let tls = self.tls;
         let stop = Arc::new(AtomicBool::new(false));
         let thread = {
             let (listener, stop) = (listener.clone(), stop.clone());
             std::thread::Builder::new()
                 .name("accept".into())
-                .spawn(move || accept(&listener, &workers, &stop, &note))?
+                .spawn(move || accept(&listener, tls.as_ref(), &workers, &stop, &note))?
         };
         Ok(Accepting {
             listener,
@@ -234,14 +259,20 @@ impl Drop for Accepting {
     }
 }
 
-fn accept(listener: &Listener, workers: &Workers, stop: &AtomicBool, note: &dyn Fn(&str)) {
+fn accept(
+    listener: &Listener,
+    tls: Option<&Tls>,
+    workers: &Workers,
+    stop: &AtomicBool,
+    note: &dyn Fn(&str),
+) {
     let mut noted = false;
     loop {
         match listener.accept() {
             Ok(socket) => {
                 noted = false;
                 if let Some(socket) = socket {
-                    workers.place(socket);
+                    workers.place(socket, tls);
                 }
             }
             // All queued connections are handed over, or the listener was shut down.

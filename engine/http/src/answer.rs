@@ -136,6 +136,13 @@ pub trait Handler: 'static {
         }
     }
 
+    /// Called for a connection that ends before its first request because its client speaks another protocol.
+    fn connection_fault(&self, peer: Peer, fault: &ConnectionFault) {
+        if let Some(inner) = self.inner() {
+            inner.connection_fault(peer, fault);
+        }
+    }
+
     /// Called at a tick after large answers were freed that clients had been slow to read: the allocator may give
     /// memory back to the system.
     fn memory_freed(&self) {
@@ -151,6 +158,17 @@ pub trait Handler: 'static {
             None => eprintln!("sampan-http: the handler panicked: {message}"),
         }
     }
+}
+
+/// A client that speaks another protocol than its port does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// TLS on a port without it; the client gets 400.
+    TlsOnPlainPort,
+    /// HTTP without TLS on a port of TLS; the client gets 400 and a hint.
+    PlainOnTlsPort,
+    /// A handshake of TLS that the client has spoilt, or that the two have no common ground for: the reason.
+    HandshakeFailed(String),
 }
 
 /// Notified of the outcome of one request, once. A handler that gets its own observer back finds its type by

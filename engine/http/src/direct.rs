@@ -15,6 +15,7 @@ use crate::codec::encoder::{BodyRest, DATE_BYTES, Exchange, encode_response};
 use crate::codec::fault::Fault;
 use crate::driver::panic_text;
 use crate::limits::Limits;
+use crate::peer::RemoteEnd;
 use crate::precomputed::PrecomputedRest;
 use crate::request::Request;
 use crate::request_body::RequestBody;
@@ -42,7 +43,7 @@ pub async fn answer_directly(
 ) -> DirectAnswer {
     let date = httpdate::fmt_http_date(std::time::SystemTime::now());
     let date = date.as_bytes().try_into().unwrap_or([b' '; DATE_BYTES]);
-    let mut request = Request::empty(peer.into());
+    let mut request = Request::empty(RemoteEnd::plain(peer));
     let fault = read(handler, bytes, &mut request, limits).err();
     if let Some(fault) = fault {
         if fault.status != 413 || !request.decoder.has_head() {

@@ -44,11 +44,13 @@ mod request;
 mod request_body;
 mod response;
 mod send_file;
+mod tls;
 mod upgrade;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
 pub use answer::{
-    Answer, BodyRule, ClosedUnread, Handler, HandlerSlot, Observer, RequestOutcome, Seal, Ticket,
+    Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, HandlerSlot, Observer,
+    RequestOutcome, Seal, Ticket,
 };
 pub use direct::{DirectAnswer, answer_directly};
 pub use driver::{
@@ -64,4 +66,7 @@ pub use process::{process_memory_bytes, raise_open_files};
 pub use request::Request;
 pub use request_body::ReadError;
 pub use response::{Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response};
+pub use tls::{
+    CertificateFiles, ClientAuth, ClientCertificate, Tls, TlsError, TlsInfo, TlsSettings,
+};
 pub use upgrade::{Upgrade, Upgraded};

@@ -35,7 +35,7 @@ pub struct Limits {
     pub trailer_bytes_max: usize,
 
     /// From the first byte of a head (or from connecting, if none comes) to its end; later is 408,
-    /// or a silent close where not one byte has come.
+    /// or a silent close where not one byte has come. A handshake of TLS has as much time before that.
     pub head_millis_max: u64,
     /// Between two moments of progress while a body is read; longer is 408.
     pub body_idle_millis_max: u64,

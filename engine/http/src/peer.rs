@@ -1,6 +1,10 @@
 //! The other end of a connection.
 
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::tls::TlsInfo;
 
 /// The peer of a connection: the client, or a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,29 @@ impl Peer {
             Peer::Tcp(address) => Some(address.ip()),
             Peer::Unix => None,
         }
+    }
+}
+
+/// The other end of a connection, as its requests show it.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteEnd {
+    pub(crate) peer: Peer,
+    /// Known after the handshake; `None` without TLS.
+    pub(crate) tls: Option<Rc<TlsInfo>>,
+}
+
+impl RemoteEnd {
+    /// A client without TLS.
+    pub(crate) fn plain(peer: impl Into<Peer>) -> Self {
+        Self {
+            peer: peer.into(),
+            tls: None,
+        }
+    }
+
+    /// The value of the field `Strict-Transport-Security` of its answers (RFC 6797 section 6.1).
+    pub(crate) fn strict_transport(&self) -> Option<&Arc<str>> {
+        self.tls.as_ref()?.strict_transport.as_ref()
     }
 }
 

@@ -13,8 +13,9 @@ use crate::codec::fault::Fault;
 use crate::codec::head::name_bit;
 use crate::limits::Limits;
 use crate::method::Method;
-use crate::peer::Peer;
+use crate::peer::{Peer, RemoteEnd};
 use crate::request_body::{ReadError, RequestBody};
+use crate::tls::TlsInfo;
 
 /// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer,
 /// which it owns; lookups walk it.
@@ -25,7 +26,7 @@ pub struct Request {
     pub(crate) decoder: Decoder,
     /// The source of the body, if the handler reads it as it comes.
     pub(crate) streamed: Option<Rc<RequestBody>>,
-    peer: Peer,
+    client: RemoteEnd,
     /// True if the time of its handler is over.
     pub(crate) is_overdue: Cell<bool>,
     /// The handler's findings at the head, for when the body is here.
@@ -33,11 +34,11 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn empty(peer: Peer) -> Request {
+    pub(crate) fn empty(client: RemoteEnd) -> Request {
         Request {
             decoder: Decoder::new(),
             streamed: None,
-            peer,
+            client,
             is_overdue: Cell::new(false),
             kept: RefCell::new(None),
         }
@@ -60,8 +61,8 @@ impl Request {
         self.is_overdue.get()
     }
 
-    pub(crate) fn set_peer(&mut self, peer: Peer) {
-        self.peer = peer;
+    pub(crate) fn set_client(&mut self, client: &RemoteEnd) {
+        self.client.clone_from(client);
     }
 
     /// A request made of bytes, as if they had come from 127.0.0.1: for tests of handlers.
@@ -78,7 +79,7 @@ impl Request {
     /// As [`Request::from_bytes`].
     pub fn from_bytes_and_peer(bytes: &[u8], peer: SocketAddr) -> Result<Rc<Request>, Fault> {
         let limits = Limits::default();
-        let mut request = Request::empty(peer.into());
+        let mut request = Request::empty(RemoteEnd::plain(peer));
         request.decoder.feed(bytes);
         loop {
             match request.decoder.next(&limits) {
@@ -206,13 +207,19 @@ impl Request {
     /// Forgets everything, for use by another connection.
     pub(crate) fn clear(&mut self) {
         self.decoder.clear();
+        self.client.tls = None;
         self.streamed = None;
         self.kept.take();
     }
 
     /// The other end of the connection, which may be a proxy.
     pub fn peer(&self) -> Peer {
-        self.peer
+        self.client.peer
+    }
+
+    /// The TLS of its connection; `None` on a plain one.
+    pub fn tls(&self) -> Option<&TlsInfo> {
+        self.client.tls.as_deref()
     }
 
     pub(crate) fn exchange(&self) -> Exchange {
@@ -230,7 +237,7 @@ impl fmt::Debug for Request {
         f.debug_struct("Request")
             .field("method", &self.method_str())
             .field("target", &self.target())
-            .field("peer", &self.peer)
+            .field("peer", &self.client.peer)
             .finish_non_exhaustive()
     }
 }

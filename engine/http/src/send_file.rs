@@ -27,12 +27,15 @@ pub(crate) fn send_file(socket: &Socket, file: &File, start: u64, len: u64) -> i
         sent => sent?,
     };
     if sent == 0 {
-        return Err(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            "the file has become shorter",
-        ));
+        return Err(has_become_shorter());
     }
     Ok(sent)
+}
+
+/// The error of a file that ends before its announced length.
+pub(crate) fn has_become_shorter() -> io::Error {
+    let fault = "the file has become shorter";
+    io::Error::new(io::ErrorKind::UnexpectedEof, fault)
 }
 
 /// Copies the file through memory of the process. What the socket does not take is read again.

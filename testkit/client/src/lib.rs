@@ -3,6 +3,10 @@
 //! The scenario runner, the tests of the command and the benchmarks share it. It takes exactly the bytes that the
 //! framing announces, so an answer that is longer or shorter than it says spoils the next one.
 
+#[cfg(feature = "tls")]
+pub mod certificates;
+#[cfg(feature = "tls")]
+pub mod tunnel;
 pub mod wait;
 
 use std::io::{self, BufRead, BufReader, Read, Write};

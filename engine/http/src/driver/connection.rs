@@ -1,10 +1,11 @@
 //! One connection: a single future that reads, has requests answered, and writes.
 //!
 //! Its state is here. [`poll`] goes round with it: [`input`] takes requests, [`exchange`] answers them, [`streaming`]
-//! moves bodies that come in pieces, [`expiry`] minds the time; [`linger`] and [`takeover`] are its ends.
+//! moves bodies that come in pieces, [`expiry`] minds the time; [`handshake`] is its beginning over TLS, [`linger`] and [`takeover`] are its ends.
 
 mod exchange;
 mod expiry;
+mod handshake;
 mod input;
 mod linger;
 mod poll;
@@ -27,9 +28,11 @@ use super::output::Output;
 use super::replies::{Queued, RunningHandler};
 use super::runtime::{Runtime, SharedSocket, Socket};
 use super::shared::unsent::UnsentPart;
+use super::transport::Transport;
 use crate::future::LocalFuture;
-use crate::peer::Peer;
+use crate::peer::{Peer, RemoteEnd};
 use crate::request::Request;
+use crate::tls::Tls;
 use crate::upgrade::Takeover;
 
 /// The state of reading requests. Each but `Busy` has its deadline in `read_by`.
@@ -60,9 +63,9 @@ enum PollStep {
 }
 
 pub(super) struct Connection<S: Socket> {
-    socket: Arc<S>,
+    transport: Transport<S>,
     local: Rc<Local>,
-    peer: Peer,
+    client: RemoteEnd,
     /// The place in the worker's deadlines, and the deadline set there.
     deadline_key: usize,
     armed: u64,
@@ -114,6 +117,7 @@ impl<S: Socket> Connection<S> {
     /// When the socket cannot be registered for events; it is closed then.
     pub(super) fn new(
         socket: TcpStream,
+        tls: Option<&Tls>,
         runtime: &impl Runtime<Socket = S>,
         local: Rc<Local>,
         refused: bool,
@@ -121,13 +125,17 @@ impl<S: Socket> Connection<S> {
         let address = SockRef::from(&socket).peer_addr()?;
         let peer = address.as_socket().map_or(Peer::Unix, Peer::Tcp);
         let socket = Arc::new(runtime.socket(socket)?);
+        let transport = match tls {
+            None => Transport::plain(Arc::clone(&socket)),
+            Some(tls) => Transport::secured(Arc::clone(&socket), tls)?,
+        };
         let read_by = local.now_millis() + local.limits.head_millis_max;
         Ok(Connection {
-            peer,
+            client: RemoteEnd::plain(peer),
             deadline_key: local.deadlines.add(),
             armed: NEVER,
-            socket_key: local.shared.add_socket(Arc::clone(&socket) as SharedSocket),
-            socket,
+            socket_key: local.shared.add_socket(socket as SharedSocket),
+            transport,
             refused,
             input: None,
             phase: Phase::Fresh,
@@ -156,6 +164,9 @@ impl<S: Socket> Connection<S> {
 impl<S: Socket> Drop for Connection<S> {
     fn drop(&mut self) {
         self.observed.cut(self.output.sent_bytes());
+        if !self.output.is_empty() || self.streaming.is_some() {
+            self.transport.cut();
+        }
         self.forget_unsent();
         if self.local.has_ended() {
             self.tell_unanswered();

@@ -16,6 +16,7 @@ mod pool;
 mod replies;
 mod runtime;
 mod shared;
+mod transport;
 mod worker;
 
 pub use panic::panic_text;

@@ -2,13 +2,14 @@
 //! that is sent from where it is.
 
 use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use socket2::Socket;
 
 use super::pool::BufferPool;
 use crate::response::FilePart;
-use crate::send_file::send_file;
+use crate::send_file::{has_become_shorter, send_file};
 
 #[derive(Default)]
 pub(super) struct Output {
@@ -46,6 +47,77 @@ impl Tail {
         match self {
             Tail::File(part) => part.len as usize,
             other => other.bytes().len(),
+        }
+    }
+}
+
+/// Bytes that are to be sent as records of TLS.
+pub(super) trait Plaintext {
+    /// Reports whether there are none.
+    fn is_empty(&self) -> bool;
+
+    /// Reports whether some of them are in a file.
+    fn has_file(&self) -> bool {
+        false
+    }
+
+    /// Returns bytes that lie together, from the place `after` on; none at the end. Those of a file are read into
+    /// `space`.
+    ///
+    /// # Errors
+    /// Those of the file; it may have become shorter.
+    fn piece<'a>(&'a self, after: usize, space: &'a mut [u8]) -> io::Result<&'a [u8]>;
+}
+
+impl Plaintext for [u8] {
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn piece<'a>(&'a self, after: usize, _: &'a mut [u8]) -> io::Result<&'a [u8]> {
+        Ok(&self[after.min(self.len())..])
+    }
+}
+
+impl Plaintext for Output {
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn has_file(&self) -> bool {
+        matches!(self.tail, Some(Tail::File(_)))
+    }
+
+    fn piece<'a>(&'a self, after: usize, space: &'a mut [u8]) -> io::Result<&'a [u8]> {
+        let first = &self.buffer[self.sent..];
+        if after < first.len() {
+            return Ok(&first[after..]);
+        }
+        let at = self.tail_sent + (after - first.len());
+        match &self.tail {
+            None => Ok(&[]),
+            Some(Tail::File(part)) => read_part(part, at as u64, space),
+            Some(tail) => {
+                let body = tail.bytes();
+                let end = &self.tail_end[at.saturating_sub(body.len()).min(self.tail_end.len())..];
+                Ok(body
+                    .get(at..)
+                    .filter(|rest| !rest.is_empty())
+                    .unwrap_or(end))
+            }
+        }
+    }
+}
+
+/// Reads bytes of a part of a file, from the place `at` in that part on.
+fn read_part<'a>(part: &FilePart, at: u64, space: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let left = usize::try_from(part.len - at).unwrap_or(usize::MAX);
+    let wanted = left.min(space.len());
+    loop {
+        match part.file.read_at(&mut space[..wanted], part.start + at) {
+            Ok(0) if wanted > 0 => return Err(has_become_shorter()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read.map(|len| &space[..len]),
         }
     }
 }
@@ -126,6 +198,27 @@ impl Output {
         let written = &self.buffer[at.min(self.buffer.len())..];
         let head = memchr::memmem::find(written, b"\r\n\r\n").map_or(written.len(), |end| end + 4);
         start + head as u64
+    }
+
+    /// Adds a field to the last written head, which begins at `start` of all bytes, unless that has one of this name.
+    pub(super) fn add_field(&mut self, start: u64, name: &str, value: &str) {
+        let at = (start - self.sent_before) as usize + self.sent;
+        let head = at + (self.head_end(start) - start) as usize;
+        let mut lines = self.buffer[at..head].split(|byte| *byte == b'\n');
+        let Some(first) = lines.next() else {
+            return;
+        };
+        let is_named = |line: &[u8]| {
+            let begins = line.get(..name.len());
+            begins.is_some_and(|begins| begins.eq_ignore_ascii_case(name.as_bytes()))
+                && line.get(name.len()) == Some(&b':')
+        };
+        if !lines.any(is_named) {
+            // Behind the status line.
+            let at = at + first.len() + 1;
+            let line = [name, ": ", value, "\r\n"].concat();
+            self.buffer.splice(at..at, line.into_bytes());
+        }
     }
 
     /// Bytes that wait, the large body included.

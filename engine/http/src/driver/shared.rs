@@ -13,16 +13,18 @@ use tokio::sync::Notify;
 use self::unsent::UnsentBytes;
 use super::clock::process_millis;
 use super::runtime::SharedSocket;
+use crate::tls::Tls;
 
 /// A worker that has not ticked for longer than this is not given connections while another has.
 pub(crate) const RESPONSIVE_MILLIS_MAX: u64 = 50;
 
 /// A socket on its way to the worker.
-pub(super) enum Incoming {
-    /// To be served.
-    Served(TcpStream),
-    /// To be told 503.
-    Refused(TcpStream),
+pub(super) struct Incoming {
+    pub(super) socket: TcpStream,
+    /// Of the listener that it comes from.
+    pub(super) tls: Option<Tls>,
+    /// True if it is only to be told 503.
+    pub(super) is_refused: bool,
 }
 
 /// Sockets that the worker has not picked up yet; closed from its end on.
@@ -94,7 +96,7 @@ impl Shared {
         let mut inbox = lock(&self.inbox);
         inbox.closed = true;
         for incoming in std::mem::take(&mut inbox.sockets) {
-            self.count_out(matches!(incoming, Incoming::Refused(_)));
+            self.count_out(incoming.is_refused);
         }
     }
 
@@ -122,35 +124,39 @@ impl Shared {
 pub struct WorkerHandle(pub(super) Arc<Shared>);
 
 impl WorkerHandle {
-    /// Hands over an accepted socket.
+    /// Hands over an accepted socket, whose client begins with a handshake if there is a [`Tls`].
     ///
     /// # Errors
     /// The socket, if the worker has ended or is about to.
-    pub fn give(&self, socket: TcpStream) -> Result<(), TcpStream> {
-        self.put(socket, false)
+    pub fn give(&self, socket: TcpStream, tls: Option<&Tls>) -> Result<(), TcpStream> {
+        self.put(socket, tls, false)
     }
 
     /// Hands over a socket that is to be answered 503 and closed.
     ///
     /// # Errors
     /// As [`WorkerHandle::give`].
-    pub fn refuse(&self, socket: TcpStream) -> Result<(), TcpStream> {
-        self.put(socket, true)
+    pub fn refuse(&self, socket: TcpStream, tls: Option<&Tls>) -> Result<(), TcpStream> {
+        self.put(socket, tls, true)
     }
 
-    fn put(&self, socket: TcpStream, refused: bool) -> Result<(), TcpStream> {
+    fn put(&self, socket: TcpStream, tls: Option<&Tls>, is_refused: bool) -> Result<(), TcpStream> {
         {
             let mut inbox = lock(&self.0.inbox);
             if inbox.closed {
                 return Err(socket);
             }
-            let (counter, incoming) = if refused {
-                (&self.0.refused, Incoming::Refused(socket))
+            let counter = if is_refused {
+                &self.0.refused
             } else {
-                (&self.0.connections, Incoming::Served(socket))
+                &self.0.connections
             };
             counter.fetch_add(1, Relaxed);
-            inbox.sockets.push(incoming);
+            inbox.sockets.push(Incoming {
+                socket,
+                tls: tls.cloned(),
+                is_refused,
+            });
         }
         self.0.notify.notify_one();
         Ok(())

@@ -91,14 +91,15 @@ impl Worker {
 
     fn take_sockets(&self, runtime: &impl Runtime, local: &Rc<Local>) {
         for incoming in self.shared.take_inbox() {
-            let (socket, refused) = match incoming {
-                Incoming::Served(socket) => (socket, false),
-                Incoming::Refused(socket) => (socket, true),
-            };
-            match Connection::new(socket, runtime, local.clone(), refused) {
+            let Incoming {
+                socket,
+                tls,
+                is_refused,
+            } = incoming;
+            match Connection::new(socket, tls.as_ref(), runtime, local.clone(), is_refused) {
                 Ok(connection) => runtime.spawn(connection),
                 // The client has gone already, or the system is out of memory for it; either way it is closed.
-                Err(_) => self.shared.count_out(refused),
+                Err(_) => self.shared.count_out(is_refused),
             }
         }
     }

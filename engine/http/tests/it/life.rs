@@ -172,7 +172,7 @@ fn a_stuck_worker_gets_no_connections_and_can_be_abandoned() {
     let old = workers.replace(stuck, fresh).unwrap();
     old.abandon();
     assert_eq!(read_to_end(&mut one), "");
-    assert!(old.give(connect()).is_err(), "it takes no more");
+    assert!(old.give(connect(), None).is_err(), "it takes no more");
     let mut last: Vec<_> = (0..20).map(|_| connect()).collect();
     assert!(
         last.iter_mut().any(|socket| ask(socket, "/") == "7"),
@@ -320,9 +320,8 @@ fn serve_with_few_files() {
     if std::env::var_os("SERVE_WITH_FEW_FILES").is_none() {
         return;
     }
-    let server = Server::start_with_notes(Limits::default(), echo(&Arc::default()), |note| {
-        println!("{note}")
-    });
+    let note = |note: &str| println!("{note}");
+    let server = Server::start_on(Limits::default(), None, echo(&Arc::default()), note);
     println!("address {}", server.address);
     let _ = std::io::stdin().read(&mut [0]);
     server.stop();

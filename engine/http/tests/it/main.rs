@@ -20,8 +20,12 @@ mod limits;
 #[path = "linger.rs"]
 mod linger;
 mod pumped;
+mod secured;
+mod secured_pumped;
 #[path = "serving.rs"]
 mod serving;
+#[path = "tls.rs"]
+mod tls;
 #[path = "unsent.rs"]
 mod unsent;
 #[path = "upgrade.rs"]

@@ -138,6 +138,8 @@ impl<S: Socket> Connection<S> {
             exchange.keep_alive = false;
         }
         let date = self.local.clock.date();
+        let strict_transport = self.client.strict_transport().cloned();
+        let strict_transport = strict_transport.map(|value| (value, self.output.total_bytes()));
         let started = observed.map(|pending| (pending, reply.status(), self.output.total_bytes()));
         let out = self.output.buffer(&self.local.pool);
         let goes_on = match reply {
@@ -179,6 +181,10 @@ impl<S: Socket> Connection<S> {
                 goes_on
             }
         };
+        if let Some((value, start)) = strict_transport {
+            let name = "Strict-Transport-Security";
+            self.output.add_field(start, name, &value);
+        }
         if let Some((pending, status, start)) = started {
             let body_from = self.output.head_end(start);
             let until = self.streaming.is_none().then(|| self.output.total_bytes());

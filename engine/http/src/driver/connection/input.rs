@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use super::{Connection, Phase, PollStep};
-use crate::answer::Answer;
+use crate::answer::{Answer, ConnectionFault};
 use crate::codec::decoder::{AwaitedPart, DecoderEvent};
 use crate::codec::encoder::{CONTINUE, Exchange};
 use crate::codec::fault::{Exceeded, Fault};
@@ -18,7 +18,10 @@ use crate::request_body::RequestBody;
 use crate::response::Response;
 
 /// The time that a connection without a request in hand is kept while its worker ends.
-const DRAIN_MILLIS_MAX: u64 = 50;
+pub(super) const DRAIN_MILLIS_MAX: u64 = 50;
+
+/// The first bytes of a client that begins with TLS: a record of a handshake.
+const TLS_BEGINS: &[u8] = &[22, 3];
 
 impl<S: Socket> Connection<S> {
     /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
@@ -88,7 +91,7 @@ impl<S: Socket> Connection<S> {
         self.last |= !exchange.keep_alive;
         let handler = self.local.handler();
         let observed = handler
-            .observe(self.peer, Some(&request))
+            .observe(self.client.peer, Some(&request))
             .map(PendingOutcome::new);
         let observer = observed.as_ref().and_then(|observed| observed.observer());
         let handle = || handler.handle(&request, observer);
@@ -106,7 +109,7 @@ impl<S: Socket> Connection<S> {
 
     /// Asks for an observer of a request; `None` is a request whose head could not be read.
     pub(super) fn observe(&self, request: Option<&Request>) -> Observed {
-        let observer = self.local.handler().observe(self.peer, request)?;
+        let observer = self.local.handler().observe(self.client.peer, request)?;
         Some(PendingOutcome::new(observer))
     }
 
@@ -120,7 +123,7 @@ impl<S: Socket> Connection<S> {
         }
         let rest = request.decoder.rest();
         if !rest.is_empty() {
-            let mut input = self.local.pool.request(self.peer);
+            let mut input = self.local.pool.request(&self.client);
             if let Some(inner) = Rc::get_mut(&mut input) {
                 inner.decoder.feed(rest);
             }
@@ -209,7 +212,15 @@ impl<S: Socket> Connection<S> {
                     head_only,
                     ..Exchange::UNKNOWN
                 };
-                let response = self.local.handler().error(status, limit);
+                let handler = self.local.handler();
+                let begins_tls = input.as_ref().is_some_and(|input| {
+                    let unread = input.decoder.unread();
+                    unread.starts_with(TLS_BEGINS) && self.client.tls.is_none()
+                });
+                if begins_tls {
+                    handler.connection_fault(self.client.peer, &ConnectionFault::TlsOnPlainPort);
+                }
+                let response = handler.error(status, limit);
                 let observed = self.observe(None);
                 self.input = input;
                 self.end_with(response, exchange, observed);

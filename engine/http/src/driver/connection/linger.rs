@@ -1,10 +1,7 @@
 //! The end of a connection whose client may still be sending.
 
-use std::net::Shutdown;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-
-use socket2::SockRef;
 
 use super::Connection;
 use crate::driver::runtime::Socket;
@@ -17,7 +14,7 @@ impl<S: Socket> Connection<S> {
     /// Says that nothing more is sent, and begins to wait for the client's end.
     pub(super) fn begin_linger(&mut self) {
         // Fails only where the client has gone already, which reading then shows.
-        let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Write);
+        let _ = self.transport.shut_down();
         let now = self.local.now_millis();
         self.linger_until = Some(now + self.local.limits.linger_millis_max);
         self.read_by = now + self.linger_idle_millis();
@@ -48,7 +45,7 @@ impl<S: Socket> Connection<S> {
         waste.resize(WASTE_BYTES, 0);
         let mut reads = 0;
         while reads < TURN_READS_MAX {
-            match read_once(&*self.socket, cx, &mut waste) {
+            match read_once(&**self.transport.socket(), cx, &mut waste) {
                 Poll::Pending => break,
                 Poll::Ready(Ok(len)) if len > 0 => reads += 1,
                 Poll::Ready(_) => return Poll::Ready(()),

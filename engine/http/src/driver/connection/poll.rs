@@ -17,8 +17,7 @@ use crate::codec::encoder::Exchange;
 use crate::codec::fault::Exceeded;
 use crate::driver::deadlines::NEVER;
 use crate::driver::replies::Queued;
-use crate::driver::runtime::readiness::{read_once, write_once};
-use crate::driver::runtime::{Direction, SharedSocket, Socket};
+use crate::driver::runtime::{SharedSocket, Socket};
 use crate::driver::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
 
 /// Requests answered in one poll; then other connections get their turn.
@@ -55,6 +54,13 @@ impl<S: Socket> Connection<S> {
         if self.taken.is_some() {
             return self.poll_taken(cx);
         }
+        if !self.last && self.transport.is_handshaking() {
+            match self.shake_hands(cx) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
         if self.refused && !self.last {
             self.say_overloaded();
         }
@@ -81,6 +87,9 @@ impl<S: Socket> Connection<S> {
                     return Poll::Pending;
                 }
                 PollStep::Done if written => {
+                    if self.takeover.is_none() && self.transport.close() {
+                        continue;
+                    }
                     if let Some(take) = self.takeover.take() {
                         self.hand_over(take);
                         return self.poll_taken(cx);
@@ -136,9 +145,10 @@ impl<S: Socket> Connection<S> {
     /// Writes what there is. True if nothing is left.
     fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut turn = 0;
-        while !self.output.is_empty() {
+        while !self.output.is_empty() || self.transport.is_sending() {
             let polled = if turn < TURN_BYTES_MAX {
-                write_once(&*self.socket, cx, &self.output)
+                let pool = &self.local.pool;
+                self.transport.poll_write(cx, pool, &self.output)
             } else {
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -153,13 +163,13 @@ impl<S: Socket> Connection<S> {
                 self.note_unsent(turn > 0);
                 return Ok(false);
             };
-            let len = written?;
-            self.output.consume(len);
-            turn += len;
+            let moved = written?;
+            self.output.consume(moved.output);
+            turn += moved.socket;
             if !self.observed.is_empty() {
                 self.observed.sent(self.output.sent_bytes());
             }
-            self.written_bytes += len;
+            self.written_bytes += moved.socket;
             if self.written_bytes >= self.local.limits.progress_bytes_min {
                 self.write_by = NEVER;
             }
@@ -184,13 +194,14 @@ impl<S: Socket> Connection<S> {
     /// Counts what is left over, which may close this connection or slower ones.
     fn note_unsent(&mut self, has_moved: bool) {
         let queued: usize = self.queue.iter().map(Queued::held_bytes).sum();
-        let bytes = self.output.held_bytes() + queued;
+        let bytes = self.output.held_bytes() + self.transport.held_bytes() + queued;
         if self.unsent.is_none() && bytes < COUNTED_BYTES_MIN {
             return;
         }
         let part = self.unsent.get_or_insert_with(|| {
-            let socket = Arc::clone(&self.socket) as SharedSocket;
-            UnsentPart::new(Arc::clone(&self.local.shared.unsent), self.peer, socket)
+            let socket = Arc::clone(self.transport.socket()) as SharedSocket;
+            let peer = self.client.peer;
+            UnsentPart::new(Arc::clone(&self.local.shared.unsent), peer, socket)
         });
         part.grew_to(bytes);
         for closed in part.set(bytes, has_moved, self.local.now_millis()) {
@@ -204,21 +215,22 @@ impl<S: Socket> Connection<S> {
             return Received::Nothing;
         }
         // Asked first, so that an idle connection needs no buffer to wait.
-        match self.socket.poll_ready(Direction::Read, cx) {
+        match self.transport.poll_readable(cx) {
             Poll::Pending => return Received::Nothing,
             Poll::Ready(Err(_)) => return Received::Gone,
             Poll::Ready(Ok(())) => {}
         }
         let input = self
             .input
-            .get_or_insert_with(|| self.local.pool.request(self.peer));
+            .get_or_insert_with(|| self.local.pool.request(&self.client));
         let decoder = &mut Rc::get_mut(input)
             .expect("shared requests are replaced when they are")
             .decoder;
         if ahead && decoder.buffered() >= self.local.limits.pipeline_bytes_max {
             return Received::Nothing;
         }
-        match read_once(&*self.socket, cx, decoder.space()) {
+        let pool = &self.local.pool;
+        match self.transport.poll_read(cx, pool, decoder.space()) {
             Poll::Pending => {
                 self.release_input();
                 Received::Nothing

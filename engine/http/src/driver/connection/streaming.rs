@@ -15,8 +15,7 @@ use crate::driver::bodies::{ReceiveState, Receiving};
 use crate::driver::deadlines::NEVER;
 use crate::driver::output::Tail;
 use crate::driver::panic::panic_text;
-use crate::driver::runtime::readiness::read_into;
-use crate::driver::runtime::{Direction, Socket};
+use crate::driver::runtime::Socket;
 use crate::request_body::ReadError;
 use crate::response::{BodyError, Chunk};
 
@@ -101,13 +100,14 @@ impl<S: Socket> Connection<S> {
         self.queue.clear();
         self.running = None;
         self.receiving = None;
+        self.transport.cut();
         if self
             .streaming
             .take()
             .is_some_and(|streaming| !streaming.chunked)
         {
             // Fails only on a socket that is closed already.
-            let _ = SockRef::from(&*self.socket).set_linger(Some(Duration::ZERO));
+            let _ = SockRef::from(&**self.transport.socket()).set_linger(Some(Duration::ZERO));
         }
     }
 
@@ -165,11 +165,12 @@ impl<S: Socket> Connection<S> {
                 self.read_by = now + receiving.idle_left;
             }
             // Asked first, so that a reader that waits owns no buffer.
-            if self.socket.poll_ready(Direction::Read, cx).is_pending() {
+            if self.transport.poll_readable(cx).is_pending() {
                 return false;
             }
             let mut bytes = Vec::with_capacity(receiving.decoder.wanted(PIECE_BYTES));
-            match read_into(&*self.socket, cx, &mut bytes) {
+            let pool = &self.local.pool;
+            match self.transport.poll_read_into(cx, pool, &mut bytes) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(len)) if len > 0 => {
                     self.note_body_bytes(len, now);
@@ -265,7 +266,7 @@ impl<S: Socket> Connection<S> {
         let local = &self.local;
         let input = self
             .input
-            .get_or_insert_with(|| local.pool.request(self.peer));
+            .get_or_insert_with(|| local.pool.request(&self.client));
         if let Some(request) = Rc::get_mut(input) {
             request.decoder.feed(&rest);
         }

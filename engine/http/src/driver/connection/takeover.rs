@@ -1,19 +1,20 @@
 //! A connection that its handler takes over, once the answer 101 has been sent.
 
-use std::io::{self, Read};
-use std::net::Shutdown;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Connection;
 use crate::driver::deadlines::NEVER;
+use crate::driver::local::Local;
 use crate::driver::panic::panic_text;
-use crate::driver::runtime::{Direction, Socket};
+use crate::driver::runtime::Socket;
+use crate::driver::transport::Transport;
 use crate::upgrade::{Takeover, Upgraded};
 
 impl<S: Socket> Connection<S> {
@@ -24,7 +25,11 @@ impl<S: Socket> Connection<S> {
             self.local.pool.give_request(input);
             rest
         });
-        let socket = TakenSocket(Arc::clone(&self.socket));
+        let plain = Transport::plain(Arc::clone(self.transport.socket()));
+        let socket = TakenSocket {
+            transport: std::mem::replace(&mut self.transport, plain),
+            local: Rc::clone(&self.local),
+        };
         let taken = catch_unwind(AssertUnwindSafe(|| {
             take(Upgraded::new(early, Box::pin(socket)))
         }));
@@ -60,62 +65,50 @@ impl<S: Socket> Connection<S> {
 }
 
 /// A socket of any runtime behind tokio's traits, which need no runtime.
-struct TakenSocket<S>(Arc<S>);
+struct TakenSocket<S: Socket> {
+    transport: Transport<S>,
+    local: Rc<Local>,
+}
 
 impl<S: Socket> AsyncRead for TakenSocket<S> {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let socket = &*self.0;
-        loop {
-            ready!(socket.poll_ready(Direction::Read, cx))?;
-            let space = buf.initialize_unfilled();
-            match socket.try_io(Direction::Read, || {
-                (&mut &*SockRef::from(socket)).read(space)
-            }) {
-                Ok(len) => {
-                    buf.advance(len);
-                    return Poll::Ready(Ok(()));
-                }
-                Err(error) if is_transient(&error) => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
+        if buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
         }
+        let Self { transport, local } = &mut *self;
+        let space = buf.initialize_unfilled();
+        let len = ready!(transport.poll_read(cx, &local.pool, space))?;
+        if len == 0 && transport.is_cut_off() {
+            // Nothing else says whether this protocol has come to its end.
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        buf.advance(len);
+        Poll::Ready(Ok(()))
     }
 }
 
 impl<S: Socket> AsyncWrite for TakenSocket<S> {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let socket = &*self.0;
-        loop {
-            ready!(socket.poll_ready(Direction::Write, cx))?;
-            // A client that has gone is an error, not a SIGPIPE.
-            let send = || SockRef::from(socket).send_with_flags(bytes, libc::MSG_NOSIGNAL);
-            match socket.try_io(Direction::Write, send) {
-                Err(error) if is_transient(&error) => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        let Self { transport, local } = &mut *self;
+        transport.poll_send(cx, &local.pool, bytes)
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { transport, local } = &mut *self;
+        transport.poll_flush(cx, &local.pool)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(SockRef::from(&*self.0).shutdown(Shutdown::Write))
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.transport.close();
+        ready!(self.as_mut().poll_flush(cx))?;
+        Poll::Ready(self.transport.shut_down())
     }
-}
-
-fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }

@@ -73,6 +73,27 @@ pub(in crate::driver) fn write_once(
     }
 }
 
+/// Writes once from `bytes`, which is not empty. Never `Ok(0)`.
+pub(in crate::driver) fn send_once(
+    socket: &impl Socket,
+    cx: &mut Context<'_>,
+    bytes: &[u8],
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(socket.poll_ready(Direction::Write, cx))?;
+        match attempt(socket, Direction::Write, || {
+            // A client that has gone is an error, not a SIGPIPE.
+            let len = SockRef::from(socket).send_with_flags(bytes, libc::MSG_NOSIGNAL)?;
+            Ok((len, len < bytes.len()))
+        }) {
+            Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
 /// Runs `operation`, which tells how many bytes it moved and whether the socket has nothing more to give or
 /// take. The runtime forgets the readiness of a socket when it sees "would block", so that is what it is shown.
 fn attempt(

@@ -1,6 +1,8 @@
 //! The common parts of the tests: a server with a handler made on its thread, and clients that speak bytes.
 #![allow(dead_code, unreachable_pub, unused_imports)] // each test binary uses its part
 
+pub mod secure;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
@@ -11,9 +13,11 @@ use std::time::Duration;
 
 pub use sampan_client::wait;
 use sampan_http::{
-    Accepting, Acceptor, Answer, Handler, Limits, Observer, Pump, Request, Response, WorkerHandle,
-    Workers,
+    Accepting, Acceptor, Answer, Handler, Limits, Observer, Pump, Request, Response, Tls,
+    WorkerHandle, Workers,
 };
+
+use sampan_client::certificates::Identity;
 
 /// A server on a port of its own with one worker.
 pub struct Server {
@@ -21,6 +25,8 @@ pub struct Server {
     pub handle: WorkerHandle,
     pub workers: Workers,
     accepting: Option<Accepting>,
+    /// The certificate of a server whose clients go through a tunnel.
+    identity: Option<Identity>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -38,12 +44,33 @@ impl Server {
         make: impl FnOnce() -> Rc<H> + Send + 'static,
         note: impl Fn(&str) + Send + 'static,
     ) -> Server {
+        if !is_secured() {
+            return Server::start_on(limits, None, make, note);
+        }
+        let identity = Identity::new(&["localhost"]);
+        let (tls, _) = Tls::read(secure::settings(&identity)).unwrap();
+        let mut server = Server::start_on(limits, Some(tls), make, note);
+        server.identity = Some(identity);
+        server
+    }
+
+    /// Starts it on a port with or without TLS; clients connect as they are.
+    pub fn start_on<H: Handler>(
+        limits: Limits,
+        tls: Option<Tls>,
+        make: impl FnOnce() -> Rc<H> + Send + 'static,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> Server {
         limits.check().unwrap();
         let limits = Arc::new(limits);
         let (handle, worker) = sampan_http::worker(limits.clone());
         let workers = Workers::new(vec![handle.clone()], &limits);
         let acceptor = Acceptor::bind("127.0.0.1:0".parse().unwrap(), &limits).unwrap();
         let address = acceptor.local_addr().unwrap();
+        let acceptor = match tls {
+            Some(tls) => acceptor.with_tls(tls),
+            None => acceptor,
+        };
         let accepting = acceptor.start(workers.clone(), note).unwrap();
         let thread = std::thread::spawn(move || run_worker(worker, make()));
         Server {
@@ -51,12 +78,16 @@ impl Server {
             handle,
             workers,
             accepting: Some(accepting),
+            identity: None,
             thread: Some(thread),
         }
     }
 
     pub fn connect(&self) -> TcpStream {
-        let socket = TcpStream::connect(self.address).unwrap();
+        let socket = match &self.identity {
+            Some(identity) => identity.tunnel(self.address),
+            None => TcpStream::connect(self.address).unwrap(),
+        };
         socket
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
@@ -100,9 +131,12 @@ impl Drop for Server {
     }
 }
 
-/// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs`.
+/// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs` and `secured_pumped.rs`.
 pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
-    if module_path!().contains("::pumped::") {
+    if ["::pumped::", "::secured_pumped::"]
+        .iter()
+        .any(|part| module_path!().contains(part))
+    {
         return run_on_pump(worker, handler);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -130,6 +164,11 @@ fn run_on_pump<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
         .unwrap();
     drop(end);
     keeper.join().unwrap();
+}
+
+/// Reports whether clients go through a tunnel to a server that speaks TLS: in the tests of `secured.rs`.
+pub fn is_secured() -> bool {
+    module_path!().contains("::secured")
 }
 
 /// A handler made of a function.
