@@ -358,6 +358,8 @@ declare module "sampan" {
     readonly cookies: Record<string, string>;
     /** The client's address. */
     readonly ip: string;
+    /** The TLS of the connection: nothing on a plain one, also where a proxy in front has it. `version` is `TLSv1.3` or `TLSv1.2`, `cipher` the name of the cipher suite, `sni` the host name that the client asked for. `subject`, such as `CN=alice,O=Example`, and `fingerprint`, the SHA-256 digest in hexadecimal, are those of the client's certificate. */
+    readonly tls: { version: string; cipher: string; sni: string | null; subject: string | null; fingerprint: string | null } | null;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
     /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
@@ -524,6 +526,8 @@ declare module "sampan" {
     passThroughOnException(): void;
     /** The client's address. */
     readonly ip: string;
+    /** The TLS of the connection: nothing on a plain one, also where a proxy in front has it. `version` is `TLSv1.3` or `TLSv1.2`, `cipher` the name of the cipher suite, `sni` the host name that the client asked for. `subject`, such as `CN=alice,O=Example`, and `fingerprint`, the SHA-256 digest in hexadecimal, are those of the client's certificate. */
+    readonly tls: { version: string; cipher: string; sni: string | null; subject: string | null; fingerprint: string | null } | null;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
     /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */

@@ -10,6 +10,7 @@
 ---@field headers table<string, string> the field lines, looked up whatever the case
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
+---@field tls ({ version: string, cipher: string, sni: string?, subject: string?, fingerprint: string? })? The TLS of the connection: nothing on a plain one, also where a proxy in front has it. `version` is `TLSv1.3` or `TLSv1.2`, `cipher` the name of the cipher suite, `sni` the host name that the client asked for. `subject`, such as `CN=alice,O=Example`, and `fingerprint`, the SHA-256 digest in hexadecimal, are those of the client's certificate.
 ---@field id string The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.
 ---@field auth any Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.
 ---@field session sampan.Session What the app remembers of this browser.

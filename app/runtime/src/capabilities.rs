@@ -35,8 +35,17 @@ static CAPABILITIES: &[&Capability] = &[
 /// The server's own functions and sections.
 static SERVER: Capability = Capability {
     name: "server",
-    modules: &[&hooks::MODULE, &sampan_serve::routing::names::MODULE],
-    sections: &[&config::SERVER, &limits::SECTION, &config::SCRIPTS],
+    modules: &[
+        &hooks::MODULE,
+        &sampan_serve::routing::names::MODULE,
+        &sampan_serve::REQUEST_TLS,
+    ],
+    sections: &[
+        &config::SERVER,
+        &config::TLS,
+        &limits::SECTION,
+        &config::SCRIPTS,
+    ],
     ..Capability::EMPTY
 };
 

@@ -26,3 +26,4 @@ pub use request::observers::{FailureObserver, Observers};
 pub use request::proxies::TrustedProxy;
 pub use request::record::{Record, RequestTrace, Statements};
 pub use request::request_view::View;
+pub use request::tls::MODULE as REQUEST_TLS;

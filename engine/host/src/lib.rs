@@ -46,7 +46,7 @@ pub use module::{Context, Function, FunctionKind, Module, Param, RowOwner, Type}
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use reader::{Handle, Reader};
-pub use request::{BodySource, RequestView};
+pub use request::{BodySource, ConnectionTls, RequestView};
 pub use response::{Chunk, ResponseSink, StreamedBody};
 pub use rows::{Cell, Rows};
 pub use sealer::Sealer;

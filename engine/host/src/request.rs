@@ -55,6 +55,11 @@ pub trait RequestView {
         self.url().starts_with("https:")
     }
 
+    /// Returns the TLS of the connection; `None` without, also where a proxy in front has it.
+    fn tls(&self) -> Option<ConnectionTls<'_>> {
+        None
+    }
+
     /// Returns the id of the request, in the log and in the answer's `X-Request-Id`.
     fn id(&self) -> Cow<'_, str>;
 
@@ -94,6 +99,21 @@ pub trait RequestView {
 
     /// Reports whether the request has ended: its handler and the stream of its answer, with what they clean up.
     fn is_over(&self) -> bool;
+}
+
+/// The TLS of a request's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionTls<'a> {
+    /// `TLSv1.3` or `TLSv1.2`.
+    pub version: &'a str,
+    /// The cipher suite by its name in IANA's registry.
+    pub cipher: &'a str,
+    /// The host name that the client asked for.
+    pub sni: Option<&'a str>,
+    /// The subject of the client's certificate, as in RFC 4514.
+    pub subject: Option<&'a str>,
+    /// The SHA-256 digest of the client's certificate, in hexadecimal digits.
+    pub fingerprint: Option<&'a str>,
 }
 
 /// The fields that a request has by itself in both languages. Modules add theirs, see

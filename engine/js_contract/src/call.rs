@@ -184,7 +184,7 @@ fn renamed_by(
             let names = names.iter().map(|(name, _)| camel_case(name));
             Value::Map(names.zip(results).collect())
         }
-        (Type::Record(_), Value::Row(row)) => {
+        (Type::Record(_) | Type::RecordOrNothing(_), Value::Row(row)) => {
             let columns = spell(row.columns());
             Value::Row(row.renamed(columns))
         }

@@ -93,6 +93,12 @@ struct ServerOptions {
     /// An option that many other servers have in its place: only its refusal is of use.
     #[arg(long, hide = true, value_name = "PORT", value_parser = no_port)]
     port: Option<String>,
+    /// Speak HTTPS with this certificate and its chain (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Become this user, once it listens, if root starts it.
     #[arg(long, value_name = "NAME[:GROUP]")]
     user: Option<String>,
@@ -130,6 +136,8 @@ impl ServerOptions {
     fn flags(self) -> Flags {
         Flags {
             listen: Some(self.listen.join(",")).filter(|listen| !listen.is_empty()),
+            tls_cert: self.tls_cert,
+            tls_key: self.tls_key,
             user: self.user,
             workers: self.workers,
             config: self.config,

@@ -109,6 +109,9 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
                 .collect();
             return format!("{{ {} }}", members.join(", ")).into();
         }
+        Type::RecordOrNothing(members) => {
+            return format!("({})?", lua_type(Type::Record(members))).into();
+        }
         Type::Results(results) => {
             let results: Vec<String> = results
                 .iter()

@@ -142,7 +142,7 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
     if function.returns == Type::Answer {
         out.push_str("- `options` (a table or object, optional): `status` and `headers`, as for `app.html`.\n");
     }
-    if let Type::Record(members) = function.returns {
+    if let Type::Record(members) | Type::RecordOrNothing(members) = function.returns {
         let names: Vec<String> = members
             .iter()
             .map(|(name, _)| format!("`{name}`"))
@@ -204,6 +204,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::TextOrNothing => "a string, or nothing",
         Type::BytesOrNothing => "bytes, or nothing",
         Type::Record(_) => "a table or object",
+        Type::RecordOrNothing(_) => "nothing, or a table or object",
         Type::Results(_) => "several values",
     };
     word.into()

@@ -200,6 +200,9 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
                 .collect();
             return format!("{{ {} }}", members.join("; ")).into();
         }
+        Type::RecordOrNothing(members) => {
+            return format!("{} | null", ts_type(Type::Record(members))).into();
+        }
         Type::Results(results) => {
             // One of them is there, and which one tells the type of the others.
             let members = |there: usize| {

@@ -13,6 +13,10 @@ pub struct Flags {
     pub path: PathBuf,
     /// `--listen`: an address, or several with commas between.
     pub listen: Option<String>,
+    /// `--tls-cert`.
+    pub tls_cert: Option<PathBuf>,
+    /// `--tls-key`.
+    pub tls_key: Option<PathBuf>,
     /// `--user`.
     pub user: Option<String>,
     /// `--workers`.

@@ -11,6 +11,7 @@ mod scripts;
 mod server;
 mod shown;
 mod sources;
+mod tls;
 
 pub use dev::{DevSettings, SECTION as DEV};
 pub use flags::{Flags, OptionNames};
@@ -18,6 +19,7 @@ pub use listen::{ListenAddress, address};
 pub use server::WORKERS_MAX;
 pub use shown::Setting;
 pub use sources::dotenv::EnvFile;
+pub use tls::{SECTION as TLS, TlsConfig};
 
 pub use scripts::{SECTION as SCRIPTS, ScriptSettings};
 pub use server::SECTION as SERVER;
@@ -41,6 +43,8 @@ pub struct Config {
     pub sections: Arc<AllSettings>,
     /// The addresses to listen on.
     pub listen: Vec<ListenAddress>,
+    /// The certificates, if the ports of these addresses speak TLS.
+    pub tls: Option<TlsConfig>,
     /// The rights of the files of Unix sockets.
     pub socket_mode: u32,
     /// The user, or user and group, that the process becomes once it listens.
@@ -128,12 +132,16 @@ impl Config {
             let fault = format!("{workers} workers; it must be 1 to {WORKERS_MAX}");
             return Err(tell("workers")(fault));
         }
+        let tls = sections.of(&TLS);
+        let resolved = TlsConfig::from_settings(&tls, project.root(), &listen);
+        let tls = resolved.map_err(|fault| tls.tell(&fault))?;
         let scripts = sections.of(&SCRIPTS);
         let resolved = ScriptSettings::from_settings(&scripts, &project);
         Ok(Self {
             scripts: resolved.map_err(|fault| scripts.tell(&fault))?,
             project,
             listen,
+            tls,
             socket_mode,
             user: server.text_if_set("user").map(str::to_owned),
             workers,

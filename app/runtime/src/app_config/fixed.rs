@@ -43,6 +43,7 @@ impl AppConfig {
             "[server] socket_mode",
             self.base.socket_mode == running.base.socket_mode,
         );
+        keep("[tls]", self.base.tls == running.base.tls);
         keep("[server] user", self.base.user == running.base.user);
         keep(
             "[server] workers",
@@ -60,6 +61,7 @@ impl AppConfig {
         keep("[db]", self.database.config == running.database.config);
         keep("[log]", self.log_settings() == running.log_settings());
         self.base.listen.clone_from(&running.base.listen);
+        self.base.tls.clone_from(&running.base.tls);
         self.base.socket_mode = running.base.socket_mode;
         self.base.user.clone_from(&running.base.user);
         self.base.workers = running.base.workers;

@@ -259,6 +259,7 @@ fn shown(text: &str) -> Result<String, String> {
         user,
         workers,
         scripts,
+        tls,
         ..
     } = &base;
     let all = &base.sections;
@@ -271,7 +272,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_i18n::I18nSettings::from_settings(&all.of(&sampan_i18n::SECTION)),
         sampan_template::undefined(&all.of(&sampan_template::SECTION)),
     );
-    let base = format!("{listen:?} {socket_mode} {user:?} {workers} {scripts:?}");
+    let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(
         &resolve(text, &Flags::default())?
             .base
@@ -312,6 +313,9 @@ fn a_default_that_is_written_changes_nothing() {
     assert!(written > 60, "{written}");
     let decided_later = [
         "server.user",
+        "tls.client_ca",
+        "tls.redirect_listen",
+        "tls.hsts",
         "files.temp",
         "session.secure",
         "static.immutable",
@@ -347,7 +351,8 @@ fn other_value(key: &SettingKey) -> String {
             format!("{:?}", words.iter().find(is_other).expect("two words"))
         }
         (_, _) => match key.name {
-            "listen" => "\"127.0.0.1:9\"",
+            "listen" | "redirect_listen" => "\"127.0.0.1:9\"",
+            "hsts" => "\"max-age=1\"",
             "trusted_proxies" => "[\"10.0.0.0/8\"]",
             "socket_mode" => "\"600\"",
             "keys" => "[\"0123456789abcdef0123456789abcdef\"]",
@@ -363,14 +368,27 @@ fn other_value(key: &SettingKey) -> String {
 
 #[test]
 fn every_key_has_an_effect() {
-    let by_default = shown("").expect("valid");
     for (section, key) in keys() {
         let mut text = format!("[{section}]\n{} = {}\n", key.name, other_value(key));
         if key.name == "check_millis" && section == "scripts" {
             text += "mode = \"file\"\n";
         }
+        let beside = match (section, key.name) {
+            ("tls", "cert" | "key") => "",
+            ("tls", "client_auth") => "cert = \"a\"\nkey = \"b\"\nclient_ca = \"c\"\n",
+            ("tls", "redirect_listen") => "cert = \"a\"\nkey = \"b\"\nredirect = true\n",
+            ("tls", _) => "cert = \"a\"\nkey = \"b\"\n",
+            _ => "",
+        };
+        let before = shown(&format!("[{section}]\n{beside}")).expect("valid");
+        text += match (section, key.name) {
+            // One is nothing without the other.
+            ("tls", "cert") => "key = \"b\"\n",
+            ("tls", "key") => "cert = \"a\"\n",
+            _ => beside,
+        };
         let changed = shown(&text).unwrap_or_else(|fault| panic!("{fault}"));
-        assert_ne!(changed, by_default, "{text}");
+        assert_ne!(changed, before, "{text}");
     }
 }
 

@@ -1,14 +1,16 @@
 //! The listening sockets of a server: on the addresses of its configuration, or those that the parent process handed
 //! over (`LISTEN_FDS`, as systemd does).
 
+mod certificates;
 mod port_owner;
 mod rights;
 
+pub(crate) use certificates::ServerCertificates;
 pub(crate) use rights::User;
 
 use crate::app_config::AppConfig;
 use listenfd::ListenFd;
-use sampan_http::{Acceptor, Limits};
+use sampan_http::{Acceptor, Limits, Tls};
 use sampan_project::config::ListenAddress;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,7 +22,8 @@ pub(crate) struct Listening {
     pub(crate) name: String,
 }
 
-/// Listens on everything, with the files of Unix sockets owned by `user` if there is one.
+/// Listens on everything, with the files of Unix sockets owned by `user` if there is one. Ports speak TLS if there is
+/// any, Unix sockets do not.
 ///
 /// # Errors
 /// One line that says which address cannot be had, why, and what to do.
@@ -28,11 +31,13 @@ pub(crate) fn open(
     config: &AppConfig,
     limits: &Limits,
     user: Option<&User>,
+    tls: Option<&Tls>,
 ) -> Result<Vec<Listening>, String> {
     let handed_over = handed_over()?;
     if handed_over.is_empty() {
-        let open = |address| bind(address, config, limits, user);
-        return config.base.listen.iter().map(open).collect();
+        let listen = config.base.listen.iter();
+        let open = |address| Ok(bind(address, config, limits, user)?.with_tls(tls));
+        return listen.map(open).collect();
     }
     let used = handed_over.iter().map(|socket| {
         // A start that fails may be tried again, with the same sockets.
@@ -40,12 +45,44 @@ pub(crate) fn open(
         let acceptor = acceptor.and_then(Acceptor::from_handed_over);
         let acceptor =
             acceptor.map_err(|error| format!("cannot use a socket of LISTEN_FDS: {error}"))?;
-        Ok(Listening {
-            name: format!("{} (handed over)", name_of(&acceptor)),
+        let listening = Listening {
+            name: name_of(&acceptor),
             acceptor,
+        };
+        let listening = listening.with_tls(tls);
+        Ok(Listening {
+            name: format!("{} (handed over)", listening.name),
+            ..listening
         })
     });
     used.collect()
+}
+
+/// Listens for plain HTTP that is to be sent on to HTTPS.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_plain(
+    config: &AppConfig,
+    limits: &Limits,
+    user: Option<&User>,
+) -> Result<Vec<Listening>, String> {
+    let addresses = config.base.tls.iter().flat_map(|tls| &tls.redirect_listen);
+    let open = |address| bind_as(address, config, limits, user, "[tls] redirect_listen");
+    addresses.map(open).collect()
+}
+
+impl Listening {
+    /// Has a port speak TLS.
+    fn with_tls(self, tls: Option<&Tls>) -> Self {
+        match tls {
+            Some(tls) if self.acceptor.local_addr().is_ok() => Self {
+                acceptor: self.acceptor.with_tls(tls.clone()),
+                name: self.name.replacen("http://", "https://", 1),
+            },
+            _ => self,
+        }
+    }
 }
 
 /// Reports whether the ports can be listened on, for those who want to know before anything else.
@@ -69,14 +106,30 @@ fn bind(
     limits: &Limits,
     user: Option<&User>,
 ) -> Result<Listening, String> {
+    bind_as(
+        address,
+        config,
+        limits,
+        user,
+        config.base.option_names.listen,
+    )
+}
+
+/// Listens on an address that `option` names.
+fn bind_as(
+    address: &ListenAddress,
+    config: &AppConfig,
+    limits: &Limits,
+    user: Option<&User>,
+    option: &str,
+) -> Result<Listening, String> {
     let acceptor = match address {
         ListenAddress::Tcp(address) => Acceptor::bind(*address, limits),
         ListenAddress::Unix(path) => {
             Acceptor::bind_unix(path, config.base.socket_mode, user.map(User::ids), limits)
         }
     };
-    let acceptor =
-        acceptor.map_err(|error| fault(address, &error, config.base.option_names.listen))?;
+    let acceptor = acceptor.map_err(|error| fault(address, &error, option))?;
     Ok(Listening {
         name: name_of(&acceptor),
         acceptor,

@@ -37,6 +37,10 @@ impl Reloader {
     /// # Errors
     /// It does not load: the same text as at start. The server goes on as it was.
     pub fn reload(&self, config: AppConfig) -> Result<Reloaded, String> {
+        // Whatever becomes of the project.
+        if let Some(certificates) = &self.0.certificates {
+            certificates.renew();
+        }
         let outcome = self.try_reload(config);
         let logger = &self.0.config.program.logger;
         match &outcome {

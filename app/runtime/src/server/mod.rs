@@ -5,6 +5,7 @@
 
 pub(crate) mod crew;
 pub(crate) mod events;
+mod redirect;
 pub(crate) mod running;
 pub(crate) mod shared;
 pub(crate) mod signals;

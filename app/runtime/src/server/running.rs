@@ -1,6 +1,7 @@
 //! A server that runs.
 
 use super::events::{ServerEvent, ServerEvents};
+use super::redirect::Redirect;
 use super::shared::ServerShared;
 use crate::locks::lock;
 use crate::reload::swap::Reloader;
@@ -21,6 +22,8 @@ pub struct Running {
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) shared: Arc<ServerShared>,
     pub(super) accepting: Vec<Accepting>,
+    /// The answers to plain HTTP of a server that speaks HTTPS.
+    pub(super) redirect: Option<Redirect>,
     /// The listening addresses, for people.
     pub(super) names: String,
     pub(super) events: ServerEvents,
@@ -87,6 +90,12 @@ impl Running {
         }
         let _ = self.shared.ending.set(Instant::now());
         self.accepting.into_iter().for_each(Accepting::stop);
+        if let Some(certificates) = &self.shared.certificates {
+            certificates.end();
+        }
+        if let Some(redirect) = self.redirect {
+            redirect.stop();
+        }
         let all_ended = self.shared.end_workers();
         self.shared.watchdog.stop();
         self.shared.database.shutdown();

@@ -4,6 +4,7 @@ use super::events::ServerEvent;
 use super::worker::WorkerThread;
 use crate::app_config::AppConfig;
 use crate::generation::Generation;
+use crate::listening::ServerCertificates;
 use crate::locks::lock;
 use crate::worker::order::Order;
 use crate::worker::watchdog::Watchdog;
@@ -28,6 +29,8 @@ pub(crate) struct ServerShared {
     /// As it was at start: what a reload does not change.
     pub(crate) config: Arc<AppConfig>,
     pub(super) limits: Arc<Limits>,
+    /// Those of a server that speaks HTTPS.
+    pub(crate) certificates: Option<ServerCertificates>,
     /// The bytes that clients have not read, counted for all workers.
     pub(super) unsent: Arc<UnsentBytes>,
     pub(crate) database: Arc<Database>,

@@ -1,13 +1,14 @@
 //! Starts a server: its workers first, then what accepts connections.
 
 use super::events::{ServerEvents, Stopper};
+use super::redirect::{CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, Redirect};
 use super::running::Running;
 use super::shared::ServerShared;
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::database;
 use crate::generation::Generation;
-use crate::listening::{self, Listening, User};
+use crate::listening::{self, Listening, ServerCertificates, User};
 use crate::locks::lock;
 use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
@@ -16,6 +17,7 @@ use sampan_host::log::Level;
 use sampan_http::{Limits, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -44,9 +46,14 @@ impl Server {
         inbox: ServerEvents,
     ) -> Result<Running, String> {
         config.check_host()?;
-        let (listening, limits) = listen(&config)?;
+        let ServerListeners {
+            listening,
+            plain,
+            limits,
+            certificates,
+        } = listen(&config)?;
         let ports = listening.iter().map(|one| one.acceptor.local_addr());
-        let addresses = ports.filter_map(Result::ok).collect();
+        let addresses: Vec<SocketAddr> = ports.filter_map(Result::ok).collect();
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
         let names = names.join(" and ");
         config.follow_files();
@@ -62,6 +69,7 @@ impl Server {
             config,
             unsent: UnsentBytes::new(&limits),
             limits: Arc::new(limits),
+            certificates,
             database,
             generation: Mutex::new(Arc::new(generation)),
             reloading: Mutex::default(),
@@ -111,23 +119,53 @@ impl Server {
             started.map_err(|error| format!("cannot accept connections: {error}"))
         });
         let accepting = accepting.collect::<Result<_, _>>()?;
+        if let Some(certificates) = &shared.certificates {
+            let started = certificates.look_after();
+            started.map_err(|error| format!("cannot start a thread: {error}"))?;
+        }
+        let redirect = match addresses.first() {
+            Some(https) if !plain.is_empty() => Some(Redirect::start(
+                plain,
+                &shared.limits,
+                https.port(),
+                logger,
+            )?),
+            _ => None,
+        };
         logger.text(Level::Info, ready_line(&shared.config, &names));
         Ok(Running {
             addresses,
             shared,
             accepting,
+            redirect,
             names,
             events: inbox,
         })
     }
 }
 
+/// The listeners of a server, before its workers start.
+struct ServerListeners {
+    listening: Vec<Listening>,
+    /// Those of plain HTTP that is sent on to HTTPS.
+    plain: Vec<Listening>,
+    limits: Limits,
+    certificates: Option<ServerCertificates>,
+}
+
 /// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
-fn listen(config: &AppConfig) -> Result<(Vec<Listening>, Limits), String> {
+fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     let mut limits = config.serving.http.clone();
     // Each worker keeps the files of two folders open.
     let files = config.base.workers * 2 * OPEN_FILES_MAX;
-    let files = RESERVED_FILES + capabilities::open_files_max() + files as u64;
+    let is_redirecting =
+        (config.base.tls.as_ref()).is_some_and(|tls| !tls.redirect_listen.is_empty());
+    let of_redirect = if is_redirecting {
+        REDIRECT_CONNECTIONS_MAX
+    } else {
+        0
+    };
+    let files = RESERVED_FILES + capabilities::open_files_max() + (files + of_redirect) as u64;
     if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
         config.program.logger.text(Level::Warn, note);
     }
@@ -138,12 +176,24 @@ fn listen(config: &AppConfig) -> Result<(Vec<Listening>, Limits), String> {
         .map(User::find)
         .transpose()?
         .flatten();
-    let listening = listening::open(config, &limits, user.as_ref())?;
+    // Before it becomes another user, who may not read keys.
+    let logger = &config.program.logger;
+    let certificates = config.base.tls.as_ref();
+    let certificates = certificates.map(|tls| ServerCertificates::read(tls, logger));
+    let certificates = certificates.transpose()?;
+    let tls = certificates.as_ref().map(ServerCertificates::tls);
+    let listening = listening::open(config, &limits, user.as_ref(), tls.as_ref())?;
+    let plain = listening::open_plain(config, &limits, user.as_ref())?;
     if let Some(user) = &user {
         // From here on: what is made later, such as the database, is that user's.
         user.become_it()?;
     }
-    Ok((listening, limits))
+    Ok(ServerListeners {
+        listening,
+        plain,
+        limits,
+        certificates,
+    })
 }
 
 /// Returns the log line for the moment when connections are accepted.

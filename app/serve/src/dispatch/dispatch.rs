@@ -2,6 +2,7 @@
 
 use crate::answer::error_log::log_of;
 use crate::answer::errors;
+use crate::dispatch::connection_faults;
 use crate::dispatch::exchange::{DispatchedRequest, view};
 use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
 use crate::dispatch::loaded::Loaded;
@@ -14,7 +15,8 @@ use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Error, ErrorKind, answer};
 use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{
-    Answer, BodyRule, ClosedUnread, Handler, Method, Observer, Peer, Request, Response,
+    Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, Method, Observer, Peer, Request,
+    Response,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -274,6 +276,11 @@ impl Handler for Dispatch {
         );
         let logger = Rc::clone(&self.current.borrow().control.logger);
         logger.text(Level::Warn, text);
+    }
+
+    fn connection_fault(&self, peer: Peer, fault: &ConnectionFault) {
+        let logger = Rc::clone(&self.current.borrow().control.logger);
+        connection_faults::tell(&*logger, peer, fault);
     }
 
     fn memory_freed(&self) {

@@ -1,6 +1,7 @@
 //! A project on one worker, and the way of a request through it.
 
 pub(crate) mod build;
+mod connection_faults;
 #[expect(
     clippy::module_inception,
     reason = "the router is what the folder is about"

@@ -7,3 +7,4 @@ pub(crate) mod proxies;
 pub(crate) mod record;
 pub(crate) mod request_view;
 pub(crate) mod route_info;
+pub(crate) mod tls;

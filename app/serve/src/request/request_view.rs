@@ -11,7 +11,9 @@ use crate::request::{id, proxies};
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
 use sampan_host::log::Log;
-use sampan_host::{BodySource, Chunk, Error, Place, RequestView, Store, StreamedBody};
+use sampan_host::{
+    BodySource, Chunk, ConnectionTls, Error, Place, RequestView, Store, StreamedBody,
+};
 use sampan_http::{Request, Response};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -321,8 +323,22 @@ impl RequestView for View {
     }
 
     fn is_https(&self) -> bool {
-        let proto = self.forwarded("x-forwarded-proto").pop();
-        proto.is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
+        match self.forwarded("x-forwarded-proto").pop() {
+            Some(proto) => proto.eq_ignore_ascii_case("https"),
+            None => self.request.tls().is_some(),
+        }
+    }
+
+    fn tls(&self) -> Option<ConnectionTls<'_>> {
+        let tls = self.request.tls()?;
+        let client = tls.client.as_ref();
+        Some(ConnectionTls {
+            version: tls.version,
+            cipher: tls.cipher,
+            sni: tls.server_name.as_deref(),
+            subject: client.map(|client| client.subject.as_str()),
+            fingerprint: client.map(|client| client.fingerprint.as_str()),
+        })
     }
 
     fn id(&self) -> Cow<'_, str> {

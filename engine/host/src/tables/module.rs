@@ -189,6 +189,8 @@ pub enum Type {
     BytesOrNothing,
     /// A table or object with these members, named in snake_case: only as a result.
     Record(&'static [(&'static str, Type)]),
+    /// A record, or nothing: only as a result.
+    RecordOrNothing(&'static [(&'static str, Type)]),
     /// Several results, each of which may be nothing; the body gives a list of them: only as a result. Lua has them one
     /// after the other, JavaScript as the members of an object.
     Results(&'static [(&'static str, Type)]),
@@ -311,6 +313,7 @@ impl Type {
             | Self::TextOrNothing
             | Self::BytesOrNothing
             | Self::Record(_)
+            | Self::RecordOrNothing(_)
             | Self::Results(_)
             | Self::Answer => false,
             Self::Object(class) => {

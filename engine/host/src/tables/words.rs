@@ -67,6 +67,7 @@ impl Words {
             Type::Results(_) => "several values",
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
+            Type::RecordOrNothing(_) => "a record or nothing",
             Type::TextOrNothing => "a string or nothing",
             Type::BytesOrNothing => "bytes or nothing",
         };

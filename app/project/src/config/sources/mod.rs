@@ -208,13 +208,17 @@ impl Reading {
             let workers = Value::from(i64::try_from(workers).unwrap_or(i64::MAX));
             self.put(("server", "workers"), &workers, workers_name.to_owned())?;
         }
-        if let Some(path) = &flags.db {
-            // One on the command line is relative to the current folder.
-            let path = std::path::absolute(path).map_err(|error| format!("--db: {error}"))?;
-            let Some(path) = path.to_str() else {
-                return Err("--db: the path is not UTF-8".to_owned());
-            };
+        if let Some(path) = absolute(flags.db.as_deref(), "--db")? {
             self.put(("db", "path"), &Value::from(path), "--db".to_owned())?;
+        }
+        for (path, key, name) in [
+            (&flags.tls_cert, "cert", "--tls-cert"),
+            (&flags.tls_key, "key", "--tls-key"),
+        ] {
+            if let Some(path) = absolute(path.as_deref(), name)? {
+                // A list, since a path may have commas in it.
+                self.put(("tls", key), &Value::from(vec![path]), name.to_owned())?;
+            }
         }
         if flags.no_migrate {
             let value = Value::from(false);
@@ -242,6 +246,17 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
         }
         _ => format!("cannot read {}: {error}", path.display()),
     })
+}
+
+/// Returns a path of the command line, which is relative to the current folder.
+fn absolute(path: Option<&Path>, name: &str) -> Result<Option<String>, String> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let path = std::path::absolute(path).map_err(|error| format!("{name}: {error}"))?;
+    let path = path.to_str().map(str::to_owned);
+    path.map(Some)
+        .ok_or_else(|| format!("{name}: the path is not UTF-8"))
 }
 
 /// The configuration that an archive has; empty where it has none.

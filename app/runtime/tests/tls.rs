@@ -1,0 +1,213 @@
+//! A server that speaks HTTPS, with scripts in both languages.
+
+use sampan_client::certificates::{Authority, Identity, Secured, client_of, connect, trusting};
+use sampan_client::wait;
+use sampan_runtime::{AppConfig, Running, Server};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+
+const LUA: &str = r#"
+local app = require "sampan"
+app.get("/", function(req)
+  local tls = req.tls
+  if not tls then return "plain " .. req.url end
+  return table.concat({ tls.version, tls.cipher, tostring(tls.sni), tostring(tls.subject),
+    #(tls.fingerprint or ""), req.url }, "|")
+end)
+app.get("/cookie", function(req)
+  req.session.name = "a"
+  return "set"
+end)
+"#;
+
+const JS: &str = r#"
+import { app } from "sampan";
+app.get("/", (req) => {
+  const tls = req.tls;
+  if (!tls) return "plain " + req.url;
+  return [tls.version, tls.cipher, tls.sni ?? "nil", tls.subject ?? "nil",
+    (tls.fingerprint ?? "").length, req.url].join("|");
+});
+app.get("/cookie", (req) => {
+  req.session.name = "a";
+  return "set";
+});
+"#;
+
+/// A project in one of the languages that speaks HTTPS by this certificate.
+fn start(folder: &Path, identity: &Identity, more: &str) -> Running {
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n[tls]\ncert = {certificate:?}\nkey = {key:?}\n{more}\n"
+    );
+    let config = AppConfig::from_text(folder, &text).expect("valid");
+    Server::start(config).expect("it starts")
+}
+
+fn project(name: &str, text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(name), text).expect("written");
+    std::fs::create_dir(folder.path().join("public")).expect("a folder");
+    let large: Vec<u8> = (0..300_000_u32).map(|at| (at / 7) as u8).collect();
+    std::fs::write(folder.path().join("public/large.bin"), large).expect("written");
+    folder
+}
+
+/// Sends a request that is the last of its connection. Returns the head and the body.
+fn ask(stream: &mut (impl Read + Write), target: &str, host: &str) -> (String, Vec<u8>) {
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an orderly end");
+    let end = answer.windows(4).position(|part| part == b"\r\n\r\n");
+    let end = end.expect("a head") + 4;
+    let body = answer.split_off(end);
+    (String::from_utf8(answer).expect("text"), body)
+}
+
+fn text_of(mut stream: Secured) -> String {
+    String::from_utf8(ask(&mut stream, "/", "localhost:1").1).expect("text")
+}
+
+#[test]
+fn scripts_see_the_tls_of_their_clients() {
+    let (identity, authority) = (Identity::new(&["localhost"]), Authority::new());
+    let own = authority.issue("alice");
+    let more = format!(
+        "client_ca = {:?}\nclient_auth = \"optional\"\nhsts = \"max-age=60\"",
+        authority.file()
+    );
+    for (name, text) in [("app.lua", LUA), ("app.js", JS)] {
+        let folder = project(name, text);
+        let server = start(folder.path(), &identity, &more);
+        let trusted = [&identity.certificate];
+        let anonymous = Arc::new(trusting(&trusted));
+        let alice = client_of(rustls::DEFAULT_VERSIONS, &trusted, Some(&own));
+        let stream = || connect(server.address(), &anonymous, "localhost");
+        let url = "https://localhost:1/";
+        let cipher = "TLS_AES_256_GCM_SHA384";
+        assert_eq!(
+            text_of(stream()),
+            format!("TLSv1.3|{cipher}|localhost|nil|0|{url}"),
+            "{name}"
+        );
+        let shown = text_of(connect(server.address(), &Arc::new(alice), "localhost"));
+        assert_eq!(
+            shown,
+            format!("TLSv1.3|{cipher}|localhost|CN=alice,O=Example|64|{url}"),
+            "{name}"
+        );
+        let (head, body) = ask(&mut stream(), "/large.bin", "localhost");
+        assert_eq!(
+            body,
+            std::fs::read(folder.path().join("public/large.bin")).expect("read")
+        );
+        assert!(
+            head.contains("\r\nStrict-Transport-Security: max-age=60\r\n"),
+            "{head}"
+        );
+        let (head, _) = ask(&mut stream(), "/cookie", "localhost");
+        assert!(
+            head.contains("__Host-session=") && head.contains("; Secure"),
+            "{head}"
+        );
+        let (head, body) = ask(&mut connect_plain(server.address()), "/", "localhost");
+        assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+        assert!(body.starts_with(b"This port speaks HTTPS"), "{body:?}");
+        assert!(server.shutdown());
+    }
+}
+
+fn connect_plain(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).expect("connected")
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    listener.local_addr().expect("bound").port()
+}
+
+#[test]
+fn plain_http_is_sent_on_and_gets_nothing_else() {
+    let identity = Identity::new(&["localhost"]);
+    let folder = project("app.lua", LUA);
+    let plain = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let more = format!("redirect = true\nredirect_listen = \"{plain}\"\nhsts = \"max-age=60\"");
+    let server = start(folder.path(), &identity, &more);
+    let port = server.address().port();
+    for target in ["/", "/large.bin", "/none?a=b%20c"] {
+        let (head, body) = ask(&mut connect_plain(plain), target, "example.org:80");
+        assert!(head.starts_with("HTTP/1.1 308 "), "{head}");
+        assert!(
+            head.contains(&format!(
+                "\r\nLocation: https://example.org:{port}{target}\r\n"
+            )),
+            "{head}"
+        );
+        assert!(!head.contains("Strict-Transport-Security"), "{head}");
+        assert_eq!(body, b"");
+    }
+    let mut stream = connect_plain(plain);
+    stream
+        .write_all(b"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello")
+        .expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an end");
+    assert!(answer.starts_with("HTTP/1.1 308 "), "{answer}");
+    assert!(server.shutdown());
+    assert!(TcpStream::connect(plain).is_err(), "it listens no more");
+}
+
+#[test]
+fn files_that_change_are_read_and_bad_ones_change_nothing() {
+    let (identity, second) = (Identity::new(&["localhost"]), Identity::new(&["localhost"]));
+    let folder = project("app.js", JS);
+    let server = start(folder.path(), &identity, "");
+    let trusted = [&identity.certificate, &second.certificate];
+    let shown = || {
+        // A client that resumes its session is shown no certificate.
+        let config = Arc::new(trusting(&trusted));
+        let mut stream = connect(server.address(), &config, "localhost");
+        ask(&mut stream, "/", "localhost");
+        stream
+            .conn
+            .peer_certificates()
+            .map(|chain| chain[0].clone())
+    };
+    assert_eq!(shown().as_ref(), Some(&identity.certificate));
+    identity.overwrite_with(&second);
+    wait::until("the new certificate", || {
+        shown().as_ref() == Some(&second.certificate)
+    });
+    std::fs::write(identity.key_file(), "no key").expect("written");
+    let text = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
+    let reloaded = server
+        .reloader()
+        .reload(AppConfig::from_text(folder.path(), text).expect("valid"));
+    // The certificates stay in any case, and that they are gone from the configuration needs a restart.
+    assert!(reloaded.expect("reloaded").need_restart.contains(&"[tls]"));
+    assert_eq!(shown().as_ref(), Some(&second.certificate));
+    assert!(server.shutdown());
+}
+
+#[test]
+fn a_server_does_not_start_with_files_that_it_cannot_use() {
+    let identity = Identity::new(&["localhost"]);
+    let folder = project("app.lua", LUA);
+    std::fs::remove_file(identity.key_file()).expect("removed");
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\n[tls]\ncert = {:?}\nkey = \"none.key\"\n",
+        identity.certificate_file()
+    );
+    let config = AppConfig::from_text(folder.path(), &text).expect("valid");
+    let fault = Server::start(config).err().expect("a fault");
+    let file = folder.path().join("none.key");
+    let expected = format!(
+        "[tls] {}: cannot be read: No such file or directory (os error 2)",
+        file.display()
+    );
+    assert_eq!(fault, expected);
+}
