@@ -4,7 +4,7 @@ use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_http::{ConnectionFault, Peer};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// True if the log has the hint about TLS on a plain port. On a public port there is always somebody who tries that.
+/// True if the log has the hint about TLS on a plain port. On a public port some client always tries that.
 static HAS_HINTED: AtomicBool = AtomicBool::new(false);
 
 /// Tells the log what it should know of a fault.

@@ -1,7 +1,8 @@
 //! One connection: a single future that reads, has requests answered, and writes.
 //!
 //! Its state is here. [`poll`] goes round with it: [`input`] takes requests, [`exchange`] answers them, [`streaming`]
-//! moves bodies that come in pieces, [`expiry`] minds the time; [`handshake`] is its beginning over TLS, [`linger`] and [`takeover`] are its ends.
+//! moves bodies that come in pieces, [`expiry`] minds the time; [`handshake`] is its beginning over TLS, [`linger`] and
+//! [`takeover`] are its ends.
 
 mod exchange;
 mod expiry;

@@ -152,7 +152,7 @@ fn read_key(
         TlsError::new(file, fault)
     })?;
     let key = any_supported_type(&key).map_err(|_| {
-        let fault = "the key is of no supported kind: RSA of 2048 to 8192 bits, ECDSA by P-256, P-384 or P-521, Ed25519";
+        let fault = "the key is of no supported kind: RSA (2048 to 8192 bits), ECDSA (P-256, P-384, P-521), Ed25519";
         TlsError::new(file, fault)
     })?;
     let certified = CertifiedKey::new(chain, key);

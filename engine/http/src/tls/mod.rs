@@ -118,8 +118,8 @@ impl Tls {
         self.read_again()
     }
 
-    /// Reads the files again if one has changed since they were last read. `None` if none has; one that is not there has
-    /// not, because its successor is about to come.
+    /// Reads the files again if one has changed since they were last read; `None` if none has. A file that is not there
+    /// has not changed: its successor is about to come.
     pub fn renew_if_changed(&self) -> Option<Result<Vec<String>, TlsError>> {
         let mut seen = self.seen();
         let mut has_changed = false;

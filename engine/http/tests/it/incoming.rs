@@ -373,8 +373,7 @@ fn a_request_that_is_over_gives_nothing() {
 
 #[test]
 fn memory_stays_flat_over_large_bodies() {
-    if module_path!().starts_with("pumped") {
-        // The memory is the whole process's, and there the tests of all files share one.
+    if !common::is_alone(module_path!(), "memory_stays_flat_over_large_bodies") {
         return;
     }
     let (server, read) = start(Limits {

@@ -21,7 +21,6 @@ mod limits;
 mod linger;
 mod pumped;
 mod secured;
-mod secured_pumped;
 #[path = "serving.rs"]
 mod serving;
 #[path = "tls.rs"]

@@ -1,4 +1,4 @@
-//! What only happens over TLS: handshakes, certificates, and clients that speak another protocol than their port.
+//! TLS alone: handshakes, certificates, and clients that speak another protocol than their port.
 
 mod common;
 

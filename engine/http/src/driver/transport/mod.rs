@@ -39,7 +39,7 @@ pub(super) enum HandshakeOutcome {
         /// Its request is a HEAD.
         is_head: bool,
     },
-    /// It has failed by a fault of the client, which this text tells. An alert for the client waits to be written.
+    /// A fault of the client, which this text tells, has ended it. An alert for the client waits to be written.
     Failed(String),
     /// The client has left.
     Gone,

@@ -47,7 +47,7 @@ pub(super) struct TlsSession {
     is_fresh: bool,
     /// The client sends nothing more.
     has_ended: bool,
-    /// It has not said so before.
+    /// The socket has ended without a word of the client.
     is_cut_off: bool,
     end: SessionEnd,
 }
@@ -88,7 +88,7 @@ impl TlsSession {
         self.tls.is_handshaking()
     }
 
-    /// What the handshake has settled, after it.
+    /// The facts that the handshake has settled, after it.
     pub(super) fn info(&self) -> TlsInfo {
         self.asked.info(&self.tls)
     }

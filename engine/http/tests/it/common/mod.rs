@@ -131,12 +131,9 @@ impl Drop for Server {
     }
 }
 
-/// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs` and `secured_pumped.rs`.
+/// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs` and `secured/pumped.rs`.
 pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
-    if ["::pumped::", "::secured_pumped::"]
-        .iter()
-        .any(|part| module_path!().contains(part))
-    {
+    if module_path!().contains("::pumped::") {
         return run_on_pump(worker, handler);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -166,9 +163,29 @@ fn run_on_pump<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
     keeper.join().unwrap();
 }
 
-/// Reports whether clients go through a tunnel to a server that speaks TLS: in the tests of `secured.rs`.
+/// Reports whether clients go through a tunnel to a server that speaks TLS: in the tests of `secured/`.
 pub fn is_secured() -> bool {
     module_path!().contains("::secured")
+}
+
+/// Runs a test in a process of its own, for what counts per process. True within that process: there the test goes on.
+pub fn is_alone(module: &str, test: &str) -> bool {
+    const ALONE: &str = "SAMPAN_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let (_, module) = module.split_once("::").expect("a module of this program");
+    let name = format!("{module}::{test}");
+    let this = std::env::current_exe().expect("a test has an executable");
+    let mut command = std::process::Command::new(this);
+    command.args(["--exact", &name]).env(ALONE, "yes");
+    let output = command.output().expect("it starts");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && told.contains("1 passed"),
+        "{told}"
+    );
+    false
 }
 
 /// A handler made of a function.

@@ -1,0 +1,23 @@
+//! The tests of the driver once more, over TLS: `common::Server` looks at where it stands.
+
+#[path = "../answers.rs"]
+mod answers;
+#[path = "../faults.rs"]
+mod faults;
+#[path = "../files.rs"]
+mod files;
+#[path = "../incoming.rs"]
+mod incoming;
+#[path = "../lent.rs"]
+mod lent;
+#[path = "../life.rs"]
+mod life;
+#[path = "../limits.rs"]
+mod limits;
+#[path = "../linger.rs"]
+mod linger;
+mod pumped;
+#[path = "../serving.rs"]
+mod serving;
+#[path = "../upgrade.rs"]
+mod upgrade;
