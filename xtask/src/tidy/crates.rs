@@ -82,6 +82,7 @@ const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("engine/lua", &["engine/rig", "capabilities/"]),
     ("engine/js", &["engine/rig", "capabilities/"]),
     ("faces/node", &["testkit"]),
+    ("faces/cli", &["testkit/client"]),
     ("faces/rust", &["testkit/client"]),
 ];
 

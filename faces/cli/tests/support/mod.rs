@@ -63,7 +63,8 @@ impl Process {
             let length = errors.read_line(&mut line).expect("UTF-8");
             seen.push_str(&line);
             assert!(length > 0, "the server did not start:\n{seen}");
-            if let Some((_, rest)) = line.split_once("listening on http://") {
+            let address = line.split_once("listening on http");
+            if let Some((_, rest)) = address.and_then(|(_, rest)| rest.split_once("://")) {
                 let address = rest
                     .split(' ')
                     .next()

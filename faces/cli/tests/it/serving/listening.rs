@@ -2,6 +2,7 @@
 //! and `--user`.
 
 use crate::support::{Process, Scratch};
+use sampan_client::certificates::Identity;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -47,6 +48,47 @@ fn ends_well(process: Process) -> String {
     let (status, log) = process.end();
     assert_eq!(status, Some(0), "{log}");
     log
+}
+
+#[test]
+fn a_certificate_on_the_command_line_makes_it_https() {
+    let scratch = Scratch::new(&[("app.lua", APP)]);
+    let identity = Identity::new(&["localhost"]);
+    let certificate = identity.certificate_file().display().to_string();
+    let key = identity.key_file().display().to_string();
+    let listen = ["--listen", "127.0.0.1:0"];
+    let options = ["--tls-cert", &certificate, "--tls-key", &key];
+    let process = Process::start(run(&scratch, &listen).args(options));
+    let mut stream = identity.tunnel(process.address);
+    let request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.ends_with(r#"{"ip":"127.0.0.1"}"#), "{answer}");
+    ends_well(process);
+
+    let stranger = Identity::new(&["localhost"]);
+    let other = stranger.key_file().display().to_string();
+    for (options, status, words) in [
+        (&["--tls-cert", &certificate][..], 2, "--tls-key"),
+        (
+            &["--tls-cert", "/nowhere", "--tls-key", &key],
+            1,
+            "/nowhere",
+        ),
+        (
+            &["--tls-cert", &certificate, "--tls-key", &other],
+            1,
+            "the key is not the one",
+        ),
+    ] {
+        let output = run(&scratch, &listen).args(options).output();
+        let output = output.expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{options:?}: {told}");
+        assert!(told.contains(words), "{options:?}: {told}");
+    }
 }
 
 #[test]
