@@ -78,13 +78,16 @@ impl Workers {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken.
-    fn place(&self, socket: TcpStream, tls: Option<&Tls>) {
+    /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken. At the end
+    /// workers are not told what is refused: it may be the connection that wakes the acceptor.
+    fn place(&self, socket: TcpStream, tls: Option<&Tls>, is_ending: bool) {
         let handles = self.lock();
         let connections: usize = handles.iter().map(WorkerHandle::connections).sum();
         let given = if connections < self.0.connections_max {
             self.offer(&handles, socket, |handle, socket| handle.give(socket, tls))
-        } else if handles.iter().map(WorkerHandle::refused).sum::<usize>() < self.0.refused_max {
+        } else if !is_ending
+            && handles.iter().map(WorkerHandle::refused).sum::<usize>() < self.0.refused_max
+        {
             self.offer(&handles, socket, |handle, socket| {
                 handle.refuse(socket, tls)
             })
@@ -272,7 +275,7 @@ fn accept(
             Ok(socket) => {
                 noted = false;
                 if let Some(socket) = socket {
-                    workers.place(socket, tls);
+                    workers.place(socket, tls, stop.load(Relaxed));
                 }
             }
             // All queued connections are handed over, or the listener was shut down.

@@ -8,7 +8,7 @@ use crate::promises::tasks::Tasks;
 use crate::request::lent::LentText;
 use crate::request::stream::JsStream;
 use crate::values::json_write;
-use crate::values::value::{append_bytes_of, bytes_of, has_own_class};
+use crate::values::value::{append_bytes_of, bytes_of, has_own_class, is_bytes};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys;
@@ -218,7 +218,11 @@ impl Answerer<'_> {
             self.text(cx, body, sink)?;
             return Ok(true);
         }
-        Ok(append_bytes_of(cx, body, sink.body()) || !is_object(body))
+        if !is_object(body) {
+            // Not even an empty body, which would have a length.
+            return Ok(true);
+        }
+        Ok(is_bytes(body) && append_bytes_of(cx, body, sink.body()))
     }
 
     /// Writes a string as UTF-8; surrogates without a partner are replaced.
