@@ -70,7 +70,8 @@ fn next(text: &str, from: usize) -> Option<Statement<'_>> {
     }
     let at = start?;
     Some(Statement {
-        sql: text[at..].trim_end(),
+        // Only what is blank to `token`: a statement of nothing but a no-break space would be empty, and never end.
+        sql: text[at..].trim_ascii_end(),
         at,
         is_complete: false,
     })
@@ -160,6 +161,14 @@ mod tests {
         assert_eq!(split(&format!("{trigger} SELECT 1")), [trigger, "SELECT 1"]);
         assert_eq!(split("CREATE TABLE trigger_a(x); END;").len(), 2);
         assert_eq!(split("SELECT 'ä', ö; SELECT 2;").len(), 2);
+    }
+
+    #[test]
+    fn spaces_that_sql_does_not_know_are_statements() {
+        for space in ["\u{a0}", "\u{3000}", "\x0b"] {
+            let mut found = statements(space).map(|it| it.sql);
+            assert_eq!((found.next(), found.next()), (Some(space), None));
+        }
     }
 
     #[test]
