@@ -154,8 +154,8 @@ impl SourceMap {
         let (source, source_line, source_column) = token.source?;
         Some(SourcePlace {
             file: self.files.get(source as usize)?.clone(),
-            line: source_line + 1,
-            column: source_column + 1,
+            line: source_line.saturating_add(1),
+            column: source_column.saturating_add(1),
         })
     }
 

@@ -224,6 +224,19 @@ fn maps_lead_to_the_source() {
 }
 
 #[test]
+fn a_map_may_name_the_last_line_and_column_that_there_can_be() {
+    let last = "+/////H";
+    let map = format!("{{\"version\":3,\"sources\":[\"a.ts\"],\"mappings\":\"AA{last}{last}\"}}");
+    let (_, modules) = project(&[
+        ("b.js", "let a;\n//# sourceMappingURL=b.js.map\n"),
+        ("b.js.map", &map),
+    ]);
+    let script = modules.load("b.js").expect("loaded");
+    let place = script.source_place(1, 1).expect("mapped");
+    assert_eq!((place.line, place.column), (u32::MAX, u32::MAX));
+}
+
+#[test]
 fn a_package_below_the_parent_reads_across_its_own_further_package_files() {
     let (_, modules) = project(&[
         (
