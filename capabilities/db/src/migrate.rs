@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use files::Migrations;
+pub use split::try_statements;
 
 /// The pause between two attempts to open a database that another process is just creating.
 const PAUSE: Duration = Duration::from_millis(10);

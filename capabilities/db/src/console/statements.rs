@@ -111,7 +111,14 @@ fn token(text: &str) -> (Token<'_>, usize) {
     let until = |end: &str, from: usize| text[from..].find(end).map(|at| from + at + end.len());
     let bytes = text.as_bytes();
     match bytes[0] {
-        byte if byte.is_ascii_whitespace() => (Token::Blank, 1),
+        byte if byte.is_ascii_whitespace() => {
+            // SQLite takes a vertical tab for a space behind another.
+            let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+            let end = bytes.iter().position(|byte| !is_space(byte));
+            (Token::Blank, end.unwrap_or(text.len()))
+        }
+        // SQLite takes a byte order mark for a space.
+        _ if text.starts_with('\u{feff}') => (Token::Blank, '\u{feff}'.len_utf8()),
         b'-' if bytes.get(1) == Some(&b'-') => (Token::Blank, until("\n", 2).unwrap_or(text.len())),
         b'/' if bytes.get(1) == Some(&b'*') => (Token::Blank, until("*/", 2).unwrap_or(text.len())),
         b';' => (Token::Semicolon, 1),
@@ -168,6 +175,15 @@ mod tests {
         for space in ["\u{a0}", "\u{3000}", "\x0b"] {
             let mut found = statements(space).map(|it| it.sql);
             assert_eq!((found.next(), found.next()), (Some(space), None));
+        }
+    }
+
+    #[test]
+    fn spaces_that_sql_knows_alone_do_not_hide_the_end_of_a_trigger() {
+        for space in ["\u{feff}", " \x0b"] {
+            let text =
+                format!("CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1;{space}END; SELECT 2;");
+            assert_eq!(split(&text).len(), 2, "{space:?}");
         }
     }
 

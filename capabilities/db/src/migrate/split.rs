@@ -4,6 +4,7 @@
 //! has run, because it may need the table which that one made.
 
 use crate::sqlite::error::words;
+use rusqlite::limits::Limit;
 use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};
 
 /// The part of the text that is shown to the parser at first. It copies what it is shown, so that showing it the whole
@@ -119,6 +120,15 @@ impl<'c, 't> Statements<'c, 't> {
                         return Ok((statement, sql.len()));
                     }
                     if is_all {
+                        if let Some(at) = rest.find('\0') {
+                            return Err(SplitError {
+                                start,
+                                place: Some(start + at),
+                                message:
+                                    "a NUL character in a migration: SQLite reads nothing behind it"
+                                        .to_owned(),
+                            });
+                        }
                         return Ok((statement, rest.len()));
                     }
                 }
@@ -135,12 +145,45 @@ impl<'c, 't> Statements<'c, 't> {
     }
 }
 
+/// Runs the statements of a text in an empty database in memory, each before the next is looked at, as a migration does
+/// in its own. Returns them with the bytes at which they begin.
+///
+/// # Errors
+/// The first fault, in words.
+pub fn try_statements(text: &str) -> Result<Vec<(usize, String)>, String> {
+    run_all(text).map_err(|fault| fault.message)
+}
+
+fn run_all(text: &str) -> Result<Vec<(usize, String)>, SplitError> {
+    /// A statement that runs for longer is stopped: in instructions of SQLite's machine.
+    const INSTRUCTIONS_MAX: i32 = 1_000_000;
+    /// The longest text or row, in bytes.
+    const VALUE_BYTES_MAX: i32 = 16 * 1024 * 1024;
+    let failed = |error: Error| SplitError::of(&error, 0);
+    let mut sqlite = Connection::open_in_memory().map_err(failed)?;
+    let limited = sqlite.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
+    limited.map_err(failed)?;
+    let stopping = sqlite.progress_handler(INSTRUCTIONS_MAX, Some(|| true));
+    stopping.map_err(failed)?;
+    let mut statements = Statements::new(&sqlite, text);
+    let mut found = Vec::new();
+    while let Some((start, mut statement)) = statements.next()? {
+        found.push((start, statement.expanded_sql().unwrap_or_default()));
+        let mut rows = statement.raw_query();
+        let mut step = || rows.next().map(|row| row.is_some());
+        while step().map_err(|error| SplitError::of(&error, start))? {}
+    }
+    Ok(found)
+}
+
 /// The first byte from `at` that is neither space, comment nor `;`.
 fn skip(text: &str, mut at: usize) -> usize {
     loop {
         let rest = &text[at..];
         at += match rest.as_bytes() {
             [b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b';', ..] => 1,
+            // SQLite takes a byte order mark for a space.
+            [0xef, 0xbb, 0xbf, ..] => 3,
             [b'-', b'-', ..] => rest.find('\n').unwrap_or(rest.len()),
             [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
             _ => return at,
@@ -160,23 +203,13 @@ pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
 mod tests {
     use super::*;
 
-    /// The statements of a text, each run before the next is looked at.
     fn split(text: &str) -> Result<Vec<String>, SplitError> {
-        let sqlite = Connection::open_in_memory().expect("memory");
-        let mut statements = Statements::new(&sqlite, text);
-        let mut found = Vec::new();
-        while let Some((start, mut statement)) = statements.next()? {
-            let sql = statement.expanded_sql().expect("a text");
+        let found = run_all(text)?;
+        let sql = |(start, sql): (usize, String)| {
             assert!(text[start..].starts_with(&sql), "{start}: {sql}");
-            found.push(sql);
-            let mut rows = statement.raw_query();
-            while rows
-                .next()
-                .map_err(|error| SplitError::of(&error, start))?
-                .is_some()
-            {}
-        }
-        Ok(found)
+            sql
+        };
+        Ok(found.into_iter().map(sql).collect())
     }
 
     #[test]
@@ -230,6 +263,30 @@ mod tests {
         let fault = split("SELECT (1").expect_err("no end");
         assert_eq!(fault.message, "incomplete input");
         assert_eq!(position("ä\nöä x", 8), (2, 4));
+    }
+
+    #[test]
+    fn statements_behind_a_nul_are_not_left_out_in_silence() {
+        for (text, place) in [
+            ("SELECT 1\0; SELECT 2;", Some(8)),
+            ("SELECT 1; SELECT 2 \0", Some(19)),
+            ("SELECT 1;\0 SELECT 2;", None),
+            ("SELECT 1 -- ;\0\n; SELECT 2;", None),
+        ] {
+            let fault = split(text).expect_err("a NUL");
+            assert_eq!(fault.place, place, "{text:?}: {}", fault.message);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_a_space() {
+        assert_eq!(split("\u{feff}SELECT 1;"), Ok(vec!["SELECT 1;".to_owned()]));
+        let fault = split("\u{feff}COMMIT").expect_err("the end of the transaction");
+        assert!(
+            fault.message.contains("cannot be used in a migration"),
+            "{}",
+            fault.message
+        );
     }
 
     #[test]
