@@ -4,7 +4,7 @@
 //! Bytes choose a call from a grammar that reaches every class of items, and what is no pattern as well. When they are
 //! used up, numbers drawn from their hash choose the rest.
 
-use crate::mutate::hash;
+use crate::choices::Choices;
 use sampan_lua::comparison::{Argument, Comparison};
 use std::cell::RefCell;
 
@@ -16,44 +16,13 @@ thread_local! {
 }
 
 pub(crate) fn run(bytes: &[u8]) {
-    let mut choices = Choices {
-        bytes: bytes.iter(),
-        state: hash(bytes) | 1,
-    };
+    let mut choices = Choices::new(bytes);
     let case = PatternCall::new(&mut choices);
     let difference = COMPARISON.with_borrow_mut(|comparison| case.run(comparison));
     assert!(
         difference.as_deref() == Ok(""),
         "{difference:?} in {case:?}"
     );
-}
-
-/// The source of the decisions.
-struct Choices<'a> {
-    bytes: std::slice::Iter<'a, u8>,
-    state: u64,
-}
-
-impl Choices<'_> {
-    fn below(&mut self, end: usize) -> usize {
-        if let Some(byte) = self.bytes.next() {
-            return usize::from(*byte) % end;
-        }
-        // xorshift64
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        (self.state >> 33) as usize % end
-    }
-
-    /// True once in so many times.
-    fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == times - 1
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
 }
 
 /// An argument, before it is lent to a call.

@@ -1,4 +1,4 @@
-//! The targets, one file each.
+//! The targets, one file each. Those of parts above the engines are in folders.
 
 pub(crate) mod host_json;
 pub(crate) mod http_chunked;
@@ -7,4 +7,7 @@ pub(crate) mod http_response_encode;
 pub(crate) mod js_objects;
 pub(crate) mod lua_pattern;
 pub(crate) mod multipart;
+pub(crate) mod project;
+pub(crate) mod scripts;
+pub(crate) mod serve;
 pub(crate) mod template;

@@ -18,8 +18,8 @@ use crate::tally::Tally;
 use crate::{Error, project, tidy};
 use step::{CountFormat, TestStep};
 
-/// The time that the seeded generator runs after the corpus, unless told otherwise.
-const FUZZ_SECONDS: u32 = 10;
+/// The time that the seeded generator runs after the corpus of each target, unless told otherwise.
+const FUZZ_SECONDS: u32 = 2;
 
 /// The options of `cargo xtask test`.
 #[derive(Args)]
@@ -69,9 +69,10 @@ pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
     programs.insert(0, cargo(&root, "doctests", CountFormat::Libtest, doctests));
     programs.push(go(&root)?);
     if !options.quick {
-        for what in [&[] as &[&str], &["differential"]] {
-            programs.push(fuzz(&root, what, options.fuzz_seconds)?);
-        }
+        // There are few other implementations to compare with, so each has more time.
+        let seconds = options.fuzz_seconds;
+        programs.push(fuzz(&root, &[], seconds)?);
+        programs.push(fuzz(&root, &["differential"], 5 * seconds)?);
     }
     let (tests, skipped) = step::run_all("tests", programs);
     total.add(tests);

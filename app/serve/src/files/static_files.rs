@@ -164,6 +164,19 @@ impl StaticFiles {
         )
     }
 
+    /// Answers a request by a file of the folder alone: no route, guard or middleware is asked. `None` if its path is
+    /// that of no file.
+    ///
+    /// # Errors
+    /// The file is there, but cannot be read at the moment.
+    pub fn answer_by_path(&self, request: &Request) -> io::Result<Option<Answer>> {
+        let path = normal_form(request.path());
+        Ok(match self.find(&path)? {
+            Some(Served::File(file)) => Some(self.answer(&file, request, &path)),
+            Some(Served::Folder) | None => None,
+        })
+    }
+
     /// A file that middleware wraps, for the end of their chain. Only the client may keep it: they may depend on
     /// who asks.
     pub(crate) fn wrapped(

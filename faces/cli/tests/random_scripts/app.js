@@ -4,9 +4,13 @@ import * as sampan from "sampan";
 
 const { app, time } = sampan;
 
-function generator(seed) {
+// Bytes choose, where there are any; numbers drawn from the seed choose the rest.
+function generator(seed, bytes = []) {
   let state = (seed * 2654435761 + 1) >>> 0;
+  let at = 0;
   return (below) => {
+    if (at + 1 < bytes.length && below > 256) return ((bytes[at++] << 8) | bytes[at++]) % below;
+    if (at < bytes.length) return bytes[at++] % below;
     state ^= state << 13; state >>>= 0;
     state ^= state >>> 17;
     state ^= state << 5; state >>>= 0;
@@ -124,14 +128,18 @@ app.use("/run/*", async (req, next) => {
   }
   return random(3) ? res : undefined;
 });
-app.get("/run/:seed", async (req) => {
-  const random = generator(Number(req.params.seed));
+async function run(req) {
+  const bytes = req.method === "POST" ? new Uint8Array(await req.arrayBuffer()) : [];
+  const random = generator(Number(req.params.seed), bytes);
   let last;
   for (let count = Number(req.query.count ?? 1); count > 0; count--) {
     last = script(random, req);
     if (random(20) === 0) await time.sleep(0.001);
   }
   return last;
-});
+}
+app.get("/run/:seed", run);
+// The fuzz target `random_scripts` makes the bytes.
+app.post("/run/:seed", run);
 app.get("/plain", () => ({ calls: calls.length, kept: kept.length < 100 }));
 app.onError(() => "failed");

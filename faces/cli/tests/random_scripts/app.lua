@@ -2,9 +2,19 @@
 -- script finds by itself is called, so a new function of any module is tried without a line here.
 local app = require "sampan"
 
-local function generator(seed)
+-- Bytes choose, where there are any; numbers drawn from the seed choose the rest.
+local byte = string.byte
+local function generator(seed, bytes)
   local state = (seed * 69069 + 1) % 4294967296
+  local at, size = 0, bytes and #bytes or 0
   return function(below)
+    if at + 1 < size and below > 256 then
+      at = at + 2
+      return (byte(bytes, at - 1) * 256 + byte(bytes, at)) % below + 1
+    elseif at < size then
+      at = at + 1
+      return byte(bytes, at) % below + 1
+    end
     state = (state * 1664525 + 1013904223) % 4294967296
     return math.floor(state / 65536) % below + 1
   end
@@ -111,15 +121,18 @@ app.use("/run/*", function(req, next)
   end
   if random(3) > 1 then return res end
 end)
-app.get("/run/:seed", function(req)
-  local random = generator(tonumber(req.params.seed))
+local function run(req)
+  local random = generator(tonumber(req.params.seed), req.method == "POST" and req:bytes() or nil)
   local last
   for _ = 1, tonumber(req.query.count or 1) do
     last = script(random, req)
     if random(20) == 1 then app.time.sleep(0.001) end
   end
   return last
-end)
+end
+app.get("/run/:seed", run)
+-- The fuzz target `random_scripts` makes the bytes.
+app.post("/run/:seed", run)
 local size = #calls
 app.get("/plain", function() return { calls = size, kept = true } end)
 app.on_error(function() return "failed" end)
