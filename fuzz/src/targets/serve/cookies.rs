@@ -237,9 +237,11 @@ fn stored(payload: &[u8]) -> Option<Option<Value>> {
         return None;
     }
     let is_deep = data.matches(['[', '{']).count() > 16;
-    let repeats = data.matches(FLASHES).count() > 1 || data.contains("\\u");
+    // An escape may spell a name in another way.
+    let is_repeated = |name: &str| data.matches(&format!("\"{name}\"")).count() > 1;
     match serde_json::from_str(data) {
-        _ if is_deep || repeats => Some(None),
+        _ if is_deep || is_repeated(FLASHES) || data.contains('\\') => Some(None),
+        Ok(Value::Object(members)) if members.keys().any(|name| is_repeated(name)) => Some(None),
         Ok(Value::Object(mut members)) => {
             members.remove(FLASHES);
             Some(Some(Value::Object(members)))

@@ -5,7 +5,7 @@ use sampan_testkit::{Answer, Client, wait};
 use std::process::Command;
 use std::time::Duration;
 
-const LOGINS: usize = 200;
+const LOGINS: usize = 60;
 
 const LUA: &str = r#"
 local app = require "sampan"
