@@ -22,7 +22,7 @@ const STEP_BYTES: usize = 16 * 1024;
 /// until both ends are closed.
 ///
 /// # Errors
-/// Nobody listens there.
+/// No server listens there.
 pub fn tunnel(server: SocketAddr, config: Arc<ClientConfig>, name: &str) -> io::Result<TcpStream> {
     let server = TcpStream::connect(server)?;
     server.set_nodelay(true)?;

@@ -2,7 +2,7 @@
 //!
 //! The sources are not part of the project. They are taken from the folder that `SAMPAN_ROCKS` names, or from
 //! `../shared/peers/rocks.tar.gz` beside the checkout; where there are none, these tests say that they are skipped.
-//! What cannot run, and why:
+//! Left out, with the reason:
 //!
 //! - The specs of etlua and tableshape are written in MoonScript, whose compiler needs LPeg, a library in C. Cases of
 //!   our own stand for them.
