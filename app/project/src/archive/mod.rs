@@ -71,8 +71,8 @@ impl Archive {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 return Err(format!(
-                    "this executable cannot be read: {error}; whoever starts it needs the right to read it too (chmod \
-                     a+r)"
+                    "this executable cannot be read: {error}; the user who starts it needs the right to read it \
+                     too (chmod a+r)"
                 ));
             }
         };

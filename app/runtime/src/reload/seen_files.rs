@@ -245,7 +245,7 @@ mod tests {
         assert!(seen.read("later.lua").is_none());
         assert!(!seen.have_changed());
         write("other.lua", "2").expect("written");
-        assert!(!seen.have_changed(), "nobody has read it");
+        assert!(!seen.have_changed(), "no script has read it");
         // In the same tick of the clock, with the same length.
         write("app.lua", "2").expect("written");
         assert!(seen.have_changed());

@@ -89,7 +89,7 @@ fn without_own_calls(error: Error, function: &str) -> Error {
 
 fn link(context: &Context) -> Result<Rc<CallLink>, Error> {
     let link = context.get::<CallLink>();
-    link.ok_or_else(|| Error::new(ErrorKind::Internal, "nobody calls"))
+    link.ok_or_else(|| Error::new(ErrorKind::Internal, "no program calls this script"))
 }
 
 fn serve(context: &Context, args: Args) -> Result<Value, Error> {
