@@ -25,6 +25,7 @@ mod reload;
 mod scripts;
 mod server;
 mod systemd;
+mod upgrade;
 mod worker;
 
 pub use app_config::{AppConfig, DatabaseSettings, ProgramParts, ServeConfig, settings};
@@ -39,7 +40,7 @@ pub use program::development::Development;
 pub use program::embedding::{ContextSetup, Embedding, modules_with};
 pub use program::hosted::{Host, HostedWorker};
 pub use reload::control::{
-    ReloadAnswer, listen as listen_for_reloads, reload_servers, server_pids,
+    Control, ControlAnswer, ControlRequest, ask_servers, listen as listen_for_control, server_pids,
 };
 pub use reload::requests::{ReloadInbox, ReloadOutcome, ReloadRequests};
 pub use reload::swap::{Reloaded, Reloader};
@@ -51,4 +52,6 @@ pub use server::events::{ServerEvent, ServerEvents, Stopper};
 pub use server::running::{Running, Samples};
 pub use server::signals::{FLUSH_TIME_MAX, Life, ServerEnd, run};
 pub use server::start::Server;
+pub use upgrade::new_process::failed as report_failed_start;
+pub use upgrade::old_process::UpgradeRequests;
 pub use worker::watchdog::WorkerStacks;

@@ -57,6 +57,12 @@ pub(crate) fn keep_alive(
         .map_err(|error| format!("cannot start a thread: {error}"))
 }
 
+/// Another process takes the place of this one.
+pub(crate) fn is_replaced_by(pid: u32) {
+    let status = format!("process {pid} serves");
+    tell(&[NotifyState::MainPid(pid), NotifyState::Status(&status)]);
+}
+
 fn tell(states: &[NotifyState<'_>]) {
     // What went wrong was told when the server was ready.
     let _ = sd_notify::notify(states);

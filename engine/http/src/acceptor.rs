@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::driver::WorkerHandle;
 use crate::limits::Limits;
@@ -16,6 +16,14 @@ use crate::tls::Tls;
 
 /// The time that accepting pauses when the system is out of files or memory.
 const PAUSE: Duration = Duration::from_millis(50);
+/// The longest time that an acceptor tries to leave a socket that another process accepts on.
+const LEAVE_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// The orders to an accepting thread: go on, hand over what is queued and end, or end and leave the queue to another
+/// process.
+const GOES_ON: u8 = 0;
+const STOPS: u8 = 1;
+const LEAVES: u8 = 2;
 
 /// The workers that connections are given to. Clones are the same list; it can be shared by several acceptors.
 #[derive(Clone, Debug)]
@@ -165,6 +173,13 @@ impl Acceptor {
         Listener::handed_over(socket).map(Acceptor::of)
     }
 
+    /// Has the file of a Unix socket that was handed over removed with the acceptor.
+    #[must_use]
+    pub fn with_file(mut self) -> Self {
+        self.listener.own_file();
+        self
+    }
+
     fn of(listener: Listener) -> Self {
         Self {
             listener,
@@ -207,16 +222,16 @@ impl Acceptor {
     ) -> io::Result<Accepting> {
         let listener = Arc::new(self.listener);
         let tls = self.tls;
-        let stop = Arc::new(AtomicBool::new(false));
+        let order = Arc::new(AtomicU8::new(GOES_ON));
         let thread = {
-            let (listener, stop) = (listener.clone(), stop.clone());
+            let (listener, order) = (listener.clone(), order.clone());
             std::thread::Builder::new()
                 .name("accept".into())
-                .spawn(move || accept(&listener, tls.as_ref(), &workers, &stop, &note))?
+                .spawn(move || accept(&listener, tls.as_ref(), &workers, &order, &note))?
         };
         Ok(Accepting {
             listener,
-            stop,
+            order,
             thread: Some(thread),
         })
     }
@@ -226,7 +241,8 @@ impl Acceptor {
 #[derive(Debug)]
 pub struct Accepting {
     listener: Arc<Listener>,
-    stop: Arc<AtomicBool>,
+    /// `GOES_ON`, `STOPS` or `LEAVES`.
+    order: Arc<AtomicU8>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -239,6 +255,30 @@ impl Accepting {
         self.listener.tcp_addr()
     }
 
+    /// Returns the listening socket, for another process. It keeps no socket open.
+    pub fn socket(&self) -> ListeningSocket {
+        ListeningSocket(Arc::downgrade(&self.listener))
+    }
+
+    /// Stops accepting on a socket that another process accepts on too. Connections that the system has queued are
+    /// left to that one, and the file of a Unix socket stays.
+    pub fn leave(mut self) {
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        self.listener.keep_file();
+        self.order.store(LEAVES, Relaxed);
+        let deadline = Instant::now() + LEAVE_TIME_MAX;
+        // Each connection that wakes it may be taken by the other process instead.
+        while !thread.is_finished() && Instant::now() < deadline {
+            self.listener.knock();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+
     /// Stops accepting and closes the listener. Connections that the system has queued are handed over first.
     pub fn stop(mut self) {
         self.end();
@@ -248,7 +288,7 @@ impl Accepting {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        self.stop.store(true, Relaxed);
+        self.order.store(STOPS, Relaxed);
         // A thread that cannot be woken ends with the process.
         if self.listener.wake() {
             let _ = thread.join();
@@ -262,11 +302,31 @@ impl Drop for Accepting {
     }
 }
 
+/// A socket that an [`Accepting`] listens on. It does not keep the socket open.
+#[derive(Clone, Debug)]
+pub struct ListeningSocket(Weak<Listener>);
+
+impl ListeningSocket {
+    /// Returns another descriptor of the socket; `None` once nothing accepts on it.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub fn duplicate(&self) -> io::Result<Option<OwnedFd>> {
+        let listener = self.0.upgrade();
+        listener.map(|listener| listener.duplicate()).transpose()
+    }
+
+    /// Reports whether nothing accepts on the socket here any more.
+    pub fn is_left(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
 fn accept(
     listener: &Listener,
     tls: Option<&Tls>,
     workers: &Workers,
-    stop: &AtomicBool,
+    order: &AtomicU8,
     note: &dyn Fn(&str),
 ) {
     let mut noted = false;
@@ -275,11 +335,14 @@ fn accept(
             Ok(socket) => {
                 noted = false;
                 if let Some(socket) = socket {
-                    workers.place(socket, tls, stop.load(Relaxed));
+                    workers.place(socket, tls, order.load(Relaxed) != GOES_ON);
+                }
+                if order.load(Relaxed) == LEAVES {
+                    return;
                 }
             }
             // All queued connections are handed over, or the listener was shut down.
-            Err(_) if stop.load(Relaxed) => return,
+            Err(_) if order.load(Relaxed) != GOES_ON => return,
             Err(error) if concerns_one_connection(&error) => {}
             Err(error) => {
                 if !noted {

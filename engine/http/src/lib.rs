@@ -47,7 +47,7 @@ mod send_file;
 mod tls;
 mod upgrade;
 
-pub use acceptor::{Accepting, Acceptor, Workers};
+pub use acceptor::{Accepting, Acceptor, ListeningSocket, Workers};
 pub use answer::{
     Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, HandlerSlot, Observer,
     RequestOutcome, Seal, Ticket,

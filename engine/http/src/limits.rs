@@ -78,6 +78,8 @@ pub struct Limits {
     pub linger_millis_max: u64,
     /// The longest time that it waits in that time for the next bytes.
     pub linger_idle_millis_max: u64,
+    /// The time in which an upgrade waits for connections to close behind their next answer.
+    pub drain_millis: u64,
     /// The longest time that a shutdown waits for requests in flight.
     pub shutdown_millis_max: u64,
 }
@@ -115,6 +117,7 @@ impl Limits {
         held_max: 64,
         linger_millis_max: 30_000,
         linger_idle_millis_max: 5_000,
+        drain_millis: 5_000,
         shutdown_millis_max: 10_000,
     };
 
@@ -174,6 +177,7 @@ impl Limits {
             ("stream_idle_millis_max", self.stream_idle_millis_max),
             ("linger_millis_max", self.linger_millis_max),
             ("linger_idle_millis_max", self.linger_idle_millis_max),
+            ("drain_millis", self.drain_millis),
             ("shutdown_millis_max", self.shutdown_millis_max),
         ];
         // A year: far below where adding it to a clock could overflow, far above any use.

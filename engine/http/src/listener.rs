@@ -3,9 +3,10 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -23,7 +24,7 @@ pub(crate) struct Listener {
     /// True if another process has the socket too, and goes on listening.
     is_shared: bool,
     /// Removed with it.
-    _file: Option<SocketFile>,
+    file: Option<SocketFile>,
 }
 
 /// The file of a Unix socket, which goes with the listener.
@@ -31,12 +32,25 @@ pub(crate) struct Listener {
 struct SocketFile {
     path: PathBuf,
     inode: u64,
+    /// True if another process listens on it now.
+    is_kept: AtomicBool,
+}
+
+impl SocketFile {
+    /// The socket at a path; `None` if there is none.
+    fn at(path: &Path) -> Option<Self> {
+        inode_of(path).map(|inode| Self {
+            path: path.to_owned(),
+            inode,
+            is_kept: AtomicBool::new(false),
+        })
+    }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
         // Another server may have put its own in this place meanwhile.
-        if inode_of(&self.path) == Some(self.inode) {
+        if !self.is_kept.load(Relaxed) && inode_of(&self.path) == Some(self.inode) {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -54,7 +68,7 @@ impl Listener {
             socket,
             is_tcp: true,
             is_shared: false,
-            _file: None,
+            file: None,
         })
     }
 
@@ -74,10 +88,7 @@ impl Listener {
             }
             bound => bound?,
         }
-        let file = inode_of(path).map(|inode| SocketFile {
-            path: path.to_owned(),
-            inode,
-        });
+        let file = SocketFile::at(path);
         // Clients cannot connect before it listens, so none connects with other rights.
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         if let Some((user, group)) = owner {
@@ -88,7 +99,7 @@ impl Listener {
             socket,
             is_tcp: false,
             is_shared: false,
-            _file: file,
+            file,
         })
     }
 
@@ -105,8 +116,31 @@ impl Listener {
             socket,
             is_tcp,
             is_shared: true,
-            _file: None,
+            file: None,
         })
+    }
+
+    /// Has the file of a Unix socket removed with this one.
+    pub(crate) fn own_file(&mut self) {
+        let address = self.local_addr().ok();
+        self.file = address.and_then(|address| SocketFile::at(address.as_pathname()?));
+    }
+
+    /// Leaves the file of a Unix socket where it is.
+    pub(crate) fn keep_file(&self) {
+        if let Some(file) = &self.file {
+            file.is_kept.store(true, Relaxed);
+        }
+    }
+
+    /// Returns another descriptor of the socket.
+    pub(crate) fn duplicate(&self) -> io::Result<OwnedFd> {
+        self.socket.as_fd().try_clone_to_owned()
+    }
+
+    /// Makes one `accept` that blocks return, here or in another process that has the socket.
+    pub(crate) fn knock(&self) {
+        let _ = self.local_addr().and_then(|address| connect(&address));
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SockAddr> {

@@ -9,12 +9,12 @@ mod bench;
 mod build;
 mod check;
 mod config;
+mod control;
 mod db;
 mod dev;
 mod migrate;
 mod new;
 mod profile;
-mod reload;
 mod repl;
 mod shell_help;
 mod terminal;
@@ -23,7 +23,7 @@ mod test;
 use clap::{Parser, Subcommand};
 use sampan_project::archive::Archive;
 use sampan_project::config::{EnvFile, Flags};
-use sampan_runtime::{AppConfig, Storage};
+use sampan_runtime::{AppConfig, ControlRequest, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
@@ -45,7 +45,9 @@ enum Command {
     /// Serve a project while you write it: each save is served at once.
     Dev(dev::DevArgs),
     /// Have the servers of a project load it anew.
-    Reload(reload::ReloadArgs),
+    Reload(control::ControlArgs),
+    /// Start the executable of a project's servers again, which may be a new one, on the same sockets.
+    Upgrade(control::ControlArgs),
     /// Apply the migrations of a project to its database.
     Migrate(migrate::MigrateArgs),
     /// Run the tests of a project.
@@ -197,7 +199,8 @@ fn command() -> Result<i32, String> {
         Command::New(args) => new::run(&args).map(|()| 0),
         Command::Run(args) => run(args.flags()),
         Command::Dev(args) => dev::run(args),
-        Command::Reload(args) => reload::run(&args).map(|()| 0),
+        Command::Reload(args) => control::run(&args, ControlRequest::Reload).map(|()| 0),
+        Command::Upgrade(args) => control::run(&args, ControlRequest::Upgrade).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Test(args) => test::run(args),
         Command::Check(args) => check::run(args),
@@ -252,7 +255,8 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 }
 
 fn run(flags: Flags) -> Result<i32, String> {
-    let config = AppConfig::resolve(&flags)?;
+    let config = AppConfig::resolve(&flags)
+        .inspect_err(|fault| sampan_runtime::report_failed_start(fault))?;
     let outcome = sampan_runtime::run(config, move || AppConfig::resolve(&flags))?;
     Ok(outcome.exit_status().into())
 }

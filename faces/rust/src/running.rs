@@ -73,7 +73,7 @@ impl Server {
                 let text = "the server gave up: too many scripts could not be stopped";
                 Err(Error::new(ErrorKind::Internal, text))
             }
-            Ok(ServerEvent::Shutdown) => Ok(()),
+            Ok(ServerEvent::Shutdown | ServerEvent::Replaced) => Ok(()),
             Err(_) => Err(Error::new(ErrorKind::Internal, "the server panicked")),
         }
     }

@@ -62,6 +62,7 @@ limits! {
         held_max: count(ANY), "answers of one connection that wait for the commit of their group";
         linger_millis_max: time(ANY), "reading on after an error answer, so that the client can read it";
         linger_idle_millis_max: time(ANY), "the same, without a byte from the client";
+        drain_millis: time(ANY), "how long an upgrade waits for connections to close behind an answer";
         shutdown_millis_max: time(ANY), "how long a shutdown waits for requests in flight";
     }
     script {

@@ -1,5 +1,5 @@
 //! The listening sockets of a server: on the addresses of its configuration, or those that the parent process handed
-//! over (`LISTEN_FDS`, as systemd does).
+//! over (`LISTEN_FDS`, as systemd does, or an [upgrade](crate::upgrade)).
 
 mod certificates;
 mod port_owner;
@@ -9,6 +9,7 @@ pub(crate) use certificates::ServerCertificates;
 pub(crate) use rights::User;
 
 use crate::app_config::AppConfig;
+use crate::upgrade::{SocketUse, new_process};
 use listenfd::ListenFd;
 use sampan_http::{Acceptor, Limits, Tls};
 use sampan_project::config::ListenAddress;
@@ -20,6 +21,7 @@ use std::sync::OnceLock;
 pub(crate) struct Listening {
     pub(crate) acceptor: Acceptor,
     pub(crate) name: String,
+    pub(crate) usage: SocketUse,
 }
 
 /// Listens on everything, with the files of Unix sockets owned by `user` if there is one. Ports speak TLS if there is
@@ -33,25 +35,33 @@ pub(crate) fn open(
     user: Option<&User>,
     tls: Option<&Tls>,
 ) -> Result<Vec<Listening>, String> {
-    let handed_over = handed_over()?;
+    let mut handed_over = new_process::handed_over()?;
+    if handed_over.is_empty() {
+        // A start that fails may be tried again, with the same sockets.
+        let copies = self::handed_over()?
+            .iter()
+            .map(|socket| socket.as_fd().try_clone_to_owned());
+        let copies = copies.collect::<io::Result<Vec<_>>>();
+        handed_over = copies.map_err(|error| format!("cannot use LISTEN_FDS: {error}"))?;
+    }
     if handed_over.is_empty() {
         let listen = config.base.listen.iter();
-        let open = |address| Ok(bind(address, config, limits, user)?.with_tls(tls));
+        let open = |address| {
+            let taken = new_process::take(SocketUse::Listen, address)?.map(Listening::of);
+            let listening =
+                taken.map_or_else(|| bind(address, config, limits, user), Result::Ok)?;
+            Ok(listening.with_tls(tls))
+        };
         return listen.map(open).collect();
     }
-    let used = handed_over.iter().map(|socket| {
-        // A start that fails may be tried again, with the same sockets.
-        let acceptor = socket.as_fd().try_clone_to_owned();
-        let acceptor = acceptor.and_then(Acceptor::from_handed_over);
+    let used = handed_over.into_iter().map(|socket| {
+        let acceptor = Acceptor::from_handed_over(socket);
         let acceptor =
             acceptor.map_err(|error| format!("cannot use a socket of LISTEN_FDS: {error}"))?;
-        let listening = Listening {
-            name: name_of(&acceptor),
-            acceptor,
-        };
-        let listening = listening.with_tls(tls);
+        let listening = Listening::of(acceptor).with_tls(tls);
         Ok(Listening {
             name: format!("{} (handed over)", listening.name),
+            usage: SocketUse::HandedOver,
             ..listening
         })
     });
@@ -68,17 +78,34 @@ pub(crate) fn open_plain(
     user: Option<&User>,
 ) -> Result<Vec<Listening>, String> {
     let addresses = config.base.tls.iter().flat_map(|tls| &tls.redirect_listen);
-    let open = |address| bind_as(address, config, limits, user, "[tls] redirect_listen");
+    let open = |address| {
+        let taken = new_process::take(SocketUse::Redirect, address)?.map(Listening::of);
+        let bind = || bind_as(address, config, limits, user, "[tls] redirect_listen");
+        let listening = taken.map_or_else(bind, Result::Ok)?;
+        Ok(Listening {
+            usage: SocketUse::Redirect,
+            ..listening
+        })
+    };
     addresses.map(open).collect()
 }
 
 impl Listening {
+    fn of(acceptor: Acceptor) -> Self {
+        Self {
+            name: name_of(&acceptor),
+            acceptor,
+            usage: SocketUse::Listen,
+        }
+    }
+
     /// Has a port speak TLS.
     fn with_tls(self, tls: Option<&Tls>) -> Self {
         match tls {
             Some(tls) if self.acceptor.local_addr().is_ok() => Self {
                 acceptor: self.acceptor.with_tls(tls.clone()),
                 name: self.name.replacen("http://", "https://", 1),
+                usage: self.usage,
             },
             _ => self,
         }
@@ -130,10 +157,7 @@ fn bind_as(
         }
     };
     let acceptor = acceptor.map_err(|error| fault(address, &error, option))?;
-    Ok(Listening {
-        name: name_of(&acceptor),
-        acceptor,
-    })
+    Ok(Listening::of(acceptor))
 }
 
 fn name_of(acceptor: &Acceptor) -> String {

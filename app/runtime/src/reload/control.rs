@@ -1,10 +1,11 @@
-//! The control socket of `sampan reload`: each listens on an abstract Unix socket whose name tells the project's
-//! folder.
+//! The control socket of `sampan reload` and `sampan upgrade`: each server listens on an abstract Unix socket whose
+//! name tells the project's folder.
 //!
 //! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They
 //! are visible to every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
 
 use super::requests::ReloadRequests;
+use crate::upgrade::old_process::UpgradeRequests;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Uid, geteuid};
 use sampan_host::log::Level;
@@ -16,22 +17,45 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// The request of a caller, on a line.
 const RELOAD: &str = "reload";
-/// The prefix of the answer of a server that reloaded its project.
+const UPGRADE: &str = "upgrade";
+/// The prefix of the answer of a server that did what it was asked for.
 const DONE: &str = "done ";
 /// The longest time that a caller may take to say what it wants.
 const READ_TIME_MAX: Duration = Duration::from_secs(2);
+/// The interval at which the end of the process looks whether callers have their answers.
+const PAUSE: Duration = Duration::from_millis(5);
 /// The longest that a caller may say, in bytes.
 const LINE_BYTES_MAX: u64 = 64;
 /// The list of the Unix sockets of this network namespace.
 const SOCKETS: &str = "/proc/net/unix";
 
-/// The answer of a server to a request for a reload.
+/// The requests that a server can carry out.
+#[derive(Clone)]
+pub struct Control {
+    /// Loads the project anew.
+    pub reloads: ReloadRequests,
+    /// Starts the executable again; `None` where that makes no sense.
+    pub upgrades: Option<UpgradeRequests>,
+}
+
+/// A request to all servers of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlRequest {
+    /// Load the project anew.
+    Reload,
+    /// Start the executable again, and give it the listening sockets.
+    Upgrade,
+}
+
+/// The answer of a server to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReloadAnswer {
+pub struct ControlAnswer {
     /// The id of its process.
     pub pid: u32,
     /// The result, or the reason of the failure.
@@ -48,23 +72,43 @@ fn prefix(root: &Path) -> String {
     format!("sampan/{hex}/")
 }
 
-/// Hears callers from now on, on a thread of its own. Where that cannot be the log is told, and the server goes on
-/// without.
-pub fn listen(root: &Path, requests: ReloadRequests, logger: &Logger) {
-    if let Err(error) = try_listen(root, requests) {
-        let text = format!("sampan reload cannot reach this server: {error}");
-        logger.text(Level::Warn, text);
+/// The answers that are being made to callers.
+#[derive(Clone, Default)]
+pub struct ControlAnswers(Arc<AtomicUsize>);
+
+impl ControlAnswers {
+    /// Waits until all of them have been sent, for a time.
+    pub(crate) fn wait_until_sent(&self, time_max: Duration) {
+        let deadline = Instant::now() + time_max;
+        while self.0.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
-fn try_listen(root: &Path, requests: ReloadRequests) -> io::Result<()> {
+/// Hears callers from now on, on a thread of its own. Where that cannot be the log is told, and the server goes on
+/// without.
+pub fn listen(root: &Path, control: Control, logger: &Logger) -> ControlAnswers {
+    let answers = ControlAnswers::default();
+    if let Err(error) = try_listen(root, control, answers.clone()) {
+        let text = format!("sampan reload and sampan upgrade cannot reach this server: {error}");
+        logger.text(Level::Warn, text);
+    }
+    answers
+}
+
+fn try_listen(root: &Path, control: Control, answers: ControlAnswers) -> io::Result<()> {
     let name = format!("{}{}", prefix(root), std::process::id());
     let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
     let body = move || {
         for caller in listener.incoming() {
             match caller {
-                // A caller that has gone misses nothing.
-                Ok(caller) => drop(answer(caller, &requests)),
+                Ok(caller) => {
+                    answers.0.fetch_add(1, Ordering::AcqRel);
+                    // A caller that has gone misses nothing.
+                    drop(answer(caller, &control));
+                    answers.0.fetch_sub(1, Ordering::AcqRel);
+                }
                 Err(_) => std::thread::sleep(READ_TIME_MAX),
             }
         }
@@ -73,7 +117,7 @@ fn try_listen(root: &Path, requests: ReloadRequests) -> io::Result<()> {
     thread.stack_size(256 * 1024).spawn(body).map(drop)
 }
 
-fn answer(mut caller: UnixStream, requests: &ReloadRequests) -> io::Result<()> {
+fn answer(mut caller: UnixStream, control: &Control) -> io::Result<()> {
     let who = socket_peercred(&caller)?.uid;
     if who != geteuid() && who != Uid::ROOT {
         return caller.write_all(b"only the user of the server and root may do that\n");
@@ -81,23 +125,30 @@ fn answer(mut caller: UnixStream, requests: &ReloadRequests) -> io::Result<()> {
     caller.set_read_timeout(Some(READ_TIME_MAX))?;
     let mut line = String::new();
     BufReader::new((&caller).take(LINE_BYTES_MAX)).read_line(&mut line)?;
-    let told = match line.trim_end() {
-        RELOAD => requests
-            .ask_and_wait()
-            .map_or_else(|fault| fault, |done| format!("{DONE}{done}")),
-        other => format!("{other:?} is nothing that this server knows"),
+    let outcome = match (line.trim_end(), &control.upgrades) {
+        (RELOAD, _) => control.reloads.ask_and_wait(),
+        (UPGRADE, Some(upgrades)) => upgrades.ask_and_wait(),
+        (UPGRADE, None) => {
+            Err("only sampan run can be upgraded, and this is another command".to_owned())
+        }
+        (other, _) => Err(format!("{other:?} is nothing that this server knows")),
     };
+    let told = outcome.map_or_else(|fault| fault, |done| format!("{DONE}{done}"));
     caller.write_all(told.as_bytes())
 }
 
-/// Has all servers of the project in a folder load it anew, and waits for their answers. The folder is in its canonical
-/// form.
+/// Sends a request to all servers of the project in a folder, and waits for their answers. The folder is in its
+/// canonical form.
 ///
 /// # Errors
 /// The system does not say which there are.
-pub fn reload_servers(root: &Path) -> Result<Vec<ReloadAnswer>, String> {
+pub fn ask_servers(root: &Path, request: ControlRequest) -> Result<Vec<ControlAnswer>, String> {
+    let line = match request {
+        ControlRequest::Reload => RELOAD,
+        ControlRequest::Upgrade => UPGRADE,
+    };
     let answers = server_pids(root)?.into_iter();
-    let answers = answers.map(|pid| (pid, ask(&format!("{}{pid}", prefix(root)))));
+    let answers = answers.map(|pid| (pid, ask(&format!("{}{pid}", prefix(root)), line)));
     let told = answers.filter_map(|(pid, told)| {
         let outcome = match told {
             Ok(None) => return None,
@@ -107,7 +158,7 @@ pub fn reload_servers(root: &Path) -> Result<Vec<ReloadAnswer>, String> {
             },
             Err(error) => Err(format!("it does not answer: {error}")),
         };
-        Some(ReloadAnswer { pid, outcome })
+        Some(ControlAnswer { pid, outcome })
     });
     Ok(told.collect())
 }
@@ -128,13 +179,13 @@ fn pids(list: &str, prefix: &str) -> BTreeSet<u32> {
 }
 
 /// `None` if it is another user's, who may have made the name up.
-fn ask(name: &str) -> io::Result<Option<String>> {
+fn ask(name: &str, line: &str) -> io::Result<Option<String>> {
     let mut server = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
     let (who, own) = (socket_peercred(&server)?.uid, geteuid());
     if own != Uid::ROOT && who != own && who != Uid::ROOT {
         return Ok(None);
     }
-    server.write_all(format!("{RELOAD}\n").as_bytes())?;
+    server.write_all(format!("{line}\n").as_bytes())?;
     let mut told = String::new();
     server.read_to_string(&mut told)?;
     Ok(Some(told))

@@ -9,6 +9,8 @@ use std::time::Instant;
 pub enum ServerEvent {
     /// Someone asked for it.
     Shutdown,
+    /// Another process accepts connections on the same sockets.
+    Replaced,
     /// Too many workers had to be abandoned: the process should end, for its supervisor to start a fresh one.
     GiveUp,
 }

@@ -6,8 +6,8 @@ use crate::listening::Listening;
 use sampan_host::log::Level;
 use sampan_http::codec::Fault;
 use sampan_http::{
-    Accepting, Answer, BodyRule, Handler, Limits, Observer, Request, Response, WorkerHandle,
-    Workers,
+    Accepting, Answer, BodyRule, Handler, Limits, ListeningSocket, Observer, Request, Response,
+    WorkerHandle, Workers,
 };
 use sampan_log::Logger;
 use std::rc::Rc;
@@ -66,6 +66,19 @@ impl Redirect {
             handle,
             thread,
         })
+    }
+
+    /// Returns the sockets that it listens on.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = ListeningSocket> + '_ {
+        self.accepting.iter().map(Accepting::socket)
+    }
+
+    /// Leaves its sockets to another process.
+    pub(crate) fn leave(&mut self) {
+        std::mem::take(&mut self.accepting)
+            .into_iter()
+            .for_each(Accepting::leave);
+        self.handle.leave();
     }
 
     /// Stops, within `shutdown_millis_max`.

@@ -5,8 +5,10 @@ use super::redirect::Redirect;
 use super::shared::ServerShared;
 use crate::locks::lock;
 use crate::reload::swap::Reloader;
+use crate::upgrade::{HandedSocket, SocketUse};
 use crate::worker::watchdog::{Watchdog, WorkerStacks};
-use sampan_http::Accepting;
+use sampan_http::{Accepting, ListeningSocket};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,12 +18,16 @@ use std::time::{Duration, Instant};
 /// The address of a server that has no port.
 const NO_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
+/// The interval at which a server that leaves looks whether its connections have ended.
+const DRAIN_PAUSE: Duration = Duration::from_millis(10);
+
 /// A server that runs. Dropping it leaves it running; [`Running::shutdown`] ends it.
 pub struct Running {
     /// The ports that it listens on.
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) shared: Arc<ServerShared>,
-    pub(super) accepting: Vec<Accepting>,
+    /// The acceptors, each with the purpose of its socket.
+    pub(super) accepting: Vec<(SocketUse, Accepting)>,
     /// The answers to plain HTTP of a server that speaks HTTPS.
     pub(super) redirect: Option<Redirect>,
     /// The listening addresses, for people.
@@ -81,6 +87,42 @@ impl Running {
         event.unwrap_or(ServerEvent::Shutdown)
     }
 
+    /// Returns the listening sockets, for the process that takes the place of this one.
+    pub(crate) fn sockets(&self) -> ListeningSockets {
+        let listening = self
+            .accepting
+            .iter()
+            .map(|(usage, one)| (*usage, one.socket()));
+        let redirect = self.redirect.iter().flat_map(Redirect::sockets);
+        let redirect = redirect.map(|socket| (SocketUse::Redirect, socket));
+        ListeningSockets(listening.chain(redirect).collect())
+    }
+
+    /// Leaves the sockets to another process that accepts on them. Connections end behind their next answer, or after
+    /// `drain_millis`; then the server ends as by [`Running::shutdown`].
+    pub(crate) fn leave(mut self) -> bool {
+        for (_, accepting) in std::mem::take(&mut self.accepting) {
+            accepting.leave();
+        }
+        if let Some(redirect) = &mut self.redirect {
+            redirect.leave();
+        }
+        let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_millis);
+        for member in &*self.shared.crew() {
+            member.handle.leave();
+        }
+        let is_stopped = || self.shared.ending.get().is_some();
+        while self.connections() > 0 && Instant::now() < deadline && !is_stopped() {
+            std::thread::sleep(DRAIN_PAUSE);
+        }
+        self.shutdown()
+    }
+
+    fn connections(&self) -> usize {
+        let crew = self.shared.crew();
+        crew.iter().map(|member| member.handle.connections()).sum()
+    }
+
     /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some
     /// had to be left behind.
     pub fn shutdown(self) -> bool {
@@ -89,7 +131,9 @@ impl Running {
             files.close();
         }
         let _ = self.shared.ending.set(Instant::now());
-        self.accepting.into_iter().for_each(Accepting::stop);
+        for (_, accepting) in self.accepting {
+            accepting.stop();
+        }
         if let Some(certificates) = &self.shared.certificates {
             certificates.end();
         }
@@ -100,6 +144,35 @@ impl Running {
         self.shared.watchdog.stop();
         self.shared.database.shutdown();
         all_ended
+    }
+}
+
+/// The listening sockets of a server. It does not keep them open.
+#[derive(Clone)]
+pub(crate) struct ListeningSockets(Vec<(SocketUse, ListeningSocket)>);
+
+impl ListeningSockets {
+    /// Returns another descriptor of each.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub(crate) fn duplicate(&self) -> io::Result<Vec<HandedSocket>> {
+        let duplicates = self.0.iter().filter_map(|(usage, socket)| {
+            let socket = socket.duplicate().transpose()?;
+            Some(socket.map(|socket| HandedSocket {
+                usage: *usage,
+                socket,
+            }))
+        });
+        duplicates.collect()
+    }
+
+    /// Waits until nothing accepts on them here any more, for a time.
+    pub(crate) fn wait_until_left(&self, time_max: Duration) {
+        let deadline = Instant::now() + time_max;
+        while Instant::now() < deadline && !self.0.iter().all(|(_, socket)| socket.is_left()) {
+            std::thread::sleep(DRAIN_PAUSE);
+        }
     }
 }
 

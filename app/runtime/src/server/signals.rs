@@ -7,9 +7,11 @@ use crate::app_config::AppConfig;
 use crate::reload::control;
 use crate::reload::requests::{ReloadInbox, ReloadRequests};
 use crate::systemd;
+use crate::upgrade::old_process::{UpgradeInbox, UpgradeRequests};
+use crate::upgrade::{StartedProgram, new_process};
 use sampan_host::log::Level;
 use sampan_log::Logger;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,6 +19,12 @@ use std::time::Duration;
 
 /// The longest time that the end of the process waits for standard error to take the last lines.
 pub const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// The longest time that the end of the process waits for the answers to those who asked for a reload or an upgrade.
+const ANSWER_TIME_MAX: Duration = Duration::from_millis(500);
+
+/// The longest time that an upgrade waits until this process has left its sockets.
+const LEAVE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +47,8 @@ impl ServerEnd {
 }
 
 /// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP loads the project anew, or ends a server
-/// that was started in a terminal. A second signal ends the process at once, with
+/// that was started in a terminal. SIGUSR2 starts the executable again, gives it the listening sockets, and ends this
+/// process behind it. A second signal ends the process at once, with
 /// 128 + the signal's number as its status. `resolve` gives the configuration for each reload.
 ///
 /// # Errors
@@ -50,6 +59,9 @@ pub fn run(
 ) -> Result<ServerEnd, String> {
     let logger = config.program.logger.clone();
     let outcome = serve(config, resolve);
+    if let Err(fault) = &outcome {
+        new_process::failed(fault);
+    }
     logger.flush(FLUSH_TIME_MAX);
     outcome
 }
@@ -60,6 +72,7 @@ fn serve(
 ) -> Result<ServerEnd, String> {
     let logger = config.program.logger.clone();
     let root = config.base.project.root().to_owned();
+    let program = StartedProgram::of_process()?;
     let life = Life::begin()?;
     let running = match Server::start_until(config, &life.stopper, Arc::clone(&life.events)) {
         Err(_) if life.stopper.is_stopped() => {
@@ -70,11 +83,29 @@ fn serve(
     };
     let reloads = life.take_reloads()?;
     reloads.serve(running.reloader(), resolve, |_| {})?;
-    control::listen(&root, life.requests.clone(), &logger);
+    let (sockets, events) = (running.sockets(), running.events());
+    let leave = {
+        let sockets = sockets.clone();
+        move || {
+            // There is no receiver if the server ends anyway.
+            let _ = events.send(ServerEvent::Replaced);
+            sockets.wait_until_left(LEAVE_TIME_MAX);
+        }
+    };
+    let upgrades = life.take_upgrades()?;
+    upgrades.serve(program, move || sockets.duplicate(), leave, logger.clone())?;
+    let control = control::Control {
+        reloads: life.requests.clone(),
+        upgrades: Some(life.upgrade_requests.clone()),
+    };
+    let answers = control::listen(&root, control, &logger);
     let health = running.health();
     systemd::keep_alive(move |time| health.is_alive(time))?;
     systemd::ready(&format!("listening on {}", running.names()), &logger);
-    Ok(life.wait(running, || {}, &logger))
+    new_process::serves();
+    let end = life.wait(running, || {}, &logger);
+    answers.wait_until_sent(ANSWER_TIME_MAX);
+    Ok(end)
 }
 
 /// The effect of SIGHUP.
@@ -116,6 +147,9 @@ pub struct Life {
     pub requests: ReloadRequests,
     /// The inbox of those requests, until a thread carries them out.
     reloads: Cell<Option<ReloadInbox>>,
+    /// Asks for upgrades.
+    pub(crate) upgrade_requests: UpgradeRequests,
+    upgrades: Cell<Option<UpgradeInbox>>,
 }
 
 impl Life {
@@ -125,18 +159,24 @@ impl Life {
     /// The system has no thread left.
     pub fn begin() -> Result<Self, String> {
         let hangup = Hangup::of_process();
-        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR2])
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A file that may not become larger is an error of the write, not the end of the process.
         signal_hook::flag::register(SIGXFSZ, Arc::default())
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
         let (stopper, events) = Stopper::new();
         let (requests, reloads) = ReloadRequests::new();
+        let (upgrade_requests, upgrades) = UpgradeRequests::new();
         let (for_signals, by_signal) = (stopper.clone(), requests.clone());
+        let upgrade_by_signal = upgrade_requests.clone();
         let body = move || {
             for signal in signals.forever() {
                 if signal == SIGHUP && hangup == Hangup::Reloads {
                     by_signal.ask();
+                    continue;
+                }
+                if signal == SIGUSR2 {
+                    upgrade_by_signal.ask();
                     continue;
                 }
                 if for_signals.is_stopped() {
@@ -155,6 +195,8 @@ impl Life {
             events,
             requests,
             reloads: Cell::new(Some(reloads)),
+            upgrade_requests,
+            upgrades: Cell::new(Some(upgrades)),
         })
     }
 
@@ -162,6 +204,12 @@ impl Life {
     pub fn take_reloads(&self) -> Result<ReloadInbox, String> {
         let reloads = self.reloads.take();
         reloads.ok_or_else(|| "reloads are carried out already".to_owned())
+    }
+
+    /// Takes the inbox of upgrade requests, once.
+    fn take_upgrades(&self) -> Result<UpgradeInbox, String> {
+        let upgrades = self.upgrades.take();
+        upgrades.ok_or_else(|| "upgrades are carried out already".to_owned())
     }
 
     /// Waits for what ends the server, and ends it. `before` runs before requests in flight are waited for.
@@ -178,15 +226,23 @@ impl Life {
                 logger.text(Level::Info, "shutting down");
                 systemd::stopping();
                 before();
-                if !running.shutdown() {
-                    logger.text(
-                        Level::Warn,
-                        "not all requests ended in time (shutdown_millis_max)",
-                    );
-                }
+                note_end(running.shutdown(), logger);
+                ServerEnd::Ended
+            }
+            ServerEvent::Replaced => {
+                before();
+                note_end(running.leave(), logger);
                 ServerEnd::Ended
             }
         }
+    }
+}
+
+/// Tells the log if requests had to be cut.
+fn note_end(is_whole: bool, logger: &Logger) {
+    if !is_whole {
+        let text = "not all requests ended in time (shutdown_millis_max)";
+        logger.text(Level::Warn, text);
     }
 }
 

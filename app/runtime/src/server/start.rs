@@ -116,9 +116,11 @@ impl Server {
             let logger = logger.clone();
             let note = move |note: &str| logger.text(Level::Warn, note);
             let started = one.acceptor.start(workers.clone(), note);
-            started.map_err(|error| format!("cannot accept connections: {error}"))
+            let accepting =
+                started.map_err(|error| format!("cannot accept connections: {error}"))?;
+            Ok((one.usage, accepting))
         });
-        let accepting = accepting.collect::<Result<_, _>>()?;
+        let accepting = accepting.collect::<Result<_, String>>()?;
         if let Some(certificates) = &shared.certificates {
             let started = certificates.look_after();
             started.map_err(|error| format!("cannot start a thread: {error}"))?;

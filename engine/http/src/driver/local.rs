@@ -35,8 +35,10 @@ pub(super) struct Local {
     pub(super) pool: BufferPool,
     /// The buffer for bytes that are dropped.
     pub(super) waste: RefCell<Vec<u8>>,
-    /// The worker is about to end: no connection is kept alive after its answer.
+    /// The worker is about to end: idle connections are closed.
     pub(super) draining: Cell<bool>,
+    /// No connection is kept alive after its answer. Set before `draining`, or with it.
+    pub(super) leaving: Cell<bool>,
     /// The worker ends now: connections end where they are.
     pub(super) killed: Cell<bool>,
     /// True if a connection has run since the last tick, and how many ticks ago one has.
@@ -58,6 +60,7 @@ impl Local {
             pool: BufferPool::default(),
             waste: RefCell::new(Vec::new()),
             draining: Cell::new(false),
+            leaving: Cell::new(false),
             killed: Cell::new(false),
             active: Cell::new(false),
             quiet_ticks: Cell::new(0),
@@ -121,7 +124,7 @@ impl Local {
             self.freed_bytes.set(0);
             self.handler().memory_freed();
         }
-        if self.active.replace(false) || self.draining.get() {
+        if self.active.replace(false) || self.leaving.get() {
             self.quiet_ticks.set(0);
         } else {
             self.quiet_ticks.set(self.quiet_ticks.get() + 1);

@@ -46,6 +46,7 @@ pub(super) struct Shared {
     pub(super) ticked_millis: AtomicU64,
     /// Set while the worker waits for events and therefore does not tick.
     pub(super) calm: AtomicBool,
+    pub(super) leaving: AtomicBool,
     pub(super) shutdown: AtomicBool,
     pub(super) abandoned: AtomicBool,
     /// The bytes that clients have not read, of this worker and of those beside it.
@@ -73,6 +74,7 @@ impl Shared {
             requests: AtomicU64::new(0),
             ticked_millis: AtomicU64::new(process_millis()),
             calm: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
             shutdown: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             unsent,
@@ -195,6 +197,13 @@ impl WorkerHandle {
     /// Reports whether the worker reacts at the moment, and so should be given connections.
     pub fn is_responsive(&self) -> bool {
         self.last_tick_millis() <= RESPONSIVE_MILLIS_MAX
+    }
+
+    /// Has each connection closed after its next answer. Idle ones stay open, so that no request meets a connection
+    /// that is being closed. [`WorkerHandle::shutdown`] follows.
+    pub fn leave(&self) {
+        self.0.leaving.store(true, Relaxed);
+        self.0.notify.notify_one();
     }
 
     /// Begins the end: idle connections are closed, requests in flight are finished (for at most

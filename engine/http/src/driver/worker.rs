@@ -75,6 +75,7 @@ impl Worker {
             } else if self.shared.shutdown.load(Relaxed) {
                 let now = local.now_millis();
                 let end_by = *end_by.get_or_insert_with(|| {
+                    local.leaving.set(true);
                     local.draining.set(true);
                     local.deadlines.wake_all();
                     now + self.limits.shutdown_millis_max
@@ -82,6 +83,8 @@ impl Worker {
                 if now >= end_by {
                     kill(&local);
                 }
+            } else if self.shared.leaving.load(Relaxed) {
+                local.leaving.set(true);
             }
             if (local.draining.get() || local.killed.get()) && local.deadlines.len() == 0 {
                 return;
@@ -117,6 +120,7 @@ async fn first_of(one: impl Future<Output = ()>, other: impl Future<Output = ()>
 
 /// Every connection ends at its next turn, which is now.
 fn kill(local: &Local) {
+    local.leaving.set(true);
     local.draining.set(true);
     local.killed.set(true);
     local.deadlines.wake_all();

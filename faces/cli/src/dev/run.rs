@@ -15,8 +15,8 @@ use sampan_log::Logger;
 use sampan_project::Project;
 use sampan_project::config::{DEV, DevSettings, EnvFile, Flags};
 use sampan_runtime::{
-    AppConfig, Development, FLUSH_TIME_MAX, Life, ReloadOutcome, ReloadRequests, Reloader, Running,
-    Server, ServerEnd, check_listening, listen_for_reloads,
+    AppConfig, Control, Development, FLUSH_TIME_MAX, Life, ReloadOutcome, ReloadRequests, Reloader,
+    Running, Server, ServerEnd, check_listening, listen_for_control,
 };
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -143,7 +143,11 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         open(running.address(), logger);
     }
     follow(&life, running.reloader(), &dev, &db, resolve, changes)?;
-    listen_for_reloads(&dev.root, life.requests.clone(), logger);
+    let control = Control {
+        reloads: life.requests.clone(),
+        upgrades: None,
+    };
+    let _ = listen_for_control(&dev.root, control, logger);
     Ok(ends(running, &dev, life, logger))
 }
 

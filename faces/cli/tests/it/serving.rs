@@ -13,5 +13,5 @@ mod scripts;
 mod shutdown;
 mod streams;
 mod unread;
-mod upload_ends;
+mod upgrade;
 mod uploads;

@@ -128,8 +128,8 @@ impl<S: Socket> Connection<S> {
     #[inline]
     fn encode(&mut self, reply: Reply, mut exchange: Exchange, observed: Observed) {
         let client_goes_on = exchange.keep_alive;
-        if self.local.draining.get() && exchange.keep_alive {
-            // The last answer of a worker that ends says so; those behind this one are still given.
+        if self.local.leaving.get() && exchange.keep_alive {
+            // The last answer of a worker that leaves says so; those behind this one are still given.
             let more = !self.queue.is_empty() || self.running.is_some() || self.has_unread_input();
             exchange.keep_alive = more;
         }

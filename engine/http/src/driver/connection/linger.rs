@@ -27,7 +27,7 @@ impl<S: Socket> Connection<S> {
     /// waits for it.
     fn linger_idle_millis(&self) -> u64 {
         let idle = self.local.limits.linger_idle_millis_max;
-        if self.refused || self.local.draining.get() {
+        if self.refused || self.local.leaving.get() {
             idle.min(HURRIED_LINGER_MILLIS_MAX)
         } else {
             idle

@@ -50,7 +50,7 @@ fn refuses(scratch: &Scratch, part: &str) {
     );
 }
 
-fn get(client: &mut Client, path: &str) -> String {
+pub(super) fn get(client: &mut Client, path: &str) -> String {
     client.ask("GET", path, &[], "").expect("an answer").text()
 }
 
@@ -62,7 +62,7 @@ fn ends_well(process: Process) -> String {
 }
 
 /// Returns the app in both languages, with another word as its answer.
-fn app(file: &str, word: &str) -> String {
+pub(super) fn app(file: &str, word: &str) -> String {
     match file {
         "app.lua" => format!(
             "local app = require 'sampan'\napp.get('/', function() return '{word}' end)\napp.get('/fixed', '{word}')\n"

@@ -1,5 +1,7 @@
 //! Files of forms that are larger than what stays in memory.
 
+mod ends;
+
 use crate::support::Scratch;
 use sampan_host::log::Level;
 use sampan_log::Logger;

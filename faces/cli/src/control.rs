@@ -1,24 +1,25 @@
-//! `sampan reload`: has the servers of a project load it anew.
+//! `sampan reload` and `sampan upgrade`: requests to the servers of a project.
 
 use crate::say;
+use sampan_runtime::ControlRequest;
 use std::path::PathBuf;
 
-/// The arguments of `sampan reload`.
+/// The arguments of `sampan reload` and `sampan upgrade`.
 #[derive(clap::Args)]
-pub(crate) struct ReloadArgs {
+pub(crate) struct ControlArgs {
     /// The project's folder, or a file in it.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
 }
 
-pub(crate) fn run(args: &ReloadArgs) -> Result<(), String> {
+pub(crate) fn run(args: &ControlArgs, request: ControlRequest) -> Result<(), String> {
     let shown = args.path.display();
     let whole = args.path.canonicalize();
     let mut root = whole.map_err(|error| format!("cannot open {shown}: {error}"))?;
     if !root.is_dir() {
         root.pop();
     }
-    let answers = sampan_runtime::reload_servers(&root)?;
+    let answers = sampan_runtime::ask_servers(&root, request)?;
     if answers.is_empty() {
         return Err(format!(
             "no server of {} runs here: start one with sampan run, or name its project's folder",

@@ -1,0 +1,157 @@
+//! The new process of an upgrade: it gets the listening sockets of the old one, and says when it serves.
+
+use super::{FAILED, HAND_OVER, HandedSocket, READY, SocketUse, sockets};
+use crate::locks::lock;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Uid, geteuid};
+use sampan_http::Acceptor;
+use sampan_project::config::ListenAddress;
+use std::env;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixStream};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+/// The longest time that the old process may take to send its sockets.
+const RECEIVE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// The old process, and what it has handed over.
+struct OldProcess {
+    stream: Mutex<Option<UnixStream>>,
+    sockets: Mutex<Vec<HandedSocket>>,
+}
+
+/// Returns the old process; `None` if this one was started by hand.
+fn old_process() -> Result<Option<&'static OldProcess>, String> {
+    static OLD: OnceLock<Result<Option<OldProcess>, String>> = OnceLock::new();
+    let old = OLD.get_or_init(|| {
+        let Some(name) = env::var_os(HAND_OVER) else {
+            return Ok(None);
+        };
+        let connected = connect(name.as_encoded_bytes());
+        let connected = connected.map_err(|error| {
+            format!("{HAND_OVER}: cannot get the sockets of the old process: {error}")
+        });
+        connected.map(Some)
+    });
+    old.as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+fn connect(name: &[u8]) -> io::Result<OldProcess> {
+    let stream = UnixStream::connect_addr(&UnixAddress::from_abstract_name(name)?)?;
+    let user = socket_peercred(&stream)?.uid;
+    if user != geteuid() && user != Uid::ROOT {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    stream.set_read_timeout(Some(RECEIVE_TIME_MAX))?;
+    let sockets = sockets::receive(&stream)?;
+    Ok(OldProcess {
+        stream: Mutex::new(Some(stream)),
+        sockets: Mutex::new(sockets),
+    })
+}
+
+/// Takes the socket of an address that the old process listened on. The file of a Unix socket is this process's now.
+///
+/// # Errors
+/// The sockets do not arrive: one line.
+pub(crate) fn take(usage: SocketUse, address: &ListenAddress) -> Result<Option<Acceptor>, String> {
+    let Some(old) = old_process()? else {
+        return Ok(None);
+    };
+    let mut sockets = lock(&old.sockets);
+    let is_it = |one: &HandedSocket| one.usage == usage && listens_on(&one.socket, address);
+    let Some(position) = sockets.iter().position(is_it) else {
+        return Ok(None);
+    };
+    let socket = sockets.swap_remove(position).socket;
+    let acceptor = Acceptor::from_handed_over(socket).map(Acceptor::with_file);
+    acceptor
+        .map(Some)
+        .map_err(|error| format!("cannot use the old process's socket of {address}: {error}"))
+}
+
+/// Returns the sockets that the old process got by `LISTEN_FDS`.
+///
+/// # Errors
+/// As [`take`].
+pub(crate) fn handed_over() -> Result<Vec<OwnedFd>, String> {
+    let Some(old) = old_process()? else {
+        return Ok(Vec::new());
+    };
+    let sockets = lock(&old.sockets);
+    let handed = sockets
+        .iter()
+        .filter(|one| one.usage == SocketUse::HandedOver);
+    let copies = handed.map(|one| one.socket.as_fd().try_clone_to_owned());
+    copies
+        .collect::<io::Result<_>>()
+        .map_err(|error| format!("cannot use a socket of the old process: {error}"))
+}
+
+/// Tells the old process that connections are accepted here, and closes what is left of its sockets.
+pub(crate) fn serves() {
+    tell(READY);
+}
+
+/// Tells the old process that this one does not start.
+pub fn failed(fault: &str) {
+    tell(&format!("{FAILED}{}", fault.replace('\n', " ")));
+}
+
+fn tell(line: &str) {
+    let Ok(Some(old)) = old_process() else {
+        return;
+    };
+    lock(&old.sockets).clear();
+    if let Some(mut stream) = lock(&old.stream).take() {
+        // An old process that has gone needs to know nothing.
+        let _ = stream.write_all(format!("{line}\n").as_bytes());
+    }
+}
+
+/// Reports whether a socket listens on an address. Port 0 stands for any.
+fn listens_on(socket: &OwnedFd, address: &ListenAddress) -> bool {
+    let Ok(bound) = rustix::net::getsockname(socket) else {
+        return false;
+    };
+    match address {
+        ListenAddress::Tcp(wanted) => SocketAddr::try_from(bound).is_ok_and(|bound| {
+            bound.ip() == wanted.ip() && (wanted.port() == 0 || bound.port() == wanted.port())
+        }),
+        ListenAddress::Unix(path) => {
+            let bound = rustix::net::SocketAddrUnix::try_from(bound).ok();
+            let bound = bound.as_ref().and_then(|bound| bound.path());
+            bound.is_some_and(|bound| bound.to_bytes() == path.as_os_str().as_encoded_bytes())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn sockets_are_found_by_their_address() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("app.sock");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = tcp.local_addr().expect("an address");
+        let unix = UnixListener::bind(&path).expect("a socket");
+        let (tcp, unix) = (OwnedFd::from(tcp), OwnedFd::from(unix));
+        let at = |text: &str| ListenAddress::Tcp(text.parse().expect("an address"));
+        assert!(listens_on(&tcp, &ListenAddress::Tcp(address)));
+        assert!(listens_on(&tcp, &at("127.0.0.1:0")));
+        assert!(!listens_on(&tcp, &at("127.0.0.1:1")));
+        assert!(!listens_on(&tcp, &at("0.0.0.0:0")));
+        assert!(!listens_on(&tcp, &ListenAddress::Unix(path.clone())));
+        assert!(listens_on(&unix, &ListenAddress::Unix(path)));
+        assert!(!listens_on(&unix, &ListenAddress::Unix("/other".into())));
+        assert!(!listens_on(&unix, &ListenAddress::Tcp(address)));
+    }
+}

@@ -1,0 +1,249 @@
+//! The old process of an upgrade: it starts the new one, sends it the listening sockets, and waits until it serves.
+
+use super::{FAILED, HAND_OVER, HandedSocket, READY, StartedProgram, sockets};
+use rustix::net::sockopt::socket_peercred;
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use std::env;
+use std::io::{self, ErrorKind, Read};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// The longest time that the new process may take to accept connections.
+const START_TIME_MAX: Duration = Duration::from_secs(120);
+/// The interval at which a process that starts is looked at.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The most bytes of what the new process says.
+const LINE_BYTES_MAX: usize = 4096;
+/// Variables that are meant for this process only, by its number.
+const OF_THIS_PROCESS: [&str; 5] = [
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+    "WATCHDOG_PID",
+    "SYSTEMD_EXEC_PID",
+];
+
+/// The result of an upgrade: a line about it, or the reason of the failure.
+pub(crate) type UpgradeOutcome = Result<String, String>;
+
+/// Asks for upgrades, also before the server has started.
+#[derive(Clone)]
+pub struct UpgradeRequests(Sender<Option<Sender<UpgradeOutcome>>>);
+
+/// The receiver of requests for an upgrade.
+pub(crate) struct UpgradeInbox(Receiver<Option<Sender<UpgradeOutcome>>>);
+
+impl UpgradeRequests {
+    pub(crate) fn new() -> (Self, UpgradeInbox) {
+        let (sender, inbox) = channel();
+        (Self(sender), UpgradeInbox(inbox))
+    }
+
+    /// Asks for an upgrade, and waits for none.
+    pub(crate) fn ask(&self) {
+        let _ = self.0.send(None);
+    }
+
+    /// Asks for an upgrade, and waits for what comes of it.
+    pub(crate) fn ask_and_wait(&self) -> UpgradeOutcome {
+        let gone = || "this server cannot be upgraded: it ends, or sampan dev runs it".to_owned();
+        let (reply, outcome) = channel();
+        self.0.send(Some(reply)).map_err(|_| gone())?;
+        outcome.recv().map_err(|_| gone())?
+    }
+}
+
+impl UpgradeInbox {
+    /// Starts the thread that carries upgrades out. `sockets` gives the listening sockets, and `leave` is called
+    /// once another process serves: it leaves the sockets to that one.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(crate) fn serve(
+        self,
+        program: StartedProgram,
+        sockets: impl Fn() -> io::Result<Vec<HandedSocket>> + Send + 'static,
+        leave: impl Fn() + Send + 'static,
+        logger: Logger,
+    ) -> Result<(), String> {
+        let body = move || {
+            while let Ok(asked) = self.0.recv() {
+                logger.text(
+                    Level::Info,
+                    format!("upgrade: starting {}", program.path().display()),
+                );
+                let outcome = replace(&program, &sockets);
+                let told = match &outcome {
+                    Ok(pid) => {
+                        let text = format!("upgrade: process {pid} serves now, this one ends");
+                        logger.text(Level::Info, text);
+                        crate::systemd::is_replaced_by(*pid);
+                        leave();
+                        Ok(format!("process {pid} serves now"))
+                    }
+                    Err(fault) => {
+                        let text = format!("not upgraded, this process serves on: {fault}");
+                        logger.text(Level::Error, text.clone());
+                        Err(text)
+                    }
+                };
+                if let Some(reply) = asked {
+                    let _ = reply.send(told);
+                }
+                if outcome.is_ok() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("sampan-upgrade".into())
+            .spawn(body);
+        thread
+            .map(drop)
+            .map_err(|error| format!("cannot start a thread: {error}"))
+    }
+}
+
+/// Starts another process in the place of this one, and waits until it accepts connections. Returns its number.
+fn replace(
+    program: &StartedProgram,
+    sockets: &impl Fn() -> io::Result<Vec<HandedSocket>>,
+) -> Result<u32, String> {
+    refuse_where_the_end_matters()?;
+    let told = |error: io::Error| format!("cannot hand the sockets over: {error}");
+    let name = next_name();
+    let address = SocketAddr::from_abstract_name(&name).map_err(told)?;
+    let listener = UnixListener::bind_addr(&address).map_err(told)?;
+    listener.set_nonblocking(true).map_err(told)?;
+    let mut command = program.command();
+    command.env(HAND_OVER, &name);
+    for variable in OF_THIS_PROCESS {
+        command.env_remove(variable);
+    }
+    let child = command.spawn();
+    let child =
+        child.map_err(|error| format!("cannot start {}: {error}", program.path().display()))?;
+    let mut starting = StartingProcess {
+        child: Some(child),
+        deadline: Instant::now() + START_TIME_MAX,
+    };
+    let stream = starting.connection(&listener)?;
+    let sockets = sockets().map_err(told)?;
+    sockets::send(&stream, &sockets).map_err(told)?;
+    drop(sockets);
+    starting.until_ready(stream)
+}
+
+/// Refuses where the end of this process would take the new one with it.
+fn refuse_where_the_end_matters() -> Result<(), String> {
+    let own = std::process::id();
+    if own == 1 {
+        let fault = "the end of process 1 ends its container: start a container of the new version";
+        return Err(fault.to_owned());
+    }
+    let of_systemd = env::var("SYSTEMD_EXEC_PID").is_ok_and(|pid| pid == own.to_string());
+    if of_systemd && env::var_os("NOTIFY_SOCKET").is_none() {
+        let fault = "systemd would end the new process with this one: the unit needs Type=notify";
+        return Err(fault.to_owned());
+    }
+    Ok(())
+}
+
+/// Returns a name for the socket of one upgrade.
+fn next_name() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("sampan/upgrade/{}/{number}", std::process::id())
+}
+
+/// A process that starts. It is killed if it is dropped before it serves.
+struct StartingProcess {
+    child: Option<Child>,
+    deadline: Instant,
+}
+
+impl StartingProcess {
+    /// Returns an error if the process has ended, or its time is over. Pauses else.
+    fn go_on(&mut self) -> Result<(), String> {
+        let Some(child) = &mut self.child else {
+            return Ok(());
+        };
+        if let Ok(Some(status)) = child.try_wait() {
+            self.child = None;
+            return Err(format!("the new process ended before it served: {status}"));
+        }
+        if Instant::now() >= self.deadline {
+            let seconds = START_TIME_MAX.as_secs();
+            return Err(format!("the new process did not serve within {seconds} s"));
+        }
+        std::thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    /// Waits for the connection of the new process. Others are closed.
+    fn connection(&mut self, listener: &UnixListener) -> Result<UnixStream, String> {
+        let pid = self.child.as_ref().map(Child::id);
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    let caller = socket_peercred(&stream).map(|peer| peer.pid.as_raw_pid() as u32);
+                    if caller.ok() == pid && stream.set_nonblocking(false).is_ok() {
+                        return Ok(stream);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.go_on()?,
+                Err(error) => return Err(format!("cannot hear the new process: {error}")),
+            }
+        }
+    }
+
+    /// Waits for what the new process says.
+    fn until_ready(mut self, mut stream: UnixStream) -> Result<u32, String> {
+        let told = |error: io::Error| format!("cannot hear the new process: {error}");
+        stream.set_nonblocking(true).map_err(told)?;
+        let mut said = Vec::new();
+        let mut piece = [0; 512];
+        let mut end = None;
+        loop {
+            match (stream.read(&mut piece), end.take()) {
+                (Ok(len), _) if len > 0 => said.extend_from_slice(&piece[..len]),
+                (Err(error), _) if error.kind() != ErrorKind::WouldBlock => {
+                    return Err(told(error));
+                }
+                (_, Some(fault)) => return Err(fault),
+                // Its last words are read before its end is told.
+                (_, None) => end = self.go_on().err(),
+            }
+            if said.len() > LINE_BYTES_MAX {
+                return Err("the new process says too much".to_owned());
+            }
+            let Some(line) = said.strip_suffix(b"\n") else {
+                continue;
+            };
+            let line = String::from_utf8_lossy(line);
+            if let Some(fault) = line.strip_prefix(FAILED) {
+                return Err(fault.to_owned());
+            }
+            if line == READY
+                && let Some(child) = self.child.take()
+            {
+                return Ok(child.id());
+            }
+            return Err(format!("the new process says {line:?}"));
+        }
+    }
+}
+
+impl Drop for StartingProcess {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

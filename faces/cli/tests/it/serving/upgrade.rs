@@ -1,0 +1,229 @@
+//! Upgrades: `sampan upgrade` and SIGUSR2 put a new process in the place of a running one, and no request is refused.
+
+use super::reload::{app, get};
+use crate::support::{Process, Scratch};
+use sampan_testkit::{Client, wait};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const SAMPAN: &str = env!("CARGO_BIN_EXE_sampan");
+
+/// Starts a server of the project by this executable.
+fn start(executable: &str, scratch: &Scratch, options: &[&str]) -> Process {
+    let mut command = Command::new(executable);
+    command.arg("run").arg(scratch.path());
+    Process::start(command.args(["--workers", "2"]).args(options))
+}
+
+const ON_A_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
+
+/// `sampan upgrade`, to its end.
+fn upgrade(scratch: &Scratch) -> Output {
+    let mut command = Command::new(SAMPAN);
+    let command = command.arg("upgrade").arg(scratch.path());
+    command.output().expect("the command starts")
+}
+
+/// Upgrades, and returns the number of the process that serves now.
+fn upgrades(scratch: &Scratch) -> NewProcess {
+    let output = upgrade(scratch);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let rest = told.split_once(": process ").map(|(_, rest)| rest);
+    let pid = rest.and_then(|rest| rest.strip_suffix(" serves now\n"));
+    NewProcess(pid.and_then(|pid| pid.parse().ok()).expect(&told))
+}
+
+/// Upgrades, and expects a refusal with this text.
+fn refuses(scratch: &Scratch, part: &str) {
+    let output = upgrade(scratch);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("not upgraded, this process serves on") && told.contains(part),
+        "{told}"
+    );
+}
+
+/// A process that took another's place. It is killed at the end of the test, should it still run.
+struct NewProcess(u32);
+
+impl NewProcess {
+    fn is_there(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = Command::new("kill")
+            .args([&format!("-{name}"), &self.0.to_string()])
+            .output();
+        kill.expect("kill exists");
+    }
+
+    fn ends_well(&self) {
+        self.signal("TERM");
+        wait::until("the end of the new process", || !self.is_there());
+    }
+}
+
+impl Drop for NewProcess {
+    fn drop(&mut self) {
+        if self.is_there() {
+            self.signal("KILL");
+        }
+    }
+}
+
+fn ask(address: SocketAddr) -> String {
+    get(&mut Client::connect(address).expect("someone listens"), "/")
+}
+
+#[test]
+fn a_new_process_takes_the_place_and_no_request_is_refused() {
+    for file in ["app.lua", "app.js"] {
+        let scratch = Scratch::new(&[(file, &app(file, "one"))]);
+        let mut process = start(SAMPAN, &scratch, &ON_A_PORT);
+        let address = process.address;
+        let (is_over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let count = |word: &str| {
+            assert!(word == "one" || word == "two", "{word}");
+            answered.fetch_add(1, Ordering::Relaxed);
+        };
+        let new = std::thread::scope(|scope| {
+            for keeps in [true, true, false] {
+                let (is_over, count) = (&is_over, &count);
+                scope.spawn(move || {
+                    while !is_over.load(Ordering::Relaxed) {
+                        let mut client = Client::connect(address).expect("someone listens");
+                        // Until the server says that this connection ends.
+                        loop {
+                            let answer = client.ask("GET", "/", &[], "").expect("an answer");
+                            count(&answer.text());
+                            let is_last = answer.header("connection") == ["close"];
+                            if is_last || !keeps || is_over.load(Ordering::Relaxed) {
+                                break;
+                            }
+                        }
+                    }
+                });
+            }
+            wait::until("some answers", || answered.load(Ordering::Relaxed) > 50);
+            fs::write(scratch.path().join(file), app(file, "two")).expect("a file");
+            let new = upgrades(&scratch);
+            assert_eq!(process.status(), Some(0));
+            let before = answered.load(Ordering::Relaxed);
+            wait::until("more answers", || {
+                answered.load(Ordering::Relaxed) > before + 50
+            });
+            is_over.store(true, Ordering::Relaxed);
+            new
+        });
+        assert_ne!(new.0, process.id());
+        assert_eq!(ask(address), "two");
+        // The new process can be replaced too.
+        let newest = upgrades(&scratch);
+        wait::until("the end of the second", || !new.is_there());
+        assert_eq!(ask(address), "two");
+        newest.ends_well();
+        assert!(Client::connect(address).is_err(), "someone still listens");
+    }
+}
+
+#[test]
+fn a_signal_upgrades_too_and_what_is_in_flight_ends() {
+    let slow = "local app = require 'sampan'\napp.get('/', function() return 'quick' end)\n\
+        app.get('/slow', function() app.time.sleep(0.7) return 'done' end)\n";
+    let scratch = Scratch::new(&[("app.lua", slow)]);
+    let mut process = start(SAMPAN, &scratch, &ON_A_PORT);
+    let address = process.address;
+    let mut client = process.client();
+    client
+        .send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        .expect("sent");
+    // It is read when another connection's answer is there.
+    assert_eq!(ask(address), "quick");
+    let log = process.read_errors();
+    process.signal("USR2");
+    let pid = wait::found("the new process", || {
+        let text = log.text();
+        let (_, rest) = text.split_once("upgrade: process ")?;
+        rest.split(' ').next()?.parse().ok()
+    });
+    let new = NewProcess(pid);
+    assert_eq!(client.read(false).expect("an answer").text(), "done");
+    assert_eq!(process.status(), Some(0));
+    assert_eq!(ask(address), "quick");
+    new.ends_well();
+}
+
+#[test]
+fn a_new_process_that_does_not_start_changes_nothing() {
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "one")), ("sampan.toml", "")]);
+    let link = scratch.path().join("server");
+    std::os::unix::fs::symlink(SAMPAN, &link).expect("a link");
+    let process = start(link.to_str().expect("UTF-8"), &scratch, &ON_A_PORT);
+    let address = process.address;
+    let write =
+        |file: &str, text: &str| fs::write(scratch.path().join(file), text).expect("a file");
+    write("app.lua", "error('broken')");
+    refuses(&scratch, "broken");
+    write("app.lua", &app("app.lua", "two"));
+    write("sampan.toml", "[nonsense]\na = 1\n");
+    refuses(&scratch, "nonsense");
+    write("sampan.toml", "");
+    let replace = |text: &str| {
+        let new = scratch.path().join("new");
+        fs::write(&new, text).expect("a file");
+        Command::new("chmod")
+            .arg("755")
+            .arg(&new)
+            .status()
+            .expect("chmod exists");
+        fs::rename(&new, &link).expect("renamed");
+    };
+    replace("#!/bin/sh\nexit 3\n");
+    refuses(
+        &scratch,
+        "the new process ended before it served: exit status: 3",
+    );
+    replace("#!/nothing\n");
+    refuses(&scratch, "cannot start");
+    assert_eq!(ask(address), "one");
+    // The path that the server was started by leads to another executable now.
+    fs::remove_file(&link).expect("removed");
+    std::os::unix::fs::symlink(SAMPAN, &link).expect("a link");
+    let new = upgrades(&scratch);
+    assert_eq!(ask(address), "two");
+    new.ends_well();
+}
+
+#[test]
+fn a_unix_socket_stays_and_goes_with_the_new_process() {
+    let toml = "[server]\nlisten = ['127.0.0.1:0', 'unix:app.sock']\n";
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "one")), ("sampan.toml", toml)]);
+    let mut process = start(SAMPAN, &scratch, &[]);
+    let socket = scratch.path().join("app.sock");
+    assert!(ask_unix(&socket).ends_with("one"));
+    let new = upgrades(&scratch);
+    assert_eq!(process.status(), Some(0));
+    assert!(ask_unix(&socket).ends_with("one"));
+    assert_eq!(ask(process.address), "one");
+    new.ends_well();
+    assert!(!socket.exists());
+}
+
+fn ask_unix(path: &Path) -> String {
+    let mut stream = UnixStream::connect(path).expect("someone listens");
+    let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
