@@ -23,7 +23,7 @@ pub use gate::commit_gate::{Gate, Visit};
 pub use gate::control::{Control, ErrorPages};
 pub use request::id::Ids;
 pub use request::observers::{FailureObserver, Observers};
-pub use request::proxies::TrustedProxy;
+pub use request::proxies::{TrustedProxy, is_trusted};
 pub use request::record::{Record, RequestTrace, Statements};
 pub use request::request_view::View;
 pub use request::tls::MODULE as REQUEST_TLS;

@@ -169,6 +169,8 @@ pub enum ConnectionFault {
     PlainOnTlsPort,
     /// A handshake of TLS that the client has spoilt, or that the two have no common ground for: the reason.
     HandshakeFailed(String),
+    /// A proxy that does not begin with a header of the PROXY protocol: the reason. The connection is closed.
+    NoProxyHeader(&'static str),
 }
 
 /// Notified of the outcome of one request, once. A handler that gets its own observer back finds its type by

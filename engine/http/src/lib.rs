@@ -28,14 +28,13 @@
 //! accepting.stop();
 //! ```
 
-mod acceptor;
+mod accepting;
 mod answer;
 pub mod codec;
 mod direct;
 mod driver;
 mod future;
 mod limits;
-mod listener;
 mod method;
 mod peer;
 mod precomputed;
@@ -47,15 +46,15 @@ mod send_file;
 mod tls;
 mod upgrade;
 
-pub use acceptor::{Accepting, Acceptor, ListeningSocket, Workers};
+pub use accepting::{Accepting, Acceptor, ListeningSocket, Proxies, Workers};
 pub use answer::{
     Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, HandlerSlot, Observer,
     RequestOutcome, Seal, Ticket,
 };
 pub use direct::{DirectAnswer, answer_directly};
 pub use driver::{
-    Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker, WorkerHandle,
-    panic_text, worker, worker_sharing,
+    Direction, Opening, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker,
+    WorkerHandle, panic_text, worker, worker_sharing,
 };
 pub use future::LocalFuture;
 pub use limits::Limits;

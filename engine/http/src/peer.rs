@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use socket2::SockAddr;
+
 use crate::tls::TlsInfo;
 
 /// The peer of a connection: the client, or a proxy.
@@ -16,6 +18,11 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// The peer with the address of a socket.
+    pub(crate) fn of(address: &SockAddr) -> Self {
+        address.as_socket().map_or(Self::Unix, Self::Tcp)
+    }
+
     /// Returns the IP address, if it has one.
     pub fn ip(self) -> Option<IpAddr> {
         match self {

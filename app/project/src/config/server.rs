@@ -21,6 +21,8 @@ pub static SECTION: Section = Section {
             .with_default(Preset::Computed(cores)),
         SettingKey::texts("trusted_proxies", Preset::Empty,
             "networks whose X-Forwarded-For, -Proto and -Host are believed"),
+        SettingKey::flag("proxy_protocol", Preset::Flag(false),
+            "the trusted proxies tell the client's address by the PROXY protocol, version 1 or 2"),
         SettingKey::text("socket_mode", Preset::Text("660"), "the rights of the files of Unix sockets"),
         SettingKey::text("user", Preset::Unset,
             "the user, or user and group, that a server becomes which root has started"),

@@ -50,6 +50,10 @@ impl AppConfig {
             self.base.workers == running.base.workers,
         );
         keep(
+            "[server] proxy_protocol",
+            self.serving.proxies() == running.serving.proxies(),
+        );
+        keep(
             "[limits]",
             self.serving.http == running.serving.http
                 && self.serving.script == running.serving.script,

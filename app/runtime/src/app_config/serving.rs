@@ -13,6 +13,8 @@ use sampan_serve::{COMPRESSION, TrustedProxy};
 pub struct ServeConfig {
     /// The networks of proxies whose `X-Forwarded-*` fields are believed.
     pub trusted_proxies: Vec<TrustedProxy>,
+    /// True if these proxies tell the client's address by the PROXY protocol.
+    pub proxy_protocol: bool,
     /// The limits of the HTTP engine.
     pub http: Limits,
     /// The limits of the scripts.
@@ -33,18 +35,33 @@ impl ServeConfig {
     pub(super) fn of(config: &Config) -> Result<Self, String> {
         let server = config.sections.of(&SERVER);
         let proxies = server.list("trusted_proxies");
-        let proxies: Result<_, String> = proxies.iter().map(|text| text.parse()).collect();
+        let proxies: Result<Vec<_>, String> = proxies.iter().map(|text| text.parse()).collect();
         let tell = |fault| server.tell(&format!("trusted_proxies: {fault}"));
+        let trusted_proxies: Vec<_> = proxies.map_err(tell)?;
+        let proxy_protocol = server.flag("proxy_protocol");
+        if proxy_protocol && trusted_proxies.is_empty() {
+            let fault = "proxy_protocol = true: name the proxies that use it in trusted_proxies";
+            return Err(server.tell(fault));
+        }
         let (http, script) = config.resolve(&limits::SECTION, limits::from_settings)?;
         let compression = config.sections.of(&COMPRESSION);
         let cache_bytes_max = compression.number("cache_bytes_max");
         Ok(Self {
-            trusted_proxies: proxies.map_err(tell)?,
+            trusted_proxies,
+            proxy_protocol,
             http,
             script,
             compression: compression.flag("enabled").then_some(cache_bytes_max),
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
         })
+    }
+
+    /// The proxies that tell the client's address by the PROXY protocol.
+    pub(crate) fn proxies(&self) -> &[TrustedProxy] {
+        match self.proxy_protocol {
+            true => &self.trusted_proxies,
+            false => &[],
+        }
     }
 }

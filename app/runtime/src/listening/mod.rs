@@ -11,8 +11,9 @@ pub(crate) use rights::User;
 use crate::app_config::AppConfig;
 use crate::upgrade::{SocketUse, new_process};
 use listenfd::ListenFd;
-use sampan_http::{Acceptor, Limits, Tls};
+use sampan_http::{Acceptor, Limits, Proxies, Tls};
 use sampan_project::config::ListenAddress;
+use sampan_serve::is_trusted;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
@@ -50,7 +51,7 @@ pub(crate) fn open(
             let taken = new_process::take(SocketUse::Listen, address)?.map(Listening::of);
             let listening =
                 taken.map_or_else(|| bind(address, config, limits, user), Result::Ok)?;
-            Ok(listening.with_tls(tls))
+            Ok(listening.with_tls(tls).with_proxies(config))
         };
         return listen.map(open).collect();
     }
@@ -58,7 +59,7 @@ pub(crate) fn open(
         let acceptor = Acceptor::from_handed_over(socket);
         let acceptor =
             acceptor.map_err(|error| format!("cannot use a socket of LISTEN_FDS: {error}"))?;
-        let listening = Listening::of(acceptor).with_tls(tls);
+        let listening = Listening::of(acceptor).with_tls(tls).with_proxies(config);
         Ok(Listening {
             name: format!("{} (handed over)", listening.name),
             usage: SocketUse::HandedOver,
@@ -84,7 +85,7 @@ pub(crate) fn open_plain(
         let listening = taken.map_or_else(bind, Result::Ok)?;
         Ok(Listening {
             usage: SocketUse::Redirect,
-            ..listening
+            ..listening.with_proxies(config)
         })
     };
     addresses.map(open).collect()
@@ -96,6 +97,19 @@ impl Listening {
             name: name_of(&acceptor),
             acceptor,
             usage: SocketUse::Listen,
+        }
+    }
+
+    /// Has the trusted proxies tell the client's address, where the configuration says that they do.
+    fn with_proxies(self, config: &AppConfig) -> Self {
+        let trusted = config.serving.proxies().to_vec();
+        if trusted.is_empty() {
+            return self;
+        }
+        let proxies = Proxies::new(move |peer| is_trusted(&trusted, peer.ip()));
+        Self {
+            acceptor: self.acceptor.with_proxies(proxies),
+            ..self
         }
     }
 

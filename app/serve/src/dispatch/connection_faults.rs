@@ -32,5 +32,13 @@ pub(super) fn tell(log: &dyn Log, peer: Peer, fault: &ConnectionFault) {
                 log.write_limited(Level::Debug, Cause::place("TLS"), &Entry::text(text));
             }
         }
+        ConnectionFault::NoProxyHeader(reason) => {
+            let text = format!(
+                "a connection of {} was closed: {reason}. With [server] proxy_protocol each of trusted_proxies has to \
+                 send one",
+                client()
+            );
+            log.write_limited(Level::Warn, Cause::place("PROXY"), &Entry::text(text));
+        }
     }
 }

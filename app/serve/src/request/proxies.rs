@@ -35,7 +35,7 @@ impl FromStr for TrustedProxy {
 }
 
 /// Reports whether a proxy with this address is trusted; without one the request came over a Unix socket.
-pub(crate) fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
+pub fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
     trusted.iter().any(|proxy| match (proxy, address) {
         // An IPv4 address that is written as IPv6 counts as IPv4.
         (TrustedProxy::Network(network), Some(address)) => {

@@ -16,6 +16,7 @@ pub(crate) mod fault;
 pub(crate) mod fields;
 mod framing;
 pub(crate) mod head;
+mod proxy_header;
 pub(crate) mod status;
 mod target;
 mod trailers;
@@ -30,4 +31,5 @@ pub use encoder::{
 pub use fault::{Exceeded, Fault};
 pub use fields::{is_field_value, is_token};
 pub use head::{Head, Span};
+pub use proxy_header::{PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 pub use status::reason;

@@ -1,7 +1,8 @@
 //! One connection: a single future that reads, has requests answered, and writes.
 //!
 //! Its state is here. [`poll`] goes round with it: [`input`] takes requests, [`exchange`] answers them, [`streaming`]
-//! moves bodies that come in pieces, [`expiry`] minds the time; [`handshake`] is its beginning over TLS, [`linger`] and
+//! moves bodies that come in pieces, [`expiry`] minds the time; [`handshake`] is its beginning over TLS,
+//! [`proxied`] that behind a proxy which tells the client's address, [`linger`] and
 //! [`takeover`] are its ends.
 
 mod exchange;
@@ -10,6 +11,7 @@ mod handshake;
 mod input;
 mod linger;
 mod poll;
+mod proxied;
 mod streaming;
 mod takeover;
 
@@ -28,12 +30,12 @@ use super::observed::Answers;
 use super::output::Output;
 use super::replies::{Queued, RunningHandler};
 use super::runtime::{Runtime, SharedSocket, Socket};
+use super::shared::Opening;
 use super::shared::unsent::UnsentPart;
 use super::transport::Transport;
 use crate::future::LocalFuture;
 use crate::peer::{Peer, RemoteEnd};
 use crate::request::Request;
-use crate::tls::Tls;
 use crate::upgrade::Takeover;
 
 /// The state of reading requests. Each but `Busy` has its deadline in `read_by`.
@@ -73,6 +75,8 @@ pub(super) struct Connection<S: Socket> {
     socket_key: usize,
     /// True if it is only here to be told 503.
     refused: bool,
+    /// True until the proxy at the other end has told the client's address.
+    is_proxied: bool,
 
     /// The receive buffer; none while no byte is in hand. It has no other owner between two requests.
     input: Option<Rc<Request>>,
@@ -118,15 +122,15 @@ impl<S: Socket> Connection<S> {
     /// When the socket cannot be registered for events; it is closed then.
     pub(super) fn new(
         socket: TcpStream,
-        tls: Option<&Tls>,
+        opening: Opening<'_>,
         runtime: &impl Runtime<Socket = S>,
         local: Rc<Local>,
         refused: bool,
     ) -> io::Result<Self> {
         let address = SockRef::from(&socket).peer_addr()?;
-        let peer = address.as_socket().map_or(Peer::Unix, Peer::Tcp);
+        let peer = Peer::of(&address);
         let socket = Arc::new(runtime.socket(socket)?);
-        let transport = match tls {
+        let transport = match opening.tls {
             None => Transport::plain(Arc::clone(&socket)),
             Some(tls) => Transport::secured(Arc::clone(&socket), tls)?,
         };
@@ -138,6 +142,7 @@ impl<S: Socket> Connection<S> {
             socket_key: local.shared.add_socket(socket as SharedSocket),
             transport,
             refused,
+            is_proxied: opening.is_proxied,
             input: None,
             phase: Phase::Fresh,
             read_by,

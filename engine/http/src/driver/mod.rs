@@ -22,6 +22,6 @@ mod worker;
 pub use panic::panic_text;
 pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};
-pub use shared::WorkerHandle;
 pub use shared::unsent::UnsentBytes;
+pub use shared::{Opening, WorkerHandle};
 pub use worker::{Worker, worker, worker_sharing};

@@ -18,11 +18,22 @@ use crate::tls::Tls;
 /// A worker that has not ticked for longer than this is not given connections while another has.
 pub(crate) const RESPONSIVE_MILLIS_MAX: u64 = 50;
 
+/// The part of a connection before its first request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opening<'a> {
+    /// The client begins with a handshake.
+    pub tls: Option<&'a Tls>,
+    /// The other end is a proxy that tells the client's address before anything else, by the PROXY protocol.
+    pub is_proxied: bool,
+}
+
 /// A socket on its way to the worker.
 pub(super) struct Incoming {
     pub(super) socket: TcpStream,
     /// Of the listener that it comes from.
     pub(super) tls: Option<Tls>,
+    /// True if a proxy tells the client's address first.
+    pub(super) is_proxied: bool,
     /// True if it is only to be told 503.
     pub(super) is_refused: bool,
 }
@@ -126,23 +137,28 @@ impl Shared {
 pub struct WorkerHandle(pub(super) Arc<Shared>);
 
 impl WorkerHandle {
-    /// Hands over an accepted socket, whose client begins with a handshake if there is a [`Tls`].
+    /// Hands over an accepted socket.
     ///
     /// # Errors
     /// The socket, if the worker has ended or is about to.
-    pub fn give(&self, socket: TcpStream, tls: Option<&Tls>) -> Result<(), TcpStream> {
-        self.put(socket, tls, false)
+    pub fn give(&self, socket: TcpStream, opening: Opening<'_>) -> Result<(), TcpStream> {
+        self.put(socket, opening, false)
     }
 
     /// Hands over a socket that is to be answered 503 and closed.
     ///
     /// # Errors
     /// As [`WorkerHandle::give`].
-    pub fn refuse(&self, socket: TcpStream, tls: Option<&Tls>) -> Result<(), TcpStream> {
-        self.put(socket, tls, true)
+    pub fn refuse(&self, socket: TcpStream, opening: Opening<'_>) -> Result<(), TcpStream> {
+        self.put(socket, opening, true)
     }
 
-    fn put(&self, socket: TcpStream, tls: Option<&Tls>, is_refused: bool) -> Result<(), TcpStream> {
+    fn put(
+        &self,
+        socket: TcpStream,
+        opening: Opening<'_>,
+        is_refused: bool,
+    ) -> Result<(), TcpStream> {
         {
             let mut inbox = lock(&self.0.inbox);
             if inbox.closed {
@@ -156,7 +172,8 @@ impl WorkerHandle {
             counter.fetch_add(1, Relaxed);
             inbox.sockets.push(Incoming {
                 socket,
-                tls: tls.cloned(),
+                tls: opening.tls.cloned(),
+                is_proxied: opening.is_proxied,
                 is_refused,
             });
         }

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::local::Local;
 use super::runtime::{Runtime, Tokio};
 use super::shared::unsent::UnsentBytes;
-use super::shared::{Incoming, Shared, WorkerHandle};
+use super::shared::{Incoming, Opening, Shared, WorkerHandle};
 use crate::answer::HandlerSlot;
 use crate::limits::Limits;
 
@@ -97,9 +97,14 @@ impl Worker {
             let Incoming {
                 socket,
                 tls,
+                is_proxied,
                 is_refused,
             } = incoming;
-            match Connection::new(socket, tls.as_ref(), runtime, local.clone(), is_refused) {
+            let opening = Opening {
+                tls: tls.as_ref(),
+                is_proxied,
+            };
+            match Connection::new(socket, opening, runtime, local.clone(), is_refused) {
                 Ok(connection) => runtime.spawn(connection),
                 // The client has gone already, or the system is out of memory for it; either way it is closed.
                 Err(_) => self.shared.count_out(is_refused),

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use common::*;
-use sampan_http::{Acceptor, Answer, Limits, Request, WorkerHandle, Workers};
+use sampan_http::{Acceptor, Answer, Limits, Opening, Request, WorkerHandle, Workers};
 
 #[test]
 fn over_capacity_is_answered_and_ends() {
@@ -172,7 +172,10 @@ fn a_stuck_worker_gets_no_connections_and_can_be_abandoned() {
     let old = workers.replace(stuck, fresh).unwrap();
     old.abandon();
     assert_eq!(read_to_end(&mut one), "");
-    assert!(old.give(connect(), None).is_err(), "it takes no more");
+    assert!(
+        old.give(connect(), Opening::default()).is_err(),
+        "it takes no more"
+    );
     let mut last: Vec<_> = (0..20).map(|_| connect()).collect();
     assert!(
         last.iter_mut().any(|socket| ask(socket, "/") == "7"),

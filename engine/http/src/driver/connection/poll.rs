@@ -54,6 +54,13 @@ impl<S: Socket> Connection<S> {
         if self.taken.is_some() {
             return self.poll_taken(cx);
         }
+        if self.is_proxied {
+            match self.learn_client(cx) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
         if !self.last && self.transport.is_handshaking() {
             match self.shake_hands(cx) {
                 Poll::Ready(true) => {}

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::task::{Context, Poll, ready};
 
 use rustix::buffer::spare_capacity;
+use rustix::net::RecvFlags;
 use socket2::SockRef;
 
 use super::{Direction, Socket};
@@ -28,6 +29,32 @@ pub(in crate::driver) fn read_once(
         }) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
+/// Fills `space` with what the socket has, and leaves it there, once `is_enough` holds or the space is full. `Ok(0)` is
+/// the end.
+pub(in crate::driver) fn peek_until(
+    socket: &impl Socket,
+    cx: &mut Context<'_>,
+    space: &mut [u8],
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(socket.poll_ready(Direction::Read, cx))?;
+        let mut enough = false;
+        let result = attempt(socket, Direction::Read, || {
+            let (len, _) = rustix::net::recv(socket, &mut *space, RecvFlags::PEEK)?;
+            enough = len == 0 || len == space.len() || is_enough(&space[..len]);
+            Ok((len, !enough))
+        });
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // The next bytes are an event of their own.
+            Ok(_) if !enough => {}
             result => return Poll::Ready(result),
         }
     }

@@ -1,17 +1,22 @@
 //! Accepting: one thread that takes connections from the system and hands each to a worker.
 
-use std::io::{self, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::driver::WorkerHandle;
+use socket2::SockRef;
+
+use super::listener::Listener;
+use super::workers::Workers;
+use crate::driver::Opening;
 use crate::limits::Limits;
-use crate::listener::Listener;
+use crate::peer::Peer;
 use crate::tls::Tls;
 
 /// The time that accepting pauses when the system is out of files or memory.
@@ -25,121 +30,35 @@ const GOES_ON: u8 = 0;
 const STOPS: u8 = 1;
 const LEAVES: u8 = 2;
 
-/// The workers that connections are given to. Clones are the same list; it can be shared by several acceptors.
-#[derive(Clone, Debug)]
-pub struct Workers(Arc<WorkerPool>);
-
-#[derive(Debug)]
-struct WorkerPool {
-    handles: Mutex<Vec<WorkerHandle>>,
-    /// The position where the search for the least loaded begins, so that equals take turns.
-    next: AtomicUsize,
-    connections_max: usize,
-    refused_max: usize,
-    /// The answer for a client that cannot be handed to a worker, not even to be refused.
-    refusal: Vec<u8>,
-}
-
-impl Workers {
-    /// A list of workers, and how many connections they serve together.
-    pub fn new(handles: Vec<WorkerHandle>, limits: &Limits) -> Workers {
-        let refusal = format!(
-            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-            limits.retry_after_seconds
-        );
-        Workers(Arc::new(WorkerPool {
-            handles: Mutex::new(handles),
-            next: AtomicUsize::new(0),
-            connections_max: limits.connections_max,
-            refused_max: limits.refused_max,
-            refusal: refusal.into_bytes(),
-        }))
-    }
-
-    /// The handles at present.
-    pub fn handles(&self) -> Vec<WorkerHandle> {
-        self.lock().clone()
-    }
-
-    /// Puts a fresh worker in the place of another, which gets no more connections. Returns the other;
-    /// `None` if there is no such place.
-    pub fn replace(&self, index: usize, fresh: WorkerHandle) -> Option<WorkerHandle> {
-        self.lock()
-            .get_mut(index)
-            .map(|handle| std::mem::replace(handle, fresh))
-    }
-
-    /// Connections being served by all of them.
-    pub fn connections(&self) -> usize {
-        self.lock().iter().map(WorkerHandle::connections).sum()
-    }
-
-    /// Begins the end of all of them, see [`WorkerHandle::shutdown`].
-    pub fn shutdown(&self) {
-        self.lock().iter().for_each(WorkerHandle::shutdown);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<WorkerHandle>> {
-        self.0
-            .handles
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken. At the end
-    /// workers are not told what is refused: it may be the connection that wakes the acceptor.
-    fn place(&self, socket: TcpStream, tls: Option<&Tls>, is_ending: bool) {
-        let handles = self.lock();
-        let connections: usize = handles.iter().map(WorkerHandle::connections).sum();
-        let given = if connections < self.0.connections_max {
-            self.offer(&handles, socket, |handle, socket| handle.give(socket, tls))
-        } else if !is_ending
-            && handles.iter().map(WorkerHandle::refused).sum::<usize>() < self.0.refused_max
-        {
-            self.offer(&handles, socket, |handle, socket| {
-                handle.refuse(socket, tls)
-            })
-        } else {
-            Err(socket)
-        };
-        drop(handles);
-        if let Err(mut socket) = given
-            && tls.is_none()
-        {
-            // The socket does not block and a fresh one has room for this, so it is written at once or never.
-            let _ = socket.write(&self.0.refusal);
-            let _ = socket.shutdown(Shutdown::Write);
-        }
-    }
-
-    /// Offers the socket to the workers, best first, until one takes it.
-    fn offer(
-        &self,
-        handles: &[WorkerHandle],
-        mut socket: TcpStream,
-        put: impl Fn(&WorkerHandle, TcpStream) -> Result<(), TcpStream>,
-    ) -> Result<(), TcpStream> {
-        let first = self.0.next.fetch_add(1, Relaxed);
-        let mut order: Vec<&WorkerHandle> = (0..handles.len())
-            .map(|at| &handles[(first.wrapping_add(at)) % handles.len()])
-            .collect();
-        // Stable, so equals keep the rotated order.
-        order.sort_by_key(|handle| (!handle.is_responsive(), handle.connections()));
-        for handle in order {
-            match put(handle, socket) {
-                Ok(()) => return Ok(()),
-                Err(back) => socket = back,
-            }
-        }
-        Err(socket)
-    }
-}
-
 /// A bound address. [`Acceptor::start`] begins to accept.
 #[derive(Debug)]
 pub struct Acceptor {
     listener: Listener,
     tls: Option<Tls>,
+    proxies: Option<Proxies>,
+}
+
+/// Reports whether a peer is a proxy that tells the address of its client by the PROXY protocol.
+#[derive(Clone)]
+pub struct Proxies(Arc<dyn Fn(Peer) -> bool + Send + Sync>);
+
+impl Proxies {
+    /// The peers for which `is_proxy` holds.
+    pub fn new(is_proxy: impl Fn(Peer) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_proxy))
+    }
+
+    /// Reports whether the peer of a socket is one. A peer that has gone is none.
+    fn has_opened(&self, socket: &TcpStream) -> bool {
+        let address = SockRef::from(socket).peer_addr();
+        address.is_ok_and(|address| (self.0)(Peer::of(&address)))
+    }
+}
+
+impl fmt::Debug for Proxies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Proxies")
+    }
 }
 
 impl Acceptor {
@@ -184,6 +103,7 @@ impl Acceptor {
         Self {
             listener,
             tls: None,
+            proxies: None,
         }
     }
 
@@ -192,6 +112,15 @@ impl Acceptor {
     pub fn with_tls(self, tls: Tls) -> Self {
         Self {
             tls: Some(tls),
+            ..self
+        }
+    }
+
+    /// Has these peers begin with a header of the PROXY protocol. Without one they are refused.
+    #[must_use]
+    pub fn with_proxies(self, proxies: Proxies) -> Self {
+        Self {
+            proxies: Some(proxies),
             ..self
         }
     }
@@ -221,13 +150,22 @@ impl Acceptor {
         note: impl Fn(&str) + Send + 'static,
     ) -> io::Result<Accepting> {
         let listener = Arc::new(self.listener);
-        let tls = self.tls;
+        let (tls, proxies) = (self.tls, self.proxies);
         let order = Arc::new(AtomicU8::new(GOES_ON));
         let thread = {
             let (listener, order) = (listener.clone(), order.clone());
             std::thread::Builder::new()
                 .name("accept".into())
-                .spawn(move || accept(&listener, tls.as_ref(), &workers, &order, &note))?
+                .spawn(move || {
+                    accept(
+                        &listener,
+                        tls.as_ref(),
+                        proxies.as_ref(),
+                        &workers,
+                        &order,
+                        &note,
+                    );
+                })?
         };
         Ok(Accepting {
             listener,
@@ -325,6 +263,7 @@ impl ListeningSocket {
 fn accept(
     listener: &Listener,
     tls: Option<&Tls>,
+    proxies: Option<&Proxies>,
     workers: &Workers,
     order: &AtomicU8,
     note: &dyn Fn(&str),
@@ -335,7 +274,11 @@ fn accept(
             Ok(socket) => {
                 noted = false;
                 if let Some(socket) = socket {
-                    workers.place(socket, tls, order.load(Relaxed) != GOES_ON);
+                    let opening = Opening {
+                        tls,
+                        is_proxied: proxies.is_some_and(|proxies| proxies.has_opened(&socket)),
+                    };
+                    workers.place(socket, opening, order.load(Relaxed) != GOES_ON);
                 }
                 if order.load(Relaxed) == LEAVES {
                     return;

@@ -1,0 +1,151 @@
+//! Servers behind proxies that tell the client's address by the PROXY protocol.
+
+use sampan_client::certificates::{Identity, connect, trusting};
+use sampan_runtime::{AppConfig, Running, Server};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+
+const APPS: [(&str, &str); 2] = [
+    (
+        "app.lua",
+        "local app = require 'sampan'\napp.get('/', function(req) return req.ip end)\n",
+    ),
+    (
+        "app.js",
+        "import { app } from 'sampan';\napp.get('/', (req) => req.ip);\n",
+    ),
+];
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+const HEADER: &[u8] = b"PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n";
+
+/// A header of version 2 for 2001:db8::7 (`proxy-protocol.txt` section 2.2).
+fn binary_header() -> Vec<u8> {
+    let mut bytes = b"\r\n\r\n\0\r\nQUIT\n\x21\x21\0\x24".to_vec();
+    bytes.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
+    bytes.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    bytes.extend([0x12, 0x67, 1, 0xbb]);
+    bytes
+}
+
+fn project(app: (&str, &str)) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(app.0), app.1).expect("written");
+    folder
+}
+
+fn start(folder: &Path, trusted: &str, more: &str) -> Running {
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\ntrusted_proxies = [{trusted:?}]\nproxy_protocol = true\n{more}"
+    );
+    let config = AppConfig::from_text(folder, &text).expect("valid");
+    Server::start(config).expect("it starts")
+}
+
+/// Sends these pieces one after the other, and returns all of the answer.
+fn exchange(stream: &mut (impl Read + Write), pieces: &[&[u8]]) -> String {
+    for piece in pieces {
+        // A server that has closed already says so below.
+        let _ = stream.write_all(piece).and_then(|()| stream.flush());
+    }
+    let mut answer = Vec::new();
+    // A reset is the end too: the server closes with bytes that it has not read.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8(answer).expect("text")
+}
+
+fn ask(running: &Running, pieces: &[&[u8]]) -> String {
+    let mut stream = TcpStream::connect(running.address()).expect("it listens");
+    stream.set_nodelay(true).expect("a socket");
+    exchange(&mut stream, pieces)
+}
+
+#[test]
+fn the_clients_address_is_that_of_the_header() {
+    for app in APPS {
+        let folder = project(app);
+        let running = start(folder.path(), "127.0.0.1", "");
+        let answer = ask(&running, &[HEADER, REQUEST]);
+        assert!(answer.ends_with("\r\n\r\n203.0.113.7"), "{answer}");
+        let together = [HEADER, REQUEST].concat();
+        assert!(ask(&running, &[&together]).ends_with("\r\n\r\n203.0.113.7"));
+        // Byte for byte, as over a slow network.
+        let bytes: Vec<&[u8]> = together.chunks(1).collect();
+        assert!(ask(&running, &bytes).ends_with("\r\n\r\n203.0.113.7"));
+        let binary = binary_header();
+        let answer = ask(&running, &[&binary, REQUEST]);
+        assert!(answer.ends_with("\r\n\r\n2001:db8::7"), "{answer}");
+        // The client is no trusted proxy, so its own fields are not believed.
+        let forwarded =
+            b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.2.3.4\r\nConnection: close\r\n\r\n";
+        assert!(ask(&running, &[HEADER, forwarded]).ends_with("\r\n\r\n203.0.113.7"));
+        let unknown = b"PROXY UNKNOWN\r\n";
+        assert!(ask(&running, &[unknown, REQUEST]).ends_with("\r\n\r\n127.0.0.1"));
+        assert!(running.shutdown());
+    }
+}
+
+#[test]
+fn the_header_comes_before_tls() {
+    let identity = Identity::new(&["localhost"]);
+    let config = Arc::new(trusting(&[&identity.certificate]));
+    for app in APPS {
+        let folder = project(app);
+        let (certificate, key) = (identity.certificate_file(), identity.key_file());
+        let tls = format!("[tls]\ncert = {certificate:?}\nkey = {key:?}\n");
+        let running = start(folder.path(), "127.0.0.1", &tls);
+        let mut secured = connect(running.address(), &config, "localhost");
+        secured.sock.write_all(HEADER).expect("sent");
+        let answer = exchange(&mut secured, &[REQUEST]);
+        assert!(answer.ends_with("\r\n\r\n203.0.113.7"), "{answer}");
+        assert!(running.shutdown());
+    }
+}
+
+#[test]
+fn a_trusted_proxy_without_a_header_is_closed() {
+    let folder = project(APPS[0]);
+    let running = start(folder.path(), "127.0.0.1", "");
+    for wrong in [
+        REQUEST,
+        b"PROXY TCP4 1.2.3 4.5.6.7 1 2\r\nGET / HTTP/1.1\r\n\r\n",
+        &[b'P'; 5000],
+    ] {
+        assert_eq!(ask(&running, &[wrong]), "");
+    }
+    assert!(ask(&running, &[HEADER, REQUEST]).ends_with("203.0.113.7"));
+    assert!(running.shutdown());
+}
+
+#[test]
+fn half_a_header_has_the_time_of_a_head() {
+    let folder = project(APPS[0]);
+    let running = start(
+        folder.path(),
+        "127.0.0.1",
+        "[limits]\nhead_millis_max = 100\n",
+    );
+    let mut stream = TcpStream::connect(running.address()).expect("it listens");
+    stream.write_all(b"PROXY TC").expect("sent");
+    assert_eq!(exchange(&mut stream, &[]), "");
+    assert!(running.shutdown());
+}
+
+#[test]
+fn others_need_no_header_and_may_not_send_one() {
+    let folder = project(APPS[1]);
+    let running = start(folder.path(), "10.0.0.0/8", "");
+    let answer = ask(&running, &[REQUEST]);
+    assert!(answer.ends_with("\r\n\r\n127.0.0.1"), "{answer}");
+    assert!(ask(&running, &[HEADER, REQUEST]).starts_with("HTTP/1.1 400 "));
+    assert!(running.shutdown());
+}
+
+#[test]
+fn the_proxies_have_to_be_named() {
+    let folder = project(APPS[0]);
+    let fault = AppConfig::from_text(folder.path(), "[server]\nproxy_protocol = true\n").err();
+    let fault = fault.expect("refused");
+    assert!(fault.contains("trusted_proxies"), "{fault}");
+}

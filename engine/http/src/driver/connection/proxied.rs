@@ -1,0 +1,58 @@
+//! The beginning of a connection that a proxy has opened for a client, whose address it tells first.
+
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::Connection;
+use super::expiry::Expired;
+use super::input::DRAIN_MILLIS_MAX;
+use crate::answer::ConnectionFault;
+use crate::codec::{PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
+use crate::driver::runtime::Socket;
+use crate::driver::runtime::readiness::{peek_until, read_once};
+use crate::peer::Peer;
+
+impl<S: Socket> Connection<S> {
+    /// Reads the header of the PROXY protocol, which has the time of a head. False if the connection ends with it.
+    pub(super) fn learn_client(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let local = Rc::clone(&self.local);
+        let socket = self.transport.socket();
+        let mut space = [0; PROXY_HEADER_BYTES_MAX];
+        let peeked = peek_until(&**socket, cx, &mut space, |bytes| {
+            parse_proxy_header(bytes) != ProxyHeader::Incomplete
+        });
+        let fault = match peeked {
+            Poll::Pending => {
+                let now = local.now_millis();
+                if local.draining.get() {
+                    self.read_by = self.read_by.min(now + DRAIN_MILLIS_MAX);
+                }
+                if let Expired::Gone = self.expire() {
+                    return Poll::Ready(false);
+                }
+                self.arm(cx);
+                return Poll::Pending;
+            }
+            Poll::Ready(Err(_) | Ok(0)) => return Poll::Ready(false),
+            Poll::Ready(Ok(len)) => match parse_proxy_header(&space[..len]) {
+                ProxyHeader::Complete { len, client } => {
+                    // These bytes are there, so one read takes them.
+                    let read = read_once(&**socket, cx, &mut space[..len]);
+                    if !matches!(read, Poll::Ready(Ok(taken)) if taken == len) {
+                        return Poll::Ready(false);
+                    }
+                    if let Some(client) = client {
+                        self.client.peer = Peer::Tcp(client);
+                    }
+                    self.is_proxied = false;
+                    return Poll::Ready(true);
+                }
+                ProxyHeader::Invalid(fault) => fault,
+                ProxyHeader::Incomplete => "the header of the PROXY protocol ends early",
+            },
+        };
+        let fault = ConnectionFault::NoProxyHeader(fault);
+        local.handler().connection_fault(self.client.peer, &fault);
+        Poll::Ready(false)
+    }
+}
