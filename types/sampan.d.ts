@@ -370,6 +370,8 @@ declare module "sampan" {
     readonly locale: string;
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
+    /** Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. */
+    earlyHints(links: any[]): void;
     /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
     /** The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
@@ -538,6 +540,8 @@ declare module "sampan" {
     readonly locale: string;
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
+    /** Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. */
+    earlyHints(links: any[]): void;
     /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
     /** The answer sets a cookie, for every result of the handler. Name and value have at most 4096 bytes. What browsers would ignore is an error. */

@@ -36,6 +36,10 @@ function request:bytes() end
 ---@return fun(): string?
 function request:chunks() end
 
+--- Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints.
+---@param links table Values of the field `Link`, such as `</app.css>; rel=preload; as=style`.
+function request:early_hints(links) end
+
 --- As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`.
 ---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
 ---@param data? any The variables of the template, by their names.

@@ -6,6 +6,7 @@
 mod asan;
 mod c;
 mod dist;
+mod fuzz;
 mod go;
 mod npm;
 mod project;
@@ -40,6 +41,8 @@ enum Task {
     Tidy,
     /// Run the tests of the JavaScript engine under AddressSanitizer; needs clang and the nightly toolchain
     Asan(asan::AsanOptions),
+    /// Run fuzz targets under libFuzzer, guided by the code that they reach; needs a compiler for C++
+    Fuzz(fuzz::FuzzOptions),
     /// Ask the advisory database about our dependencies; needs the network, so it is not part of `test`
     Advisories,
     /// Write docs/reference/ and types/ from the tables of functions, and the C header from faces/c
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(options),
         Task::Tidy => tidy::run(),
         Task::Asan(options) => asan::run(options),
+        Task::Fuzz(options) => fuzz::run(options),
         Task::Advisories => advisories(),
         Task::Codegen => codegen(),
         Task::Docs => docs(),

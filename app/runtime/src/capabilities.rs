@@ -39,6 +39,7 @@ static SERVER: Capability = Capability {
         &hooks::MODULE,
         &sampan_serve::routing::names::MODULE,
         &sampan_serve::REQUEST_TLS,
+        &sampan_serve::EARLY_HINTS,
     ],
     sections: &[
         &config::SERVER,

@@ -21,6 +21,7 @@ pub use dispatch::dispatch::{Dispatch, release_memory_with};
 pub use dispatch::loaded::Loaded;
 pub use gate::commit_gate::{Gate, Visit};
 pub use gate::control::{Control, ErrorPages};
+pub use request::early_hints::MODULE as EARLY_HINTS;
 pub use request::id::Ids;
 pub use request::observers::{FailureObserver, Observers};
 pub use request::proxies::{TrustedProxy, is_trusted};

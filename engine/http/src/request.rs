@@ -10,11 +10,13 @@ use std::task::{Context, Poll};
 use crate::codec::decoder::{Decoder, DecoderEvent};
 use crate::codec::encoder::Exchange;
 use crate::codec::fault::Fault;
+use crate::codec::fields::is_field_value;
 use crate::codec::head::name_bit;
 use crate::limits::Limits;
 use crate::method::Method;
 use crate::peer::{Peer, RemoteEnd};
 use crate::request_body::{ReadError, RequestBody};
+use crate::response::HeaderError;
 use crate::tls::TlsInfo;
 
 /// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer,
@@ -29,6 +31,8 @@ pub struct Request {
     client: RemoteEnd,
     /// True if the time of its handler is over.
     pub(crate) is_overdue: Cell<bool>,
+    /// The fields `Link` of the next 103, each a line with its end; sent while the handler waits.
+    pub(crate) early_links: RefCell<Vec<u8>>,
     /// The handler's findings at the head, for when the body is here.
     kept: RefCell<Option<Box<dyn Any>>>,
 }
@@ -40,6 +44,7 @@ impl Request {
             streamed: None,
             client,
             is_overdue: Cell::new(false),
+            early_links: RefCell::default(),
             kept: RefCell::new(None),
         }
     }
@@ -54,6 +59,21 @@ impl Request {
     #[inline]
     pub fn take_kept(&self) -> Option<Box<dyn Any>> {
         self.kept.take()
+    }
+
+    /// Sends a 103 with this value of `Link` while the handler waits, to a client of HTTP/1.1 (RFC 8297).
+    ///
+    /// # Errors
+    /// The value has control bytes.
+    pub fn early_hint(&self, link: &[u8]) -> Result<(), HeaderError> {
+        if !is_field_value(link) {
+            return Err(HeaderError::InvalidValue);
+        }
+        let mut lines = self.early_links.borrow_mut();
+        for part in [b"Link: ", link, b"\r\n"] {
+            lines.extend_from_slice(part);
+        }
+        Ok(())
     }
 
     /// Reports whether its handler is given up because `handler_millis_max` has passed, for what is dropped then.
@@ -201,6 +221,7 @@ impl Request {
     pub(crate) fn advance(&mut self) {
         self.decoder.advance();
         self.streamed = None;
+        self.early_links.get_mut().clear();
         self.kept.take();
     }
 
@@ -209,6 +230,7 @@ impl Request {
         self.decoder.clear();
         self.client.tls = None;
         self.streamed = None;
+        self.early_links.get_mut().clear();
         self.kept.take();
     }
 

@@ -11,6 +11,7 @@ use crate::gate::given_up::{WaitingHandler, WaitingRequest};
 use crate::gate::response_sink::HttpSink;
 use crate::native::answer::{self as native, PendingHandler};
 use crate::native::route::{NativeAnswer, NativeHandler};
+use crate::request::early_hints;
 use crate::request::observers::Observers;
 use crate::request::request_view::View;
 use crate::request::route_info::RouteInfo;
@@ -23,6 +24,8 @@ use sampan_host::{
 };
 use sampan_http::{Answer, Request, Response};
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 
 /// One request on its way through a project.
@@ -306,7 +309,16 @@ impl DispatchedRequest {
             view: Some(Rc::clone(&self.view)),
             route: Some((Rc::clone(&self.uses), self.only_reads())),
         };
-        WaitingHandler::new(request, rest).end(sink, visit).await
+        let is_committed = visit.commit_watch();
+        let mut end = pin!(WaitingHandler::new(request, rest).end(sink, visit));
+        poll_fn(|cx| {
+            let polled = end.as_mut().poll(cx);
+            if polled.is_pending() && is_committed() {
+                early_hints::send(self.view.store(), self.view.request());
+            }
+            polled
+        })
+        .await
     }
 
     /// Logs an error and lets the script's `on_error` answer it, or answers by default.

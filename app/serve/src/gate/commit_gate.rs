@@ -259,6 +259,12 @@ impl Visit {
         self.gate.outbox.fate()
     }
 
+    /// Returns a function that reports whether all that was written so far is committed.
+    pub(crate) fn commit_watch(&self) -> impl Fn() -> bool + use<> {
+        let gate = Rc::clone(&self.gate);
+        move || !gate.outbox.is_open()
+    }
+
     /// Has a task woken when the open group is settled.
     pub(crate) fn wake_when_settled(&self, cx: &task::Context<'_>) {
         self.gate.outbox.wake_when_settled(cx);

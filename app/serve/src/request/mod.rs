@@ -1,6 +1,7 @@
 //! One request as scripts and handlers see it, and what is known about it beside what was sent.
 
 pub(crate) mod additions;
+pub(crate) mod early_hints;
 pub(crate) mod id;
 pub(crate) mod observers;
 pub(crate) mod proxies;

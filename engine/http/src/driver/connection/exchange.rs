@@ -248,7 +248,10 @@ impl<S: Socket> Connection<S> {
             return false;
         };
         let answer = match catch_unwind(AssertUnwindSafe(|| running.future.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => return false,
+            Ok(Poll::Pending) => {
+                self.send_early_hints();
+                return false;
+            }
             Ok(Poll::Ready(answer)) => answer,
             Err(panic) => {
                 let handler = self.local.handler();
@@ -263,6 +266,28 @@ impl<S: Socket> Connection<S> {
             self.answer_running(answer);
         }
         true
+    }
+
+    /// Sends what the handler that waits has asked to be sent before its answer (RFC 8297).
+    fn send_early_hints(&mut self) {
+        let Some(running) = &self.running else {
+            return;
+        };
+        let Some(request) = running.request.as_ref() else {
+            return;
+        };
+        if request.early_links.borrow().is_empty() {
+            return;
+        }
+        let lines = request.early_links.take();
+        // Behind the answers before it, or not at all.
+        let is_next = self.queue.is_empty() && self.streaming.is_none();
+        if is_next && running.exchange.version_minor == 1 {
+            let out = self.output.buffer(&self.local.pool);
+            for part in [b"HTTP/1.1 103 Early Hints\r\n".as_slice(), &lines, b"\r\n"] {
+                out.extend_from_slice(part);
+            }
+        }
     }
 
     /// Ends the handler's future and takes its answer.

@@ -1,0 +1,63 @@
+//! `req:early_hints`: header fields `Link` that are sent before the answer, while its handler waits (RFC 8297).
+
+use sampan_host::request::is_answered;
+use sampan_host::{Args, Context, Error, FunctionKind, Module, Type, Value, param, row};
+use sampan_http::Request;
+use sampan_http::codec::is_field_value;
+use std::cell::RefCell;
+
+/// The method for scripts.
+pub static MODULE: Module = Module {
+    name: "early_hints",
+    doc: "Hints before the answer.",
+    request_methods: &[row!("early_hints"(
+            param!("links": Type::List,
+                "Values of the field `Link`, such as `</app.css>; rel=preload; as=style`."),
+        ) -> Type::Nothing, FunctionKind::Sync(early_hints),
+        "Tells the browser what the page will need, while the handler still waits for the database or for another \
+         server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. \
+         The answer itself does not get them. A client of HTTP/1.0 gets no hints.")],
+    ..Module::EMPTY
+};
+
+/// The links that wait to be sent, in the request's store.
+struct WaitingLinks(RefCell<Vec<String>>);
+
+fn early_hints(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let Value::List(links) = args.take(0) else {
+        return Ok(Value::Null);
+    };
+    let request = args.request();
+    if request.is_answered() {
+        return Err(is_answered());
+    }
+    let links = links.into_iter().map(|link| match link {
+        Value::Text(link) if is_field_value(link.as_bytes()) && !link.is_empty() => Ok(link),
+        Value::Text(link) => Err(Error::script(format!(
+            "{link:?} is no value of a header field"
+        ))),
+        _ => Err(Error::script(
+            "each link is a text: </app.css>; rel=preload; as=style",
+        )),
+    });
+    let links: Vec<String> = links.collect::<Result<_, _>>()?;
+    let store = request.store();
+    let waiting = store
+        .get::<WaitingLinks>()
+        .unwrap_or_else(|| store.put(WaitingLinks(RefCell::default())));
+    waiting.0.borrow_mut().extend(links);
+    Ok(Value::Null)
+}
+
+/// Hands the links of a request whose handler waits to the connection.
+pub(crate) fn send(store: &sampan_host::Store, request: &Request) {
+    if store.is_empty() {
+        return;
+    }
+    if let Some(waiting) = store.get::<WaitingLinks>() {
+        for link in waiting.0.take() {
+            // They were checked before.
+            let _ = request.early_hint(link.as_bytes());
+        }
+    }
+}
