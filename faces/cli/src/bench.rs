@@ -11,6 +11,7 @@ mod load;
 pub(crate) mod own_server;
 mod report;
 mod target;
+mod wire;
 
 use crate::signals;
 use clap::Args;
@@ -31,7 +32,7 @@ const CONNECTIONS_MAX: usize = 50_000;
 /// The arguments of `sampan bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// The target: http://HOST:PORT/PATH, or /PATH of the project, which is started for it.
+    /// The target: http://HOST:PORT/PATH, the same with https://, or /PATH of the project, which is started for it.
     #[arg(value_name = "URL|ROUTE")]
     target: String,
     /// The number of connections that ask at the same time.

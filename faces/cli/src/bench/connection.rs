@@ -1,6 +1,7 @@
 //! One connection: connects, sends a request, reads its answer, without ever waiting.
 
 use super::answer::{AnswerReader, Answered};
+use super::wire::{TlsTarget, Wire};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
@@ -59,7 +60,7 @@ pub(super) enum Received {
 }
 
 pub(super) struct Connection {
-    stream: Option<TcpStream>,
+    stream: Option<Wire>,
     reader: AnswerReader,
     /// The number of its request in the target's.
     pub(super) request: usize,
@@ -88,12 +89,12 @@ impl Connection {
     /// Begins to connect. `at` is its number in the events of `poll`.
     pub(super) fn connect(
         &mut self,
-        address: SocketAddr,
+        (address, tls): (SocketAddr, Option<&TlsTarget>),
         poll: &OwnedFd,
         at: usize,
         now: u64,
     ) -> Result<(), Failure> {
-        let begin = || -> io::Result<TcpStream> {
+        let begin = || -> io::Result<Wire> {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             socket.set_nonblocking(true)?;
             socket.set_tcp_nodelay(true)?;
@@ -109,7 +110,7 @@ impl Connection {
                 EventData::new_u64(at as u64),
                 EventFlags::OUT,
             )?;
-            Ok(socket.into())
+            Wire::new(TcpStream::from(socket), tls)
         };
         self.reader.reset();
         self.stream = Some(begin().map_err(Failure::Connect)?);
@@ -121,10 +122,10 @@ impl Connection {
     /// The connection is there, or has failed.
     pub(super) fn connected(&mut self, poll: &OwnedFd, at: usize) -> Result<(), Failure> {
         if let Some(stream) = &self.stream {
-            if let Some(error) = stream.take_error().map_err(Failure::Connect)? {
+            if let Some(error) = stream.socket().take_error().map_err(Failure::Connect)? {
                 return Err(Failure::Connect(error));
             }
-            watch(poll, stream, at, EventFlags::IN).map_err(Failure::Connect)?;
+            watch(poll, stream.socket(), at, EventFlags::IN).map_err(Failure::Connect)?;
         }
         self.phase = Phase::Idle;
         Ok(())
@@ -141,10 +142,25 @@ impl Connection {
         (self.due, self.since) = (due, now);
         self.written = 0;
         self.phase = Phase::Busy;
-        if self.write(request)? {
-            return Ok(());
+        match self.write(request)? {
+            true => Ok(()),
+            false => self.watch(poll, at, self.interest()),
         }
-        self.watch(poll, at, EventFlags::IN | EventFlags::OUT)
+    }
+
+    /// Returns the events that bring the rest of a request further.
+    fn interest(&self) -> EventFlags {
+        match &self.stream {
+            // The handshake waits for the server as long as it has nothing to say.
+            Some(stream) if stream.is_handshaking() && !stream.wants_write() => EventFlags::IN,
+            _ => EventFlags::IN | EventFlags::OUT,
+        }
+    }
+
+    /// Reports whether an event of this kind lets the rest of a request go, if there is one.
+    pub(super) fn may_send(&self, request: &[u8], flags: EventFlags) -> bool {
+        let is_handshaking = (self.stream.as_ref()).is_some_and(Wire::is_handshaking);
+        flags.contains(EventFlags::OUT) || (is_handshaking && self.written < request.len())
     }
 
     /// The socket takes more, if anything is left to be sent.
@@ -156,7 +172,7 @@ impl Connection {
     ) -> Result<(), Failure> {
         match self.write(request)? {
             true => self.watch(poll, at, EventFlags::IN),
-            false => Ok(()),
+            false => self.watch(poll, at, self.interest()),
         }
     }
 
@@ -170,17 +186,21 @@ impl Connection {
                 Ok(length) => self.written += length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if stream.is_handshaking() => return Err(Failure::Connect(error)),
                 Err(_) => return Err(Failure::Broken),
             }
         }
-        Ok(true)
+        match stream.flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            flushed => flushed.map(|()| true).map_err(|_| Failure::Broken),
+        }
     }
 
     fn watch(&self, poll: &OwnedFd, at: usize, flags: EventFlags) -> Result<(), Failure> {
         let Some(stream) = &self.stream else {
             return Err(Failure::Broken);
         };
-        watch(poll, stream, at, flags).map_err(|_| Failure::Broken)
+        watch(poll, stream.socket(), at, flags).map_err(|_| Failure::Broken)
     }
 
     /// Reads what is there. `received` counts its bytes.
@@ -222,7 +242,7 @@ impl Connection {
                 return Ok(Received::Answer(answered));
             }
             // A read that does not fill the buffer has emptied the socket; what comes later is told.
-            if length < buffer.len() {
+            if length < buffer.len() && !stream.keeps_bytes() {
                 return Ok(Received::Part);
             }
         }

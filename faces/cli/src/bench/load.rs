@@ -350,7 +350,7 @@ impl<'a> Driver<'a> {
             }
             Phase::Idle | Phase::Busy => {}
         }
-        if flags.contains(EventFlags::OUT) {
+        if connection.may_send(&request.bytes, flags) {
             connection.send_rest(&request.bytes, &self.poll, at)?;
         }
         if !flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
@@ -392,7 +392,9 @@ impl<'a> Driver<'a> {
         let now = self.now();
         let connection = &mut self.connections[at];
         connection.close(now);
-        if let Err(failure) = connection.connect(self.plan.target.address, &self.poll, at, now) {
+        let target = &self.plan.target;
+        let server = (target.address, target.tls.as_ref());
+        if let Err(failure) = connection.connect(server, &self.poll, at, now) {
             self.fail(at, &failure);
         }
     }

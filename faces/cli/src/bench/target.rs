@@ -1,5 +1,6 @@
 //! The target of the load: where the server is, and the bytes of its requests, made once.
 
+use super::wire::TlsTarget;
 use clap::Args;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -21,6 +22,9 @@ pub(crate) struct RequestArgs {
     /// Requests that are sent in turn instead, one in each line: METHOD PATH [BODY].
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     requests: Option<PathBuf>,
+    /// Make a full handshake of TLS for each connection, instead of taking up earlier sessions.
+    #[arg(long)]
+    full_handshakes: bool,
 }
 
 impl RequestArgs {
@@ -46,6 +50,8 @@ pub(super) struct RequestBytes {
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,
+    /// TLS with it, of a target by https.
+    pub(super) tls: Option<TlsTarget>,
     /// The requests, sent in turn. At least one.
     pub(super) requests: Vec<RequestBytes>,
     /// The method in reports.
@@ -58,12 +64,13 @@ impl Target {
         let url = Url::parse(text).map_err(|error| {
             format!("{text} is no address ({error}): write http://127.0.0.1:8080/path, or /path for the project here")
         })?;
-        if url.scheme() != "http" {
-            return Err(format!(
-                "{text}: only http:// can be measured; put the load on the server behind what speaks TLS"
-            ));
-        }
-        let (host, port) = (url.host_str().unwrap_or_default(), url.port().unwrap_or(80));
+        let default_port = match url.scheme() {
+            "http" => 80,
+            "https" => 443,
+            _ => return Err(format!("{text}: only http:// and https:// can be measured")),
+        };
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port().unwrap_or(default_port);
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let found = (bare, port).to_socket_addrs();
         let address = found.ok().and_then(|mut all| all.next());
@@ -81,8 +88,10 @@ impl Target {
                 (method.to_owned(), vec![request])
             }
         };
+        let tls = (default_port == 443).then(|| TlsTarget::new(bare, !args.full_handshakes));
         Ok(Self {
             address,
+            tls: tls.transpose()?,
             requests,
             method,
             url: url.to_string(),
@@ -263,7 +272,7 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_is_told() {
         for (url, headers, part) in [
-            ("https://127.0.0.1/", &[][..], "only http://"),
+            ("ftp://127.0.0.1/", &[][..], "only http:// and https://"),
             ("127.0.0.1", &[][..], "is no address"),
             ("http://127.0.0.1", &["no colon"][..], "is no header field"),
             (

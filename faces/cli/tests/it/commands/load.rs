@@ -1,7 +1,8 @@
 //! `sampan bench`: figures, what goes wrong told apart, and the project that it starts itself.
 
 use crate::commands::command::{fails, run, sampan};
-use crate::support::Scratch;
+use crate::support::{Process, Scratch};
+use sampan_client::certificates::Identity;
 use sampan_testkit::wait;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -245,7 +246,8 @@ fn a_signal_and_a_process_that_was_killed_leave_no_copy_of_the_database() {
 
 #[test]
 fn what_cannot_be_measured_is_told_at_once() {
-    fails(&["bench", "https://localhost/"], 1, &["only http://"]);
+    let told = "only http:// and https:// can be measured";
+    fails(&["bench", "ftp://localhost/"], 1, &[told]);
     fails(&["bench", "localhost"], 1, &["is no address"]);
     fails(
         &["bench", "http://127.0.0.1/", "-c", "0"],
@@ -263,4 +265,44 @@ fn what_cannot_be_measured_is_told_at_once() {
         1,
         &["no app.lua"],
     );
+}
+
+#[test]
+fn a_server_by_https_is_measured_too() {
+    let large = "x".repeat(300_000);
+    let app = format!(
+        "local app = require 'sampan'\napp.get('/', 'ok')\napp.get('/large', '{large}')\n\
+         app.post('/', function(req) return tostring(#req:text()) end)\n"
+    );
+    let identity = Identity::new(&["localhost"]);
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    let toml = format!("[tls]\ncert = {certificate:?}\nkey = {key:?}\n");
+    let scratch = Scratch::new(&[("app.lua", &app), ("sampan.toml", &toml)]);
+    let mut command = sampan(&["run", &scratch.file(""), "--listen", "127.0.0.1:0"]);
+    let process = Process::start(&mut command);
+    let address = process.address;
+    let body = format!("@{}", scratch.file("app.lua"));
+    let close = "Connection: close";
+    for more in [
+        &[][..],
+        &["--header", close],
+        &["--header", close, "--full-handshakes"],
+        &["--rate", "200"],
+        &["--body", &body],
+    ] {
+        let url = format!("https://{address}/");
+        let args = [&["-d", "300ms", "-c", "4", &url][..], more].concat();
+        let seen = figures(&args);
+        assert!(count(&seen, "statuses", "200") > 10, "{more:?} {seen}");
+        let errors = seen["errors"].as_object().expect("counts");
+        assert!(errors.values().all(|count| *count == 0), "{more:?} {seen}");
+    }
+    let url = format!("https://{address}/large");
+    let seen = figures(&["-d", "300ms", "-c", "4", &url]);
+    let answers = count(&seen, "statuses", "200");
+    assert!(answers > 0, "{seen}");
+    // A port without TLS.
+    let plain = server(|stream, _| say_last(stream, OK));
+    let (code, out, _) = run(&["bench", &format!("https://{plain}/"), "-d", "300ms"]);
+    assert!(code == 1 && out.contains("connect"), "{out}");
 }
