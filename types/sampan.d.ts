@@ -586,6 +586,27 @@ declare module "sampan" {
   /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
   export type Row = Record<string, any>;
 
+  /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
+  export interface SocketDeclaration<Pattern extends string = string> {
+    /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */
+    upgrade?(req: SampanRequest<Pattern>): Awaitable<Response | Record<string, any> | void | null>;
+    open?(ws: WebSocket): Awaitable<void>;
+    message?(ws: WebSocket, message: string | Uint8Array, isText: boolean): Awaitable<void>;
+    /** What was held back has been written. */
+    drain?(ws: WebSocket): Awaitable<void>;
+    close?(ws: WebSocket, code: number, reason: string): Awaitable<void>;
+    /** Other sites that may connect, such as `https://example.org`; `*` for all. */
+    origins?: string | readonly string[];
+    /** Subprotocols, the preferred first. */
+    protocols?: string | readonly string[];
+    messageBytesMax?: number | string;
+    backpressureBytesMax?: number | string;
+    onBackpressure?: "close" | "drop";
+    idleMillisMax?: number;
+    pingMillis?: number;
+    compress?: boolean;
+  }
+
   interface Verb<Prefix extends string> {
     /** Declares a route. */
     <Pattern extends string>(pattern: Pattern, handler: Handler<NoInfer<`${Prefix}${Pattern}`>>): void;
@@ -608,6 +629,8 @@ declare module "sampan" {
     options: Verb<Prefix>;
     /** A route for every method. */
     all: Verb<Prefix>;
+    /** Declares an address for WebSockets. */
+    ws<Pattern extends string>(pattern: Pattern, declaration: SocketDeclaration<NoInfer<`${Prefix}${Pattern}`>>): void;
     /** Wraps every path, or those of a pattern. */
     use(middleware: Middleware | NativeMiddleware): void;
     use<Pattern extends string>(pattern: Pattern, middleware: Middleware | NativeMiddleware): void;
@@ -1051,6 +1074,38 @@ declare module "sampan" {
     replace(text: string, replacement: string | ((...args: any[]) => any)): string;
     /** The pieces of the text between the matches. */
     split(text: string): any[];
+  }
+
+  /** A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay with the socket, also through a reload), `ws.req` (fields of the request that opened it: `path`, `params`, `query`, `headers`, `ip` and `id`) and `ws.buffered` (the bytes that wait for the client). */
+  export interface WebSocket {
+    [key: string]: any;
+    /** Sends a message. Returns what becomes of it: `sent`, `queued` (it waits for a commit, or for a client that does not read) or `dropped` (the socket is closed, or too much waits). What is sent while writes are not committed leaves when they are, and not at all if that fails. */
+    send(message: string | Uint8Array | ArrayBuffer): string;
+    /** Sends a message of bytes, also if they are text. */
+    sendBytes(message: string | Uint8Array | ArrayBuffer): string;
+    /** Sends a value as a text of JSON. */
+    sendJson(value: any): string;
+    /** Sends a ping. The server sends its own, see `[sockets]`. */
+    ping(payload?: string | Uint8Array | ArrayBuffer): void;
+    /** Closes the socket, behind what was sent before. */
+    close(code?: number, reason?: string): void;
+    /** A field: the same as `ws.req`. */
+    get(key: string): any;
+    /** Replaces all values of `data`: the same as `ws.data = value`. */
+    set(key: string, value?: any): void;
+    /** The names of the fields. */
+    keys(): any[];
+  }
+
+  /** Values that stay with a socket, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. */
+  export interface SocketData {
+    [key: string]: any;
+    /** The value under a key, or nothing: the same as `data.key`. */
+    get(key: string): any;
+    /** Puts a value under a key: the same as `data.key = value`. */
+    set(key: string, value?: any): void;
+    /** The keys that have a value. */
+    keys(): any[];
   }
 
   /** The HTML of an answer. */

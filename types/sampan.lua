@@ -175,6 +175,26 @@ function group.options(pattern, handler) end
 ---@overload fun(pattern: string, answer: sampan.Answer)
 ---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
 function group.all(pattern, handler) end
+--- The functions of a WebSocket's events, and what differs from `[sockets]`. `upgrade` runs before the handshake: an answer refuses it, a
+--- table is the socket's `data`.
+---@class sampan.SocketDeclaration
+---@field upgrade? fun(req: sampan.Request): any
+---@field open? fun(ws: sampan.WebSocket)
+---@field message? fun(ws: sampan.WebSocket, message: string, is_text: boolean)
+---@field drain? fun(ws: sampan.WebSocket)
+---@field close? fun(ws: sampan.WebSocket, code: integer, reason: string)
+---@field origins? string|string[]
+---@field protocols? string|string[]
+---@field message_bytes_max? integer|string
+---@field backpressure_bytes_max? integer|string
+---@field on_backpressure? "close"|"drop"
+---@field idle_millis_max? integer
+---@field ping_millis? integer
+---@field compress? boolean
+--- Declares an address for WebSockets.
+---@param pattern string like "/chat/:room"
+---@param declaration sampan.SocketDeclaration
+function group.ws(pattern, declaration) end
 --- Wraps the paths of a pattern, or every path.
 ---@param pattern string
 ---@param middleware fun(req: sampan.Request, next: sampan.Next): any
@@ -1000,6 +1020,68 @@ function app.password.verify(password, hash) end
 ---@param hash string The hash that was kept.
 ---@return boolean
 function app.password.needs_rehash(hash) end
+
+--- A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay with the socket, also through a reload), `ws.req` (fields of the request that opened it: `path`, `params`, `query`, `headers`, `ip` and `id`) and `ws.buffered` (the bytes that wait for the client).
+---@class sampan.WebSocket
+---@field [string] any
+local WebSocket = {}
+
+--- Sends a message. Returns what becomes of it: `sent`, `queued` (it waits for a commit, or for a client that does not read) or `dropped` (the socket is closed, or too much waits). What is sent while writes are not committed leaves when they are, and not at all if that fails.
+---@param message string A text, or bytes.
+---@return string
+function WebSocket:send(message) end
+
+--- Sends a message of bytes, also if they are text.
+---@param message string Text or bytes.
+---@return string
+function WebSocket:send_bytes(message) end
+
+--- Sends a value as a text of JSON.
+---@param value any What JSON has.
+---@return string
+function WebSocket:send_json(value) end
+
+--- Sends a ping. The server sends its own, see `[sockets]`.
+---@param payload? string At most 125 bytes.
+function WebSocket:ping(payload) end
+
+--- Closes the socket, behind what was sent before.
+---@param code? integer 1000 unless given; 3000 to 4999 are the app's own.
+---@param reason? string At most 123 bytes.
+function WebSocket:close(code, reason) end
+
+--- A field: the same as `ws.req`.
+---@param key string The name.
+---@return any
+function WebSocket:get(key) end
+
+--- Replaces all values of `data`: the same as `ws.data = value`.
+---@param key string The name.
+---@param value? any A table or object.
+function WebSocket:set(key, value) end
+
+--- The names of the fields.
+---@return table
+function WebSocket:keys() end
+
+--- Values that stay with a socket, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside.
+---@class sampan.SocketData
+---@field [string] any
+local SocketData = {}
+
+--- The value under a key, or nothing: the same as `data.key`.
+---@param key string The name.
+---@return any
+function SocketData:get(key) end
+
+--- Puts a value under a key: the same as `data.key = value`.
+---@param key string The name.
+---@param value? any What JSON has; nothing removes the key.
+function SocketData:set(key, value) end
+
+--- The keys that have a value.
+---@return table
+function SocketData:keys() end
 
 --- Tests: only in files that `sampan test` runs.
 ---@class sampan.modules.t

@@ -24,7 +24,8 @@ pub fn files() -> Vec<(String, String)> {
 /// Returns the modules of scripts and those of tests.
 fn modules() -> Vec<&'static Module> {
     let all = sampan_runtime::modules().iter().copied();
-    all.chain([&crate::project::MODULE]).collect()
+    let seen = all.filter(|module| !module.declares_routes());
+    seen.chain([&crate::project::MODULE]).collect()
 }
 
 /// Those of [`files`] that differ from what lies below `root`.

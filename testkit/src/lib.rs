@@ -27,8 +27,10 @@ mod platforms;
 pub mod project;
 mod runner;
 mod scenario;
+pub mod sockets;
 
 pub use platforms::{Platform, built_addon};
 pub use runner::{Case, CaseEngine};
 pub use sampan_client::{Answer, Client, wait};
 pub use scenario::{Expectation, Request, Scenario};
+pub use sockets::SocketClient;

@@ -5,6 +5,7 @@ use crate::check;
 use crate::content_coding;
 use crate::platforms::{Platform, Served};
 use crate::scenario::{Expectation, Request, Scenario};
+use crate::sockets;
 use crate::{Answer, Client};
 use sampan_client::wait;
 use sampan_host::log::Level;
@@ -292,6 +293,15 @@ impl<'a> CaseRun<'a> {
         };
         if let Some(millis) = request.abort_after_millis {
             return self.abort(request, millis);
+        }
+        if !request.socket.is_empty() {
+            let mut headers = Vec::new();
+            for (name, values) in &request.headers {
+                let values = values.all().into_iter().map(str::to_owned);
+                headers.extend(values.map(|value| (name.clone(), value)));
+            }
+            sockets::run(self.address, &request.path, &headers, &request.socket)?;
+            return self.check_log(&expected);
         }
         if request.background {
             for _ in 0..request.parallel.unwrap_or(1) {

@@ -39,6 +39,9 @@ pub struct Request {
     pub json: Option<String>,
     /// All bytes to send, head and body, instead of the above.
     pub raw: Option<String>,
+    /// The steps of a WebSocket that is opened at `path`: `"> text"` sends, `"< text"` receives.
+    /// `testkit/src/sockets.rs` has the table.
+    pub socket: Vec<String>,
     /// Send it so many times, one after the other.
     pub repeat: Option<usize>,
     /// Send it so many times at once, each on its own connection.
@@ -138,8 +141,9 @@ impl Scenario {
             );
         }
         for request in &scenario.request {
-            let expects =
-                request.expect != Expectation::default() || request.abort_after_millis.is_some();
+            let expects = request.expect != Expectation::default()
+                || request.abort_after_millis.is_some()
+                || !request.socket.is_empty();
             if !expects {
                 return Err(format!("the request {} expects nothing", request.title()));
             }

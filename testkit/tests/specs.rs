@@ -83,7 +83,8 @@ fn main() -> ExitCode {
     trials.extend(platforms::trials(&cases));
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
-    for module in sampan_runtime::modules() {
+    let modules = sampan_runtime::modules().iter();
+    for module in modules.filter(|module| !module.declares_routes()) {
         let functions = module.functions.iter();
         let functions = functions.map(|row| (module.owner(), module.doc, row));
         let methods = module.classes.iter().flat_map(|class| {

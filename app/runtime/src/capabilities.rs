@@ -30,6 +30,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_paginate::CAPABILITY,
     &sampan_codec::CAPABILITY,
     &sampan_password::CAPABILITY,
+    &sampan_socket::CAPABILITY,
 ];
 
 /// The server's own functions and sections.

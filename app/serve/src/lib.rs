@@ -12,6 +12,7 @@ mod gate;
 pub mod native;
 mod request;
 pub mod routing;
+mod sockets;
 
 pub use answer::error_log::log_of;
 pub use answer::errors::prefers_page;
@@ -28,3 +29,4 @@ pub use request::proxies::{TrustedProxy, is_trusted};
 pub use request::record::{Record, RequestTrace, Statements};
 pub use request::request_view::View;
 pub use request::tls::MODULE as REQUEST_TLS;
+pub use sockets::Serving;

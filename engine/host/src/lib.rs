@@ -27,7 +27,7 @@ pub mod store;
 mod tables;
 pub mod value;
 
-pub use offers::{database, log, pages, sealer, texts};
+pub use offers::{database, log, pages, sealer, sockets, texts};
 pub use run::{current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, javascript, module, names, objects, reader, refusals, words};
 

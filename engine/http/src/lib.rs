@@ -45,6 +45,7 @@ mod response;
 mod send_file;
 mod tls;
 mod upgrade;
+pub mod websocket;
 
 pub use accepting::{Accepting, Acceptor, ListeningSocket, Proxies, Workers};
 pub use answer::{

@@ -72,10 +72,20 @@ impl fmt::Debug for Upgrade {
     }
 }
 
-/// Reads and writes a socket of any runtime.
-pub(crate) trait Io: AsyncRead + AsyncWrite {}
+/// A socket of any runtime, and what its worker knows.
+pub(crate) trait Io: AsyncRead + AsyncWrite {
+    /// Waits until a read would give something, without a buffer.
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-impl<T: AsyncRead + AsyncWrite> Io for T {}
+    /// Returns the time of the worker's clock, in milliseconds.
+    fn now_millis(&self) -> u64;
+
+    /// Has the connection polled at this time; `u64::MAX` for never.
+    fn wake_at(&self, millis: u64);
+
+    /// Reports whether the worker is about to end.
+    fn is_draining(&self) -> bool;
+}
 
 /// A socket after 101. What the client sent right behind its request is read first. The limits of HTTP no longer hold
 /// on it; it is closed when it is dropped, and when its worker has ended.
@@ -92,6 +102,35 @@ impl Upgraded {
             early_read: 0,
             socket,
         }
+    }
+}
+
+impl Upgraded {
+    /// Waits until a read would give something. So a connection needs no buffer while its client is silent.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.early.is_empty() {
+            true => self.socket.poll_readable(cx),
+            false => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Returns the time of the worker's clock, in milliseconds. It is as coarse as the worker's deadlines.
+    pub fn now_millis(&self) -> u64 {
+        self.socket.now_millis()
+    }
+
+    /// Has the future polled at this time of that clock, in place of an earlier wish; `u64::MAX` for never.
+    pub fn wake_at(&self, millis: u64) {
+        self.socket.wake_at(millis);
+    }
+
+    /// Reports whether the worker is about to end. The future is polled when that begins, and has
+    /// `shutdown_millis_max` to end.
+    pub fn is_draining(&self) -> bool {
+        self.socket.is_draining()
     }
 }
 

@@ -77,6 +77,27 @@ declare module "sampan" {
   /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
   export type Row = Record<string, any>;
 
+  /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
+  export interface SocketDeclaration<Pattern extends string = string> {
+    /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */
+    upgrade?(req: SampanRequest<Pattern>): Awaitable<Response | Record<string, any> | void | null>;
+    open?(ws: WebSocket): Awaitable<void>;
+    message?(ws: WebSocket, message: string | Uint8Array, isText: boolean): Awaitable<void>;
+    /** What was held back has been written. */
+    drain?(ws: WebSocket): Awaitable<void>;
+    close?(ws: WebSocket, code: number, reason: string): Awaitable<void>;
+    /** Other sites that may connect, such as `https://example.org`; `*` for all. */
+    origins?: string | readonly string[];
+    /** Subprotocols, the preferred first. */
+    protocols?: string | readonly string[];
+    messageBytesMax?: number | string;
+    backpressureBytesMax?: number | string;
+    onBackpressure?: "close" | "drop";
+    idleMillisMax?: number;
+    pingMillis?: number;
+    compress?: boolean;
+  }
+
   interface Verb<Prefix extends string> {
     /** Declares a route. */
     <Pattern extends string>(pattern: Pattern, handler: Handler<NoInfer<`${Prefix}${Pattern}`>>): void;
@@ -99,6 +120,8 @@ declare module "sampan" {
     options: Verb<Prefix>;
     /** A route for every method. */
     all: Verb<Prefix>;
+    /** Declares an address for WebSockets. */
+    ws<Pattern extends string>(pattern: Pattern, declaration: SocketDeclaration<NoInfer<`${Prefix}${Pattern}`>>): void;
     /** Wraps every path, or those of a pattern. */
     use(middleware: Middleware | NativeMiddleware): void;
     use<Pattern extends string>(pattern: Pattern, middleware: Middleware | NativeMiddleware): void;

@@ -94,6 +94,26 @@ function group.options(pattern, handler) end
 ---@overload fun(pattern: string, answer: sampan.Answer)
 ---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
 function group.all(pattern, handler) end
+--- The functions of a WebSocket's events, and what differs from `[sockets]`. `upgrade` runs before the handshake: an answer refuses it, a
+--- table is the socket's `data`.
+---@class sampan.SocketDeclaration
+---@field upgrade? fun(req: sampan.Request): any
+---@field open? fun(ws: sampan.WebSocket)
+---@field message? fun(ws: sampan.WebSocket, message: string, is_text: boolean)
+---@field drain? fun(ws: sampan.WebSocket)
+---@field close? fun(ws: sampan.WebSocket, code: integer, reason: string)
+---@field origins? string|string[]
+---@field protocols? string|string[]
+---@field message_bytes_max? integer|string
+---@field backpressure_bytes_max? integer|string
+---@field on_backpressure? "close"|"drop"
+---@field idle_millis_max? integer
+---@field ping_millis? integer
+---@field compress? boolean
+--- Declares an address for WebSockets.
+---@param pattern string like "/chat/:room"
+---@param declaration sampan.SocketDeclaration
+function group.ws(pattern, declaration) end
 --- Wraps the paths of a pattern, or every path.
 ---@param pattern string
 ---@param middleware fun(req: sampan.Request, next: sampan.Next): any

@@ -25,6 +25,7 @@ use sampan_serve::Compression;
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Ids;
+use sampan_serve::Serving;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
 use sampan_serve::{Control, Loaded};
@@ -99,6 +100,7 @@ pub(crate) struct Loader {
     /// The values of capabilities that outlive an isolate.
     worker: Context,
     current: CurrentRun,
+    serving: Rc<Serving>,
     ids: Rc<Ids>,
     watchdog: Watchdog,
     id: u64,
@@ -137,6 +139,7 @@ impl Loader {
             db,
             outbox,
             current,
+            serving: Rc::default(),
             ids: Rc::new(Ids::default()),
             watchdog: plan.watchdog.clone(),
             id: plan.id,
@@ -263,6 +266,7 @@ impl Loader {
         context.put(self.db.clone());
         context.put(self.outbox.clone());
         context.put(self.current.clone());
+        context.put(Rc::clone(&self.serving));
         context.put(Arc::clone(watch));
         pages::put_into(&context, Rc::clone(&generation.files));
         state.put_into(config, &self.worker, &context, is_project)?;

@@ -11,6 +11,7 @@ use crate::request::observers::Observers;
 use crate::request::record::{Record, RequestTrace};
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
+use crate::sockets::Serving;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Error, ErrorKind, answer};
 use sampan_http::codec::{Exceeded, Fault};
@@ -57,6 +58,7 @@ impl FoundRoute {
 impl Dispatch {
     /// A handler that answers with `loaded`.
     pub fn new(loaded: Rc<Loaded>) -> Self {
+        Serving::begin(&loaded);
         Self {
             current: RefCell::new(loaded),
         }
@@ -194,6 +196,7 @@ impl Dispatch {
     /// Answers with another project, or a fresh isolate of the same, from now on. Gives the one before.
     #[must_use = "the old one may end where it is dropped, and finalizers with it"]
     pub fn replace(&self, loaded: Rc<Loaded>) -> Rc<Loaded> {
+        Serving::begin(&loaded);
         self.current.replace(loaded)
     }
 }

@@ -289,6 +289,9 @@ impl DispatchedRequest {
         if let Some(handler) = sink.native() {
             return self.answer_behind_middleware(&handler, visit, sink.into_response());
         }
+        if sink.is_socket() {
+            return self.switch(visit, sink.into_response());
+        }
         self.release(&visit, self.finish(sink))
     }
 
@@ -322,7 +325,7 @@ impl DispatchedRequest {
     }
 
     /// Logs an error and lets the script's `on_error` answer it, or answers by default.
-    fn failed(self, error: &Error, mut visit: Visit) -> Answer {
+    pub(crate) fn failed(self, error: &Error, mut visit: Visit) -> Answer {
         // An error outside of any line of the script is looked for where its handler was declared.
         let located;
         let error = if error.place().is_none() && self.view.place().is_some() {

@@ -11,3 +11,4 @@ mod exchange;
 mod file_answer;
 mod fixed_answer;
 pub(crate) mod loaded;
+mod switch;

@@ -39,6 +39,8 @@ pub(crate) enum EndAnswer {
     File(Rc<ServedFile>),
     /// The answer of a native handler.
     Native(NativeHandler),
+    /// The socket that the handler has accepted.
+    Socket,
 }
 
 impl ChainEnd {

@@ -150,6 +150,16 @@ impl Gate {
         }))
     }
 
+    /// Reports whether there are writes of this worker that are not committed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.outbox.is_open()
+    }
+
+    /// Calls `told` with the verdict on what is written and not committed.
+    pub(crate) fn when_settled(&self, told: impl FnOnce(Verdict) + 'static) {
+        self.outbox.hold(Box::new(told));
+    }
+
     /// Waits until what has been written so far is committed.
     pub async fn settled(&self) -> Result<(), Error> {
         match self.outbox.settled().await {

@@ -8,6 +8,7 @@ use crate::gate::script_stream::ScriptStream;
 use crate::native::route::NativeHandler;
 use crate::request::request_view::View;
 use sampan_host::engine::END_OF_CHAIN;
+use sampan_host::sockets::SOCKET_ANSWER;
 use sampan_host::{Error, ErrorKind, ResponseSink, StreamedBody, answer};
 use sampan_http::{Body, Response};
 use std::rc::Rc;
@@ -55,6 +56,11 @@ impl HttpSink {
         }
     }
 
+    /// Reports whether the answer is the socket that the handler has accepted.
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self.served, Some(EndAnswer::Socket))
+    }
+
     /// Returns the written response.
     #[inline]
     pub(crate) fn into_response(mut self) -> Response {
@@ -99,6 +105,10 @@ impl ResponseSink for HttpSink {
         if path == END_OF_CHAIN {
             let foreign = || Error::script("this answer belongs to another request");
             self.served = Some(self.end.clone().ok_or_else(foreign)?);
+            return Ok(());
+        }
+        if path == SOCKET_ANSWER {
+            self.served = Some(EndAnswer::Socket);
             return Ok(());
         }
         let found = self.control.files.named(path)?;

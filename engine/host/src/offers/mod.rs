@@ -4,4 +4,5 @@ pub mod database;
 pub mod log;
 pub mod pages;
 pub mod sealer;
+pub mod sockets;
 pub mod texts;

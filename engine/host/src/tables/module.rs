@@ -12,6 +12,9 @@ use crate::tables::reader::Reader;
 use crate::value::Value;
 use std::rc::Rc;
 
+/// The name of modules whose functions declare routes.
+pub const ROUTE_KINDS: &str = "route_kinds";
+
 /// A table of functions under one name.
 #[derive(Debug)]
 pub struct Module {
@@ -46,6 +49,14 @@ impl Module {
         request_methods: &[],
         read_multipart: None,
     };
+
+    /// Reports whether its functions declare routes: `ws` is the function `app.ws(pattern, declaration)`, also of
+    /// groups. The engine calls it with the pattern and the options of the declaration, calls `on(event, fn)` of the
+    /// object that it returns for each function of the declaration but `upgrade`, and answers requests by the method of
+    /// requests that is called `answer_ws`, with the object and what `upgrade` returned. Scripts see nothing of this.
+    pub fn declares_routes(&self) -> bool {
+        self.name == ROUTE_KINDS
+    }
 
     /// Returns the owner of its functions.
     pub fn owner(&self) -> RowOwner<'_> {

@@ -33,7 +33,6 @@ use super::runtime::{Runtime, SharedSocket, Socket};
 use super::shared::Opening;
 use super::shared::unsent::UnsentPart;
 use super::transport::Transport;
-use crate::future::LocalFuture;
 use crate::peer::{Peer, RemoteEnd};
 use crate::request::Request;
 use crate::upgrade::Takeover;
@@ -106,7 +105,7 @@ pub(super) struct Connection<S: Socket> {
 
     /// The new owner of the connection, once the output has been sent.
     takeover: Option<Takeover>,
-    taken: Option<LocalFuture<()>>,
+    taken: Option<takeover::Taken>,
 
     /// True if the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.

@@ -63,8 +63,33 @@ function asking(object, asked) {
   };
 }
 
+// Functions of such modules declare routes.
+const routeKinds = modules.routeKinds ?? {};
+delete modules.routeKinds;
+
 function router(owner, prefix) {
   for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
+  // Routes that modules answer: the functions of their declaration are for events, the rest are options.
+  for (const kind of keys(routeKinds)) {
+    const [title, answerKind] = [`app.${kind}`, addedMethods[`answer${kind[0].toUpperCase()}${kind.slice(1)}`]];
+    owner[kind] = (pattern, given) => {
+      check(title, "string", "pattern", pattern);
+      checkPattern(title, pattern);
+      check(title, "map", "second argument", given);
+      const [options, functions] = [{}, {}];
+      for (const key of keys(given)) (typeof given[key] === "function" ? functions : options)[key] = given[key];
+      const { upgrade } = functions;
+      delete functions.upgrade;
+      const route = routeKinds[kind](joined(prefix, pattern), options);
+      for (const event of keys(functions)) route.on(event, functions[event]);
+      const accept = (request, data) =>
+        (isThrownResponse(data) ? data : apply(answerKind, request, [route, data ?? undefined]));
+      return owner.get(pattern, upgrade === undefined ? (request) => accept(request) : (request) => {
+        const data = apply(upgrade, given, [request]);
+        return isPromise(data) ? then(data, (settled) => accept(request, settled)) : accept(request, data);
+      });
+    };
+  }
   owner.use = (...args) => {
     const given = args.length > 1 ? args[1] : args[0];
     const asked = native.nativeMiddleware(given);

@@ -226,6 +226,12 @@ function again.use(pattern, fn)
   end
   world[known.slot] = fn
 end
+for kind in next, prelude.route_kinds do
+  again[kind] = function(pattern, given)
+    local known, world = take("app." .. kind, kind, pattern)
+    world[known.slot] = prelude.route_handler(kind, known.item.pattern, given)
+  end
+end
 function again.group(pattern, fn)
   take("app.group", "group", pattern)
   fn(clone(again.in_group))

@@ -1,5 +1,6 @@
 //! A connection that its handler takes over, once the answer 101 has been sent.
 
+use std::cell::Cell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -15,7 +16,15 @@ use crate::driver::local::Local;
 use crate::driver::panic::panic_text;
 use crate::driver::runtime::Socket;
 use crate::driver::transport::Transport;
-use crate::upgrade::{Takeover, Upgraded};
+use crate::future::LocalFuture;
+use crate::upgrade::{Io, Takeover, Upgraded};
+
+/// A connection that was taken over.
+pub(super) struct Taken {
+    future: LocalFuture<()>,
+    /// When the future is to be polled, whatever else happens.
+    wake_at: Rc<Cell<u64>>,
+}
 
 impl<S: Socket> Connection<S> {
     /// Gives the socket to who takes it over, with what the client has sent already.
@@ -26,33 +35,33 @@ impl<S: Socket> Connection<S> {
             rest
         });
         let plain = Transport::plain(Arc::clone(self.transport.socket()));
+        let wake_at = Rc::new(Cell::new(NEVER));
         let socket = TakenSocket {
             transport: std::mem::replace(&mut self.transport, plain),
             local: Rc::clone(&self.local),
+            wake_at: Rc::clone(&wake_at),
         };
         let taken = catch_unwind(AssertUnwindSafe(|| {
             take(Upgraded::new(early, Box::pin(socket)))
         }));
-        match taken {
-            Ok(future) => self.taken = Some(future),
-            Err(panic) => {
-                self.local.handler().panicked(panic_text(&*panic));
-                self.taken = Some(Box::pin(std::future::ready(())));
-            }
-        }
+        let future = taken.unwrap_or_else(|panic| {
+            self.local.handler().panicked(panic_text(&*panic));
+            Box::pin(std::future::ready(()))
+        });
+        self.taken = Some(Taken { future, wake_at });
     }
 
     /// Runs who took the connection over.
     pub(super) fn poll_taken(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(future) = &mut self.taken else {
+        let Some(taken) = &mut self.taken else {
             return Poll::Ready(());
         };
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        match catch_unwind(AssertUnwindSafe(|| taken.future.as_mut().poll(cx))) {
             Ok(Poll::Pending) => {
-                // No deadline; but the worker's end must reach it.
-                self.local
-                    .deadlines
-                    .set(self.deadline_key, NEVER, cx.waker());
+                // Without a deadline too: the worker's end must reach it.
+                let wake_at = taken.wake_at.get();
+                let deadlines = &self.local.deadlines;
+                deadlines.set(self.deadline_key, wake_at, cx.waker());
                 Poll::Pending
             }
             Ok(Poll::Ready(())) => Poll::Ready(()),
@@ -68,6 +77,25 @@ impl<S: Socket> Connection<S> {
 struct TakenSocket<S: Socket> {
     transport: Transport<S>,
     local: Rc<Local>,
+    wake_at: Rc<Cell<u64>>,
+}
+
+impl<S: Socket> Io for TakenSocket<S> {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.transport.poll_readable(cx)
+    }
+
+    fn now_millis(&self) -> u64 {
+        self.local.now_millis()
+    }
+
+    fn wake_at(&self, millis: u64) {
+        self.wake_at.set(millis);
+    }
+
+    fn is_draining(&self) -> bool {
+        self.local.draining.get()
+    }
 }
 
 impl<S: Socket> AsyncRead for TakenSocket<S> {
@@ -79,7 +107,9 @@ impl<S: Socket> AsyncRead for TakenSocket<S> {
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
-        let Self { transport, local } = &mut *self;
+        let Self {
+            transport, local, ..
+        } = &mut *self;
         let space = buf.initialize_unfilled();
         let len = ready!(transport.poll_read(cx, &local.pool, space))?;
         if len == 0 && transport.is_cut_off() {
@@ -97,12 +127,16 @@ impl<S: Socket> AsyncWrite for TakenSocket<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let Self { transport, local } = &mut *self;
+        let Self {
+            transport, local, ..
+        } = &mut *self;
         transport.poll_send(cx, &local.pool, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { transport, local } = &mut *self;
+        let Self {
+            transport, local, ..
+        } = &mut *self;
         transport.poll_flush(cx, &local.pool)
     }
 

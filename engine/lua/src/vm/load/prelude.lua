@@ -7,6 +7,7 @@ local G, host, env, make_chain = ...
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
 local getinfo, setupvalue, rawget = G.debug.getinfo, G.debug.setupvalue, G.rawget
+local sort = G.table.sort
 
 local app = { null = host.null, runtime = "lua", version = host.version, worker = host.worker }
 local program = { routes = {}, middleware = {}, guards = {} }
@@ -273,10 +274,13 @@ local function bind(row, into)
   into[row.name] = binders[row.kind](row, into)
 end
 -- Methods of requests are found where their fields are.
+-- Functions of such modules declare routes.
+local route_kinds = {}
+local owners = { app = app, req = host.fields, route_kinds = route_kinds }
 for _, row in ipairs(host.rows) do
   -- The functions of the module `app` are its own.
-  local into = row.owner == "app" and app or row.owner == "req" and host.fields or app[row.owner] or {}
-  if into ~= app and into ~= host.fields then app[row.owner] = into end
+  local into = owners[row.owner] or app[row.owner] or {}
+  if not owners[row.owner] then app[row.owner] = into end
   bind(row, into)
 end
 
@@ -413,6 +417,29 @@ local function is_options(value)
   return true
 end
 
+-- The handler of a route that a module answers: functions of the declaration are for events, the rest are options.
+local function route_handler(kind, pattern, given)
+  local options, functions, events = {}, {}, {}
+  for key, value in pairs(given) do
+    if type(value) ~= "function" then
+      options[key] = value
+    else
+      functions[key] = value
+      if key ~= "upgrade" then events[#events + 1] = key end
+    end
+  end
+  -- Where each request has a run of the file, functions are known by their order.
+  sort(events)
+  local route = route_kinds[kind](pattern, options)
+  for _, event in ipairs(events) do route:on(event, functions[event]) end
+  local answer, upgrade = host.fields["answer_" .. kind], functions.upgrade
+  return function(req)
+    local data = upgrade and upgrade(req) or nil
+    if type(data) == "table" and getmetatable(data) == Response then return data end
+    return answer(req, route, data)
+  end
+end
+
 local function declare(into, prefix)
   for verb, method in pairs(verbs) do
     into[verb] = function(pattern, ...)
@@ -453,6 +480,15 @@ local function declare(into, prefix)
         etag = etag, name = name, file = file, line = line }
       program.routes[#program.routes + 1] = route
       note(verb, pattern, route)
+    end
+  end
+  for kind in pairs(route_kinds) do
+    into[kind] = function(pattern, given)
+      check_pattern(into, kind, pattern)
+      host.check_loading("app." .. kind)
+      host.check("app." .. kind, "map", "second argument", given)
+      into.get(pattern, route_handler(kind, join(prefix, pattern), given))
+      if declared then declared[#declared].kind = kind end
     end
   end
   into.use = function(pattern, fn)
@@ -611,7 +647,7 @@ end
 env.package.loaded.sampan = app
 return {
   program = program, chain = chain, make_int64 = make_int64, row_maker = row_maker, app = app,
-  declared = declared, asking = asking, answering_errors = answering_errors, response_headers_meta = headers_meta,
+  declared = declared, asking = asking, route_kinds = route_kinds, route_handler = route_handler, answering_errors = answering_errors, response_headers_meta = headers_meta,
   -- A write says no more than this: the body has room again, or the reader has gone.
   stream = function(fn, write)
     fn(function(chunk)

@@ -1,0 +1,326 @@
+//! The loop of one socket: reads frames, runs the script for each event in order, writes what it sends.
+//!
+//! While an event runs or waits nothing is read, so a client is as fast as its handlers. A socket that is silent owns
+//! no buffer.
+
+use crate::sockets::run::{EventInFlight, forget};
+use crate::sockets::serving::Serving;
+use crate::sockets::writing;
+use sampan_host::sockets::{Payload, Socket, SocketEvent, SocketMessage};
+use sampan_http::Upgraded;
+use sampan_http::websocket::{CloseFrame, Decoder, DecoderLimits, Deflate, Event, Role, codes};
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The events of a socket that run in one poll; then others get their turn.
+const TURN_EVENTS_MAX: u32 = 64;
+
+/// The longest wait for the client's close frame, and for its end of the connection, in milliseconds.
+const CLOSE_MILLIS_MAX: u64 = 5_000;
+
+/// The state of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The event `open` has not run.
+    Fresh,
+    /// Messages are taken.
+    Open,
+    /// A fault: what comes is dropped until the client has read the close frame.
+    Broken,
+    /// Nothing is read any more; the event `close` is to run.
+    Ended,
+    /// The event `close` has been started.
+    Told,
+}
+
+pub(crate) struct SocketConnection {
+    stream: Upgraded,
+    socket: Rc<Socket>,
+    serving: Rc<Serving>,
+    decoder: Decoder,
+    window_bits: Option<u8>,
+    stage: Stage,
+    /// The event that runs.
+    run: Option<EventInFlight>,
+    /// Bytes behind the message whose event runs.
+    input: Vec<u8>,
+    is_drained: bool,
+    /// When the client was last heard, and whether it was asked since.
+    heard: u64,
+    is_asked: bool,
+    /// The close frame that ends the connection: the client's, else ours.
+    end: Option<CloseFrame>,
+    /// The client's close frame is here.
+    is_answered: bool,
+    /// When the connection ends whatever the client does, once it is closing.
+    close_by: Option<u64>,
+}
+
+impl Drop for SocketConnection {
+    fn drop(&mut self) {
+        self.run = None;
+        self.socket.end();
+        forget(&self.serving, &self.socket);
+    }
+}
+
+impl SocketConnection {
+    pub(crate) fn new(
+        stream: Upgraded,
+        socket: Rc<Socket>,
+        serving: Rc<Serving>,
+        deflate: Option<Deflate>,
+    ) -> Self {
+        let limits = DecoderLimits {
+            message_bytes_max: socket.settings().message_bytes_max,
+            is_compressed: deflate.is_some(),
+        };
+        Self {
+            heard: stream.now_millis(),
+            stream,
+            socket,
+            serving,
+            decoder: Decoder::new(Role::Server, limits),
+            window_bits: deflate.map(|deflate| deflate.window_bits),
+            stage: Stage::Fresh,
+            run: None,
+            input: Vec::new(),
+            is_drained: false,
+            is_asked: false,
+            end: None,
+            is_answered: false,
+            close_by: None,
+        }
+    }
+
+    /// Starts the handler of an event, and runs it until it waits.
+    fn start(&mut self, event: SocketEvent, cx: &mut Context<'_>) {
+        let now = self.stream.now_millis();
+        self.run = EventInFlight::start(&self.serving, &self.socket, event, now);
+        let _ = self.poll_run(cx);
+    }
+
+    /// Runs the event on.
+    fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let now = self.stream.now_millis();
+        if let Some(run) = &mut self.run {
+            ready!(run.poll(&self.socket, now, cx));
+            self.run = None;
+        }
+        Poll::Ready(())
+    }
+
+    /// Goes on until only an event can bring it further. Ready when the connection is over.
+    fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut turn = TURN_EVENTS_MAX;
+        loop {
+            ready!(self.poll_run(cx));
+            match self.stage {
+                Stage::Fresh => {
+                    self.stage = Stage::Open;
+                    self.start(SocketEvent::Open, cx);
+                    continue;
+                }
+                Stage::Ended => {
+                    self.stage = Stage::Told;
+                    self.socket.end();
+                    let CloseFrame { code, reason } = self
+                        .end
+                        .take()
+                        .unwrap_or_else(|| CloseFrame::new(codes::ABNORMAL, ""));
+                    self.start(SocketEvent::Close { code, reason }, cx);
+                    continue;
+                }
+                Stage::Told => return Poll::Ready(()),
+                Stage::Open | Stage::Broken => {}
+            }
+            if std::mem::take(&mut self.is_drained) && !self.socket.is_closing() {
+                self.start(SocketEvent::Drain, cx);
+                continue;
+            }
+            if turn == 0 {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if !self.input.is_empty() {
+                let input = std::mem::take(&mut self.input);
+                self.feed(&input, &mut turn, cx);
+                continue;
+            }
+            // The answer to the client's close frame is written first; nothing comes behind that.
+            if self.is_answered {
+                return Poll::Pending;
+            }
+            ready!(self.read(&mut turn, cx));
+        }
+    }
+
+    /// Reads once, and takes what came.
+    fn read(&mut self, turn: &mut u32, cx: &mut Context<'_>) -> Poll<()> {
+        if ready!(self.stream.poll_readable(cx)).is_err() {
+            self.stage = Stage::Ended;
+            return Poll::Ready(());
+        }
+        let serving = Rc::clone(&self.serving);
+        serving.with_room(|room| {
+            let mut space = ReadBuf::new(room);
+            match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut space)) {
+                Ok(()) if !space.filled().is_empty() => {
+                    self.heard = self.stream.now_millis();
+                    self.is_asked = false;
+                    *turn -= 1;
+                    if self.stage != Stage::Broken {
+                        self.feed(space.filled(), turn, cx);
+                    }
+                }
+                _ => self.stage = Stage::Ended,
+            }
+            Poll::Ready(())
+        })
+    }
+
+    /// Takes bytes of the client. Those behind a message whose event waits are kept.
+    fn feed(&mut self, mut bytes: &[u8], turn: &mut u32, cx: &mut Context<'_>) {
+        while self.stage == Stage::Open {
+            if self.run.is_some() || *turn == 0 {
+                self.input = bytes.to_vec();
+                return;
+            }
+            let event = match self.decoder.next(&mut bytes) {
+                Ok(None) => return,
+                Ok(Some(event)) => event,
+                Err(fault) => {
+                    self.socket.close_now(fault.code(), &fault.to_string());
+                    self.stage = Stage::Broken;
+                    return;
+                }
+            };
+            let event = match event {
+                Event::Text(text) => SocketEvent::Text(text),
+                Event::Bytes(bytes) => SocketEvent::Bytes(bytes),
+                Event::Ping(payload) => {
+                    let pong = SocketMessage::Pong(Payload::Own(payload.into()));
+                    if !self.socket.is_closing() {
+                        self.socket.outgoing(|out| out.push(pong));
+                    }
+                    continue;
+                }
+                Event::Pong(_) => continue,
+                Event::Close(frame) => {
+                    self.is_answered = true;
+                    if !self.socket.is_closing() {
+                        self.socket.answer_close(frame.payload());
+                    }
+                    self.end = Some(frame);
+                    return;
+                }
+            };
+            // What comes behind our close frame is dropped.
+            if !self.socket.is_closing() {
+                *turn -= 1;
+                self.start(event, cx);
+            }
+        }
+    }
+
+    /// Writes what waits, and ends the connection when both ends have said so.
+    fn write(&mut self, cx: &mut Context<'_>) {
+        if matches!(self.stage, Stage::Ended | Stage::Told) {
+            return;
+        }
+        if self.end.is_none() && self.socket.is_closing() {
+            self.end = self.socket.outgoing(|out| writing::close_frame(out));
+            let by = self.stream.now_millis() + CLOSE_MILLIS_MAX;
+            self.close_by.get_or_insert(by);
+        }
+        let (socket, bits) = (&self.socket, self.window_bits);
+        match writing::poll_write_all(socket, &mut self.stream, &self.serving, bits, cx) {
+            Poll::Ready(Ok(())) => {
+                self.is_drained |= self.socket.set_blocked(false);
+                if self.socket.is_closing() {
+                    self.closed(cx);
+                }
+            }
+            Poll::Ready(Err(_)) => self.stage = Stage::Ended,
+            Poll::Pending => {
+                self.socket.set_blocked(true);
+            }
+        }
+    }
+
+    /// Our close frame is written.
+    fn closed(&mut self, cx: &mut Context<'_>) {
+        if self.is_answered {
+            let _: Poll<io::Result<()>> = Pin::new(&mut self.stream).poll_shutdown(cx);
+            self.stage = Stage::Ended;
+        } else if self.stage == Stage::Broken {
+            // What the client still sends is read: closing over unread bytes would drop the close frame.
+            let _: Poll<io::Result<()>> = Pin::new(&mut self.stream).poll_shutdown(cx);
+        }
+    }
+
+    /// Acts on the time, and has the connection polled when there is something to do next.
+    fn watch_time(&mut self) {
+        let now = self.stream.now_millis();
+        if self.stream.is_draining() {
+            self.socket.close(codes::GOING_AWAY, "the server stops");
+        }
+        let settings = self.socket.settings();
+        let idle = self.heard.saturating_add(settings.idle_millis_max);
+        let ping = match (settings.ping_millis, self.is_asked) {
+            (0, _) | (_, true) => u64::MAX,
+            (millis, false) => self.heard.saturating_add(millis),
+        };
+        if self.close_by.is_some_and(|by| by <= now) {
+            self.stage = Stage::Ended;
+            return;
+        }
+        let mut next = self.close_by.unwrap_or(u64::MAX);
+        if self.run.is_none() && !self.socket.is_closing() {
+            if idle <= now {
+                let text = format!("nothing came for {} ms", settings.idle_millis_max);
+                self.socket.close_now(codes::GOING_AWAY, &text);
+            } else if ping <= now {
+                self.is_asked = true;
+                let empty = Payload::Own(Box::default());
+                self.socket
+                    .outgoing(|out| out.push(SocketMessage::Ping(empty)));
+                next = next.min(idle);
+            } else {
+                next = next.min(idle).min(ping);
+            }
+        }
+        if let Some(run) = &self.run {
+            next = next.min(run.by());
+        }
+        self.stream.wake_at(next);
+    }
+}
+
+impl Future for SocketConnection {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        loop {
+            this.socket.wake_on_change(cx);
+            if this.work(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            this.watch_time();
+            this.write(cx);
+            let has_ended = this.stage == Stage::Ended;
+            if this.run.is_some() || !(has_ended || this.is_drained) {
+                if this.socket.is_closing() && !has_ended {
+                    let by = this.close_by.unwrap_or(u64::MAX);
+                    let run = this.run.as_ref().map_or(u64::MAX, EventInFlight::by);
+                    this.stream.wake_at(by.min(run));
+                }
+                return Poll::Pending;
+            }
+        }
+    }
+}

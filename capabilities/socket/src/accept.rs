@@ -1,0 +1,89 @@
+//! The check of origins, and the answer that makes a socket of a request.
+
+use crate::routes::{Routes, SocketRoute};
+use sampan_host::sockets::{AcceptedSocket, Opening, SOCKET_ANSWER, SOCKET_TYPE, Socket};
+use sampan_host::{Args, Context, Error, ErrorKind, RequestView, Value, answer};
+use std::rc::Rc;
+
+/// `req:answer_ws(route, data)`
+pub(crate) fn answer(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let routes = Routes::of(context)?;
+    let Value::Object(route) = args.take(0) else {
+        return Err(Error::script("answer_ws: no route"));
+    };
+    let route = context.objects().get::<SocketRoute>(route);
+    let route = route.ok_or_else(|| Error::script("answer_ws: no route"))?;
+    let request = args.request();
+    check_origin(&**request, &route.origins)?;
+    let socket = Socket::new(
+        routes.take_id(),
+        Rc::clone(&route.pattern),
+        Opening::of(&**request),
+        Rc::clone(&route.settings),
+    );
+    let protocol = chosen(request.header("sec-websocket-protocol"), &route.protocols);
+    request.store().put(AcceptedSocket {
+        protocol,
+        socket: Rc::new(socket),
+    });
+    let accepted = request.store().get::<AcceptedSocket>();
+    if let (Value::Map(data), Some(accepted)) = (args.take(1), accepted) {
+        *accepted.socket.data().borrow_mut() = data;
+    }
+    Ok(answer::file(SOCKET_ANSWER, SOCKET_TYPE, None))
+}
+
+/// Returns the first of the server's subprotocols that the client offers too.
+fn chosen(offers: Option<&[u8]>, protocols: &[String]) -> Option<String> {
+    let offers = std::str::from_utf8(offers?).ok()?;
+    let offers: Vec<&str> = offers.split(',').map(str::trim).collect();
+    let mut known = protocols.iter();
+    known
+        .find(|known| offers.contains(&known.as_str()))
+        .cloned()
+}
+
+/// Refuses pages of other sites. Browsers send cookies with the handshake whatever page asks, and tell its origin
+/// (RFC 6455 section 10.2). Other clients may leave it out.
+fn check_origin(request: &dyn RequestView, origins: &[String]) -> Result<(), Error> {
+    let Some(origin) = request.header("origin") else {
+        return Ok(());
+    };
+    let origin = String::from_utf8_lossy(origin).to_ascii_lowercase();
+    let is_listed = origins.iter().any(|known| known == "*" || *known == origin);
+    let host = request.header("host").unwrap_or_default();
+    let host = String::from_utf8_lossy(host).to_ascii_lowercase();
+    let is_same = origin
+        .split_once("://")
+        .is_some_and(|(_, authority)| without_port(authority) == without_port(&host));
+    if is_listed || is_same {
+        return Ok(());
+    }
+    let text = format!("pages of {origin} may not connect here (origins)");
+    Err(Error::new(ErrorKind::Status(403), text))
+}
+
+/// Removes the port of a scheme, which one side may have and the other not.
+fn without_port(authority: &str) -> &str {
+    let short = authority.strip_suffix(":80");
+    short.unwrap_or_else(|| authority.strip_suffix(":443").unwrap_or(authority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_order_of_protocols_counts() {
+        let known = ["b".to_owned(), "a".to_owned()];
+        assert_eq!(chosen(Some(b"a, b"), &known).as_deref(), Some("b"));
+        assert_eq!(chosen(Some(b"c"), &known), None);
+        assert_eq!(chosen(None, &known), None);
+    }
+
+    #[test]
+    fn default_ports_do_not_count() {
+        assert_eq!(without_port("a.example:443"), "a.example");
+        assert_eq!(without_port("a.example:8080"), "a.example:8080");
+    }
+}

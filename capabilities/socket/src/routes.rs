@@ -1,0 +1,148 @@
+//! The routes of an isolate, with the functions that a script gave them.
+
+use crate::objects::{ROUTE, SOCKET};
+use crate::options::RouteOptions;
+use sampan_host::sockets::{EventRun, Socket, SocketEvent, SocketHandlers, SocketSettings};
+use sampan_host::{
+    Args, Callback, Context, Error, ErrorKind, Object, Objects, Rerun, Value, refusals,
+};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The names of the functions that a route may have.
+const EVENTS: [&str; 4] = ["open", "message", "drain", "close"];
+
+/// A route.
+pub(crate) struct SocketRoute {
+    pub(crate) pattern: Rc<str>,
+    pub(crate) settings: Rc<SocketSettings>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) protocols: Vec<String>,
+    /// In the order of [`EVENTS`].
+    handlers: [RefCell<Option<Callback>>; 4],
+}
+
+/// The routes of an isolate, and the objects of its sockets.
+pub(crate) struct Routes {
+    defaults: SocketSettings,
+    next_id: Rc<Cell<u64>>,
+    objects: Objects,
+    by_pattern: RefCell<HashMap<Rc<str>, Rc<SocketRoute>>>,
+    /// The object of each socket that a script has seen.
+    sockets: RefCell<HashMap<u64, Object>>,
+}
+
+impl Routes {
+    pub(crate) fn new(defaults: SocketSettings, next_id: Rc<Cell<u64>>, objects: Objects) -> Self {
+        Self {
+            defaults,
+            next_id,
+            objects,
+            by_pattern: RefCell::default(),
+            sockets: RefCell::default(),
+        }
+    }
+
+    /// The routes of an isolate.
+    pub(crate) fn of(context: &Context) -> Result<Rc<Self>, Error> {
+        let routes = context.get::<Rc<Self>>().map(|routes| Rc::clone(&*routes));
+        routes.ok_or_else(|| Error::new(ErrorKind::Internal, "no sockets"))
+    }
+
+    /// Returns the number of the next socket.
+    pub(crate) fn take_id(&self) -> u64 {
+        self.next_id.set(self.next_id.get() + 1);
+        self.next_id.get()
+    }
+
+    /// Returns the object of a socket. A new one, if the script has forgotten the one before.
+    pub(crate) fn object_of(&self, socket: &Rc<Socket>) -> Object {
+        let known = self.sockets.borrow().get(&socket.id()).copied();
+        if let Some(object) = known.filter(|object| self.objects.contains(*object)) {
+            return object;
+        }
+        let object = self.objects.add_shared(&SOCKET, Rc::clone(socket));
+        self.sockets.borrow_mut().insert(socket.id(), object);
+        object
+    }
+}
+
+impl SocketHandlers for Routes {
+    fn start(&self, socket: &Rc<Socket>, event: SocketEvent) -> EventRun {
+        let route = self.by_pattern.borrow().get(&**socket.route()).cloned();
+        let Some(route) = route else {
+            return EventRun::NoRoute;
+        };
+        let at = match event {
+            SocketEvent::Open => 0,
+            SocketEvent::Text(_) | SocketEvent::Bytes(_) => 1,
+            SocketEvent::Drain => 2,
+            SocketEvent::Close { .. } => 3,
+        };
+        let Some(handler) = route.handlers[at].borrow().clone() else {
+            return EventRun::Nothing;
+        };
+        let mut args = vec![Value::Object(self.object_of(socket))];
+        match event {
+            SocketEvent::Open | SocketEvent::Drain => {}
+            SocketEvent::Text(text) => args.extend([Value::Text(text), Value::Bool(true)]),
+            SocketEvent::Bytes(bytes) => args.extend([Value::Bytes(bytes), Value::Bool(false)]),
+            SocketEvent::Close { code, reason } => {
+                args.extend([Value::Int(code.into()), Value::Text(reason)]);
+            }
+        }
+        EventRun::Run(handler.start_apart(args))
+    }
+
+    fn ended(&self, socket: &Rc<Socket>) {
+        // A script that keeps the object may still read the data; it goes when the script has forgotten it.
+        self.sockets.borrow_mut().remove(&socket.id());
+    }
+}
+
+/// `app.ws(pattern, options)`
+pub(crate) fn declare(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let routes = Routes::of(context)?;
+    let pattern: Rc<str> = args.text(0).into();
+    let known = routes.by_pattern.borrow().get(&pattern).cloned();
+    let route = match known {
+        // Where each request has a run of the file, that declares the same again.
+        Some(known) if Rerun::is_on(context) => known,
+        _ => {
+            let options = RouteOptions::read(args.take(1), routes.defaults.clone())?;
+            let route = Rc::new(SocketRoute {
+                pattern: Rc::clone(&pattern),
+                settings: Rc::new(options.settings),
+                origins: options.origins,
+                protocols: options.protocols,
+                handlers: Default::default(),
+            });
+            routes
+                .by_pattern
+                .borrow_mut()
+                .insert(pattern, Rc::clone(&route));
+            route
+        }
+    };
+    let object = context.objects().add_shared(&ROUTE, route);
+    Ok(Value::Object(object))
+}
+
+/// `route:on(event, fn)`
+pub(crate) fn on(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (_, route) = args.object::<SocketRoute>(context)?;
+    let event = args.text(0);
+    let Some(at) = EVENTS.iter().position(|known| *known == event) else {
+        return Err(refusals::unknown_option(
+            &event,
+            &["open", "message", "drain", "close", "upgrade"],
+        ));
+    };
+    let handler = args.function(1);
+    let mut slot = route.handlers[at].borrow_mut();
+    if slot.is_none() {
+        *slot = handler;
+    }
+    Ok(Value::Null)
+}

@@ -1,0 +1,143 @@
+//! The messages that wait to be written to one connection.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The bytes of a message.
+#[derive(Clone, Debug)]
+pub enum Payload {
+    /// Bytes for one socket.
+    Own(Box<[u8]>),
+    /// Bytes that several sockets share: serialised once, never copied for one of them.
+    Shared(Arc<[u8]>),
+}
+
+impl Payload {
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+}
+
+/// A message, or a control frame.
+#[derive(Clone, Debug)]
+pub enum SocketMessage {
+    /// A text; its bytes are UTF-8.
+    Text(Payload),
+    /// Bytes.
+    Bytes(Payload),
+    /// A message that has been compressed: true for a text.
+    Compressed(bool, Payload),
+    /// A ping, with at most 125 bytes.
+    Ping(Payload),
+    /// A pong, with at most 125 bytes.
+    Pong(Payload),
+    /// The end: the payload of a close frame. Nothing is written after it.
+    Close(Payload),
+}
+
+impl SocketMessage {
+    /// Returns the payload.
+    pub fn payload(&self) -> &[u8] {
+        match self {
+            Self::Text(payload)
+            | Self::Bytes(payload)
+            | Self::Compressed(_, payload)
+            | Self::Ping(payload)
+            | Self::Pong(payload)
+            | Self::Close(payload) => payload.bytes(),
+        }
+    }
+}
+
+/// The queue of one connection.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    messages: VecDeque<SocketMessage>,
+    /// The bytes of the frame of the first message that have been written, its head among them.
+    written: usize,
+    /// The payload bytes of all messages.
+    bytes: usize,
+    /// The number of pongs among them.
+    pongs: usize,
+}
+
+/// The most pongs that wait at a time: a client that pings without reading gets the last ones only (RFC 6455 section
+/// 5.5.3 allows that).
+const PONGS_MAX: usize = 8;
+
+impl Outgoing {
+    /// Reports whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Returns the number of payload bytes that wait.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds a message.
+    pub fn push(&mut self, message: SocketMessage) {
+        if matches!(message, SocketMessage::Pong(_)) {
+            if self.pongs >= PONGS_MAX {
+                return;
+            }
+            self.pongs += 1;
+        }
+        self.bytes += message.payload().len();
+        self.messages.push_back(message);
+    }
+
+    /// Drops all messages but the one that is half written.
+    pub fn clear(&mut self) {
+        self.messages.truncate(usize::from(self.written > 0));
+        let payload = |message: &SocketMessage| message.payload().len();
+        self.bytes = self.messages.iter().map(payload).sum();
+        let is_pong = |message: &&SocketMessage| matches!(message, SocketMessage::Pong(_));
+        self.pongs = self.messages.iter().filter(is_pong).count();
+    }
+
+    /// The messages, in their order, for who writes them.
+    pub fn messages(&self) -> impl Iterator<Item = &SocketMessage> {
+        self.messages.iter()
+    }
+
+    /// The messages of which nothing is written, to be replaced by compressed ones.
+    pub fn unwritten(&mut self) -> impl Iterator<Item = &mut SocketMessage> {
+        self.messages.iter_mut().skip(usize::from(self.written > 0))
+    }
+
+    /// Counts the bytes again after messages were replaced.
+    pub fn recount(&mut self) {
+        self.bytes = self.messages.iter().map(|one| one.payload().len()).sum();
+    }
+
+    /// Returns the number of bytes of the first frame that have been written.
+    pub fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Takes note that so many bytes of frames were written; `frame` gives the length of a message's frame.
+    pub fn advance(&mut self, mut bytes: usize, frame: impl Fn(&SocketMessage) -> usize) {
+        while let Some(first) = self.messages.front() {
+            let left = frame(first) - self.written;
+            if bytes < left {
+                self.written += bytes;
+                return;
+            }
+            bytes -= left;
+            self.written = 0;
+            self.bytes -= first.payload().len();
+            self.pongs -= usize::from(matches!(first, SocketMessage::Pong(_)));
+            self.messages.pop_front();
+        }
+        if self.messages.capacity() > 0 {
+            // An idle socket owns no memory for what it does not send.
+            self.messages = VecDeque::new();
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! One socket: its state, between its connection and scripts.
+
+use super::opening::Opening;
+use super::outgoing::{Outgoing, Payload, SocketMessage};
+use crate::value::Value;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+/// The settings of the sockets of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketSettings {
+    /// The longest message that is received, in bytes, inflated too.
+    pub message_bytes_max: usize,
+    /// The most bytes that wait because the client does not read them.
+    pub backpressure_bytes_max: usize,
+    /// True if a message above that is dropped; else the socket is closed with 1013.
+    pub drops_above: bool,
+    /// A socket from which nothing came for so long is closed, in milliseconds.
+    pub idle_millis_max: u64,
+    /// A client from which nothing came for so long is sent a ping, in milliseconds; 0 for never.
+    pub ping_millis: u64,
+    /// True if permessage-deflate is agreed on with clients that offer it.
+    pub compress: bool,
+}
+
+/// The fate of a message that a script has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Written at the end of this turn.
+    Sent,
+    /// Waiting: for a commit, or for a client that does not read.
+    Queued,
+    /// Not sent: the socket is closed, or more would wait than may.
+    Dropped,
+}
+
+impl Sent {
+    /// Returns the word for scripts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Queued => "queued",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// A socket. Its connection and the script's objects share it.
+pub struct Socket {
+    id: u64,
+    route: Rc<str>,
+    opening: Opening,
+    settings: Rc<SocketSettings>,
+    /// The values that scripts keep with it.
+    data: RefCell<Vec<(String, Value)>>,
+    out: RefCell<Outgoing>,
+    state: Cell<State>,
+    /// Wakes the connection.
+    waker: RefCell<Option<Waker>>,
+    /// Dropped with the connection: subscriptions and the like.
+    attached: RefCell<Vec<Box<dyn std::any::Any>>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// No message is taken any more.
+    is_closing: bool,
+    /// The connection has ended.
+    is_over: bool,
+    /// The client has not read everything that was to be written.
+    is_blocked: bool,
+    /// A message was held back since the last drain.
+    was_held_back: bool,
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket")
+            .field("id", &self.id)
+            .field("route", &self.route)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Socket {
+    /// Creates a socket of a route. The id is unique on its worker.
+    pub fn new(id: u64, route: Rc<str>, opening: Opening, settings: Rc<SocketSettings>) -> Self {
+        Self {
+            id,
+            route,
+            opening,
+            settings,
+            data: RefCell::default(),
+            out: RefCell::default(),
+            state: Cell::default(),
+            waker: RefCell::default(),
+            attached: RefCell::default(),
+        }
+    }
+
+    /// Returns the number of the socket, unique on its worker.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Returns the pattern of the route that accepted it.
+    pub fn route(&self) -> &Rc<str> {
+        &self.route
+    }
+
+    /// Returns the request that opened it.
+    pub fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &SocketSettings {
+        &self.settings
+    }
+
+    /// Returns the values that scripts keep with it.
+    pub fn data(&self) -> &RefCell<Vec<(String, Value)>> {
+        &self.data
+    }
+
+    /// Keeps a value until the connection ends, such as a subscription.
+    pub fn attach(&self, value: Box<dyn std::any::Any>) {
+        if !self.is_over() {
+            self.attached.borrow_mut().push(value);
+        }
+    }
+
+    /// Drops the first attached value of a type that is `it`.
+    pub fn detach<T: 'static>(&self, it: impl Fn(&T) -> bool) -> bool {
+        let mut attached = self.attached.borrow_mut();
+        let found = attached
+            .iter()
+            .position(|one| one.downcast_ref::<T>().is_some_and(&it));
+        let removed = found.map(|at| attached.swap_remove(at));
+        drop(attached);
+        removed.is_some()
+    }
+
+    /// Reports whether the connection has ended.
+    pub fn is_over(&self) -> bool {
+        self.state.get().is_over
+    }
+
+    /// Reports whether no message is taken any more.
+    pub fn is_closing(&self) -> bool {
+        self.state.get().is_closing
+    }
+
+    /// Returns the number of bytes that wait to be written.
+    pub fn buffered(&self) -> usize {
+        self.out.borrow().bytes()
+    }
+
+    /// Sends a message. It is written at the end of the turn, together with all others.
+    pub fn send(&self, message: SocketMessage) -> Sent {
+        let state = self.state.get();
+        if state.is_closing {
+            return Sent::Dropped;
+        }
+        let mut out = self.out.borrow_mut();
+        let (waiting, len) = (out.bytes(), message.payload().len());
+        if waiting > 0 && waiting.saturating_add(len) > self.settings.backpressure_bytes_max {
+            drop(out);
+            self.held_back();
+            if !self.settings.drops_above {
+                self.close_now(1013, "the client does not read what is sent");
+            }
+            return Sent::Dropped;
+        }
+        out.push(message);
+        drop(out);
+        self.wake();
+        if state.is_blocked {
+            self.held_back();
+            return Sent::Queued;
+        }
+        Sent::Sent
+    }
+
+    fn held_back(&self) {
+        self.change(|state| state.was_held_back = true);
+    }
+
+    /// Begins the end of the connection: a close frame is written behind what was sent before. The code is one that may
+    /// be sent, the reason has at most 123 bytes.
+    pub fn close(&self, code: u16, reason: &str) {
+        if self.state.get().is_closing {
+            return;
+        }
+        self.change(|state| state.is_closing = true);
+        let mut payload = code.to_be_bytes().to_vec();
+        payload.extend_from_slice(reason.as_bytes());
+        self.answer_close(payload);
+    }
+
+    /// Begins the end at once: what waits is dropped.
+    pub fn close_now(&self, code: u16, reason: &str) {
+        if !self.state.get().is_closing {
+            self.out.borrow_mut().clear();
+            self.close(code, reason);
+        }
+    }
+
+    /// Writes a close frame with this payload, as the answer to one of the client.
+    pub fn answer_close(&self, payload: Vec<u8>) {
+        self.change(|state| state.is_closing = true);
+        let frame = SocketMessage::Close(Payload::Own(payload.into()));
+        self.out.borrow_mut().push(frame);
+        self.wake();
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.get();
+        change(&mut state);
+        self.state.set(state);
+    }
+
+    /// Has the connection polled.
+    pub fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Has `cx` woken when there is something to write. For the connection.
+    pub fn wake_on_change(&self, cx: &Context<'_>) {
+        let mut waker = self.waker.borrow_mut();
+        let is_known = waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(cx.waker()));
+        if !is_known {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+
+    /// Lets the connection see what is to be written.
+    pub fn outgoing<R>(&self, see: impl FnOnce(&mut Outgoing) -> R) -> R {
+        see(&mut self.out.borrow_mut())
+    }
+
+    /// Takes note of whether the client reads as fast as is written. True if a drain is to be told of.
+    pub fn set_blocked(&self, is_blocked: bool) -> bool {
+        let mut state = self.state.get();
+        state.is_blocked = is_blocked;
+        let is_drained = !is_blocked && state.was_held_back && self.out.borrow().is_empty();
+        if is_drained {
+            state.was_held_back = false;
+        }
+        self.state.set(state);
+        is_drained
+    }
+
+    /// The connection has ended: nothing is sent any more, and what was attached is dropped.
+    pub fn end(&self) {
+        self.change(|state| {
+            state.is_closing = true;
+            state.is_over = true;
+        });
+        *self.out.borrow_mut() = Outgoing::default();
+        self.waker.borrow_mut().take();
+        // What is attached may look at the socket while it is dropped.
+        drop(std::mem::take(&mut *self.attached.borrow_mut()));
+    }
+}
