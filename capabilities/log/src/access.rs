@@ -43,7 +43,8 @@ pub(crate) fn common(out: &mut String, access: &Access<'_>) {
             quoted(out, line.method.as_bytes());
             out.push(' ');
             quoted(out, line.target.as_bytes());
-            let _ = write!(out, " HTTP/1.{}", line.version_minor);
+            out.push(' ');
+            out.push_str(line.protocol);
         }
         None => out.push('-'),
     }
@@ -132,7 +133,7 @@ mod tests {
                 target: "/a?b=\"c",
                 path: "/a",
                 query: Some("b=\"c"),
-                version_minor: 1,
+                protocol: "HTTP/1.1",
             }),
             route: Some("/:x"),
             status: 200,

@@ -73,6 +73,18 @@ pub struct Limits {
     /// Answers that one connection keeps behind an undecided ticket.
     pub held_max: usize,
 
+    /// Requests of one connection of HTTP/2 that may be under way at a time.
+    pub streams_max: usize,
+    /// Requests of one connection of HTTP/2 that its client may take back before they are answered; each answer
+    /// allows for another. More end the connection.
+    pub resets_max: usize,
+    /// Frames of one connection of HTTP/2 within a second that carry neither a request nor a part of a body, such as
+    /// PING; each frame that does, and each KiB that is sent, allows for another. More end the connection.
+    pub control_frames_max: usize,
+    /// Bytes of the body of one request over HTTP/2 that its client may send ahead of the reader; all requests of a
+    /// connection together have four times as many.
+    pub window_bytes_max: usize,
+
     /// The time that a connection that ends in an error goes on reading and throws away what the client sends, so that
     /// the client can read the answer.
     pub linger_millis_max: u64,
@@ -115,6 +127,10 @@ impl Limits {
         unsent_bytes_max: 0,
         unsent_bytes_per_client_max: 0,
         held_max: 64,
+        streams_max: 100,
+        resets_max: 100,
+        control_frames_max: 1000,
+        window_bytes_max: 256 * 1024,
         linger_millis_max: 30_000,
         linger_idle_millis_max: 5_000,
         drain_millis: 5_000,
@@ -161,6 +177,15 @@ impl Limits {
             ("pipeline_bytes_max", self.pipeline_bytes_max, 1, 1 << 30),
             ("out_bytes_max", self.out_bytes_max, 1, 1 << 30),
             ("held_max", self.held_max, 1, 1 << 20),
+            ("streams_max", self.streams_max, 1, 10_000),
+            ("resets_max", self.resets_max, 1, 1 << 20),
+            ("control_frames_max", self.control_frames_max, 10, 1 << 20),
+            (
+                "window_bytes_max",
+                self.window_bytes_max,
+                16 * 1024,
+                1 << 26,
+            ),
             ("progress_bytes_min", self.progress_bytes_min, 1, 1 << 20),
         ];
         for (name, value, least, most) in sizes {

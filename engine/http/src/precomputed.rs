@@ -1,8 +1,11 @@
 //! Responses that are serialised once, at start, and then copied to the output with today's date.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use http::header::{DATE, HeaderMap};
 
 use crate::codec::encoder::{BodyRest, DATE_BYTES, Exchange, connection_line, encode_response};
+use crate::codec::http2::fields_of;
 use crate::response::{Body, FilePart, Response};
 
 /// A whole response as bytes, complete but for its date. The fastest answer there is; it is made once and
@@ -18,6 +21,8 @@ pub struct Precomputed {
     date_at: Option<usize>,
     status: u16,
     close: bool,
+    /// Its fields for HTTP/2 without the date, made when it is first sent there.
+    http2: OnceLock<Box<HeaderMap>>,
 }
 
 /// The body of a [`Precomputed`] that is sent from where it is.
@@ -83,12 +88,40 @@ impl Precomputed {
             date_at,
             status,
             close,
+            http2: OnceLock::new(),
         }))
     }
 
     /// The status code.
     pub fn status(&self) -> u16 {
         self.status
+    }
+
+    /// The fields for HTTP/2; without a date where the engine adds that.
+    pub(crate) fn http2_fields(&self) -> &HeaderMap {
+        self.http2.get_or_init(|| {
+            let mut fields = HeaderMap::new();
+            fields_of(&self.bytes[..self.head_bytes], &mut fields);
+            if self.date_at.is_some() {
+                fields.remove(DATE);
+            }
+            Box::new(fields)
+        })
+    }
+
+    /// Reports whether the connection ends with it.
+    pub(crate) fn ends_connection(&self) -> bool {
+        self.close
+    }
+
+    /// The body where it is behind the head.
+    pub(crate) fn small_body(&self) -> &[u8] {
+        &self.bytes[self.head_bytes..]
+    }
+
+    /// The body where it is sent from where it is.
+    pub(crate) fn rest(&self) -> Option<&PrecomputedRest> {
+        self.rest.as_ref()
     }
 
     /// Appends the response to `out`. Returns the body where that is sent from where it is, and whether the connection

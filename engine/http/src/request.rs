@@ -162,9 +162,14 @@ impl Request {
             .map(|authority| text(authority.of(self.decoder.head_bytes())))
     }
 
-    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
-    pub fn version_minor(&self) -> u8 {
-        self.decoder.head().version_minor
+    /// The version of HTTP, as logs write it: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2.0`.
+    pub fn protocol(&self) -> &'static str {
+        let head = self.decoder.head();
+        match (head.is_http2, head.version_minor) {
+            (true, _) => "HTTP/2.0",
+            (false, 0) => "HTTP/1.0",
+            (false, _) => "HTTP/1.1",
+        }
     }
 
     /// The value of the first field of this name, in any case.

@@ -77,6 +77,13 @@ impl Identity {
         )
         .expect("made for a test")
     }
+
+    /// Connects through a tunnel that trusts this certificate and speaks HTTP/2.
+    pub fn tunnel_for_http2(&self, server: SocketAddr) -> TcpStream {
+        let mut config = trusting(&[&self.certificate]);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        tunnel(server, Arc::new(config), "localhost").expect("made for a test")
+    }
 }
 
 /// Puts a copy in the place of a file, as programs that renew certificates do.

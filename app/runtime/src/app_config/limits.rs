@@ -60,6 +60,10 @@ limits! {
         unsent_bytes_max: size(ANY), "memory that waits for clients to read it; 0 is a quarter of the memory";
         unsent_bytes_per_client_max: size(ANY), "the same for one client address; 0 is half of unsent_bytes_max";
         held_max: count(ANY), "answers of one connection that wait for the commit of their group";
+        streams_max: count(ANY), "requests of one HTTP/2 connection that are under way at a time";
+        resets_max: count(ANY), "requests that an HTTP/2 client takes back unanswered";
+        control_frames_max: count(ANY), "HTTP/2 frames within a second that carry neither requests nor bodies";
+        window_bytes_max: size(ANY), "of the body of an HTTP/2 request, what is received ahead of its reader";
         linger_millis_max: time(ANY), "reading on after an error answer, so that the client can read it";
         linger_idle_millis_max: time(ANY), "the same, without a byte from the client";
         drain_millis: time(ANY), "how long an upgrade waits for connections to close behind an answer";

@@ -15,6 +15,8 @@ pub struct ServeConfig {
     pub trusted_proxies: Vec<TrustedProxy>,
     /// True if these proxies tell the client's address by the PROXY protocol.
     pub proxy_protocol: bool,
+    /// True if clients may begin with HTTP/2 on connections without TLS.
+    pub takes_h2c: bool,
     /// The limits of the HTTP engine.
     pub http: Limits,
     /// The limits of the scripts.
@@ -49,6 +51,7 @@ impl ServeConfig {
         Ok(Self {
             trusted_proxies,
             proxy_protocol,
+            takes_h2c: server.flag("h2c"),
             http,
             script,
             compression: compression.flag("enabled").then_some(cache_bytes_max),

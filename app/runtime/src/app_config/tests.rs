@@ -374,6 +374,7 @@ fn every_key_has_an_effect() {
             text += "mode = \"file\"\n";
         }
         let beside = match (section, key.name) {
+            ("server", "proxy_protocol") => "trusted_proxies = [\"10.0.0.0/8\"]\n",
             ("tls", "cert" | "key") => "",
             ("tls", "client_auth") => "cert = \"a\"\nkey = \"b\"\nclient_ca = \"c\"\n",
             ("tls", "redirect_listen") => "cert = \"a\"\nkey = \"b\"\nredirect = true\n",

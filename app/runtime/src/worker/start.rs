@@ -44,6 +44,7 @@ impl WorkerPlan {
         let loaded = loader.load(&loader.generation())?;
         let (handle, sockets) =
             sampan_http::worker_sharing(Arc::clone(&self.limits), Arc::clone(&self.unsent));
+        let sockets = sockets.with_h2c(self.generation.config.serving.takes_h2c);
         gate.serve(handle.clone());
         loader.serve_database();
         loader.serve(&loader.generation(), &loaded);

@@ -208,8 +208,8 @@ pub struct RequestLine<'a> {
     pub path: &'a str,
     /// The query as sent.
     pub query: Option<&'a str>,
-    /// 0 or 1.
-    pub version_minor: u8,
+    /// The version of HTTP, such as `HTTP/1.1`.
+    pub protocol: &'a str,
 }
 
 #[cfg(test)]

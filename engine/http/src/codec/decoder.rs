@@ -4,6 +4,7 @@
 //! bytes come, resuming where the last search ended, so that a head sent byte by byte costs no more than
 //! one sent at once; it is parsed when it is complete. Bodies stay in the buffer, chunked ones decoded in place.
 
+mod composed;
 mod head_end;
 
 use super::body::BodyDecoder;

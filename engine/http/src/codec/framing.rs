@@ -15,7 +15,7 @@ pub enum BodyFraming {
     None,
     /// The given number of bytes follow the head.
     Sized(u64),
-    /// The chunked coding (RFC 9112 section 7.1).
+    /// The chunked coding (RFC 9112 section 7.1), or a body of HTTP/2 whose length is not said.
     Chunked,
 }
 

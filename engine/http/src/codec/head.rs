@@ -26,7 +26,7 @@ impl Span {
     }
 
     /// Returns the span, counted from a place `bytes` earlier.
-    fn shifted(self, bytes: usize) -> Span {
+    pub(super) fn shifted(self, bytes: usize) -> Span {
         Span {
             start: self.start + bytes as u32,
             len: self.len,
@@ -71,6 +71,8 @@ pub struct Head {
     pub authority: Option<Span>,
     /// 0 or 1.
     pub version_minor: u8,
+    /// True if it came over HTTP/2; then `version_minor` is 1.
+    pub is_http2: bool,
     /// All field lines in order.
     pub fields: Vec<FieldSpan>,
     /// A bit for each name, by [`name_bit`]: most names that are asked for are not there, and one look tells so.
@@ -91,6 +93,17 @@ pub(crate) fn name_bit(name: &[u8]) -> u64 {
 }
 
 impl Head {
+    /// The fault of a body that is announced to be larger than this.
+    pub(crate) fn body_above(&self, bytes_max: usize) -> Option<Fault> {
+        match self.body {
+            BodyFraming::Sized(bytes) if bytes > bytes_max as u64 => {
+                let max = bytes_max as u64;
+                Some(Fault::above(413, "body too large", "body_bytes_max", max))
+            }
+            _ => None,
+        }
+    }
+
     /// Parses a complete head: `bytes` ends with the empty line, and every LF in it follows a CR.
     pub(super) fn parse(&mut self, bytes: &[u8], limits: &Limits) -> Result<(), Fault> {
         let mut slots = [const { MaybeUninit::<httparse::Header<'_>>::uninit() }; HEADERS_CEILING];
@@ -129,6 +142,7 @@ impl Head {
         self.method_text = span(method.as_bytes());
         self.target = span(text.as_bytes());
         self.version_minor = minor;
+        self.is_http2 = false;
         if known == Method::Connect {
             // Only a proxy has tunnels. Its target has a form of its own, so this comes before the target.
             return Err(Fault::new(501, "CONNECT"));

@@ -16,6 +16,7 @@ pub(crate) mod fault;
 pub(crate) mod fields;
 mod framing;
 pub(crate) mod head;
+pub(crate) mod http2;
 mod proxy_header;
 pub(crate) mod status;
 mod target;

@@ -8,6 +8,7 @@
 mod exchange;
 mod expiry;
 mod handshake;
+mod http2;
 mod input;
 mod linger;
 mod poll;
@@ -25,6 +26,7 @@ use socket2::SockRef;
 
 use super::bodies::{Receiving, Streaming};
 use super::deadlines::NEVER;
+use super::http2::Http2;
 use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
@@ -60,6 +62,8 @@ enum PollStep {
     OutputFull,
     /// The turn is over, not the work.
     Yield,
+    /// The client speaks HTTP/2.
+    Http2,
     /// No further request will be answered.
     Done,
 }
@@ -106,6 +110,10 @@ pub(super) struct Connection<S: Socket> {
     /// The new owner of the connection, once the output has been sent.
     takeover: Option<Takeover>,
     taken: Option<takeover::Taken>,
+    /// The connection as one of HTTP/2, which has its transport then.
+    http2: Option<Box<Http2<S>>>,
+    /// A request of HTTP/1.1 has come, so that HTTP/2 cannot begin any more.
+    has_served: bool,
 
     /// True if the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
@@ -159,6 +167,8 @@ impl<S: Socket> Connection<S> {
             unsent: None,
             takeover: None,
             taken: None,
+            http2: None,
+            has_served: false,
             linger: false,
             linger_until: None,
             local,

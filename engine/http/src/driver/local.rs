@@ -35,6 +35,8 @@ pub(super) struct Local {
     pub(super) pool: BufferPool,
     /// The buffer for bytes that are dropped.
     pub(super) waste: RefCell<Vec<u8>>,
+    /// Connections without TLS may begin as HTTP/2.
+    pub(super) takes_h2c: bool,
     /// The worker is about to end: idle connections are closed.
     pub(super) draining: Cell<bool>,
     /// No connection is kept alive after its answer. Set before `draining`, or with it.
@@ -50,8 +52,14 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub(super) fn new(limits: Arc<Limits>, shared: Arc<Shared>, handlers: HandlerSlot) -> Local {
+    pub(super) fn new(
+        limits: Arc<Limits>,
+        shared: Arc<Shared>,
+        handlers: HandlerSlot,
+        takes_h2c: bool,
+    ) -> Local {
         Local {
+            takes_h2c,
             limits,
             shared,
             handlers,

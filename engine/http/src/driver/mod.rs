@@ -8,6 +8,7 @@ mod bodies;
 mod clock;
 mod connection;
 mod deadlines;
+mod http2;
 mod local;
 mod observed;
 mod output;

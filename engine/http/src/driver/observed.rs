@@ -37,7 +37,8 @@ impl PendingOutcome {
         self.tell(503, 0, false);
     }
 
-    fn tell(&mut self, status: u16, body_bytes: u64, is_whole: bool) {
+    /// Tells the outcome, unless one has been told.
+    pub(super) fn tell(&mut self, status: u16, body_bytes: u64, is_whole: bool) {
         if let Some(observer) = self.observer.take() {
             observer.done(&RequestOutcome {
                 status,

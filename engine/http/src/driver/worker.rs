@@ -24,7 +24,12 @@ pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
 /// Creates one of several workers of a server, which count together what their clients have not read.
 pub fn worker_sharing(limits: Arc<Limits>, unsent: Arc<UnsentBytes>) -> (WorkerHandle, Worker) {
     let shared = Arc::new(Shared::new(unsent));
-    (WorkerHandle(shared.clone()), Worker { limits, shared })
+    let worker = Worker {
+        limits,
+        shared: Arc::clone(&shared),
+        takes_h2c: false,
+    };
+    (WorkerHandle(shared), worker)
 }
 
 /// Serves the sockets that its [`WorkerHandle`] is given. See [`Worker::run`].
@@ -32,6 +37,7 @@ pub fn worker_sharing(limits: Arc<Limits>, unsent: Arc<UnsentBytes>) -> (WorkerH
 pub struct Worker {
     limits: Arc<Limits>,
     shared: Arc<Shared>,
+    takes_h2c: bool,
 }
 
 impl std::fmt::Debug for Shared {
@@ -48,6 +54,13 @@ impl Drop for Worker {
 }
 
 impl Worker {
+    /// Also takes HTTP/2 on connections without TLS, from clients that know that beforehand (RFC 9113 section 3.3).
+    #[must_use]
+    pub fn with_h2c(mut self, takes_h2c: bool) -> Self {
+        self.takes_h2c = takes_h2c;
+        self
+    }
+
     /// Serves until [`WorkerHandle::shutdown`] has been carried out or [`WorkerHandle::abandon`] noticed. It must
     /// be polled inside a tokio `LocalSet` on a current-thread runtime with I/O and time enabled.
     ///
@@ -63,6 +76,7 @@ impl Worker {
             self.limits.clone(),
             self.shared.clone(),
             handler.into(),
+            self.takes_h2c,
         ));
         let mut pause = local.tick();
         let mut end_by = None;

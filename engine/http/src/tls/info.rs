@@ -18,6 +18,8 @@ pub struct TlsInfo {
     pub server_name: Option<Box<str>>,
     /// The client's certificate, if it has shown one; then it was issued by an authority that the server trusts.
     pub client: Option<ClientCertificate>,
+    /// True if the two have agreed on HTTP/2.
+    pub(crate) is_http2: bool,
     /// See [`TlsSettings::strict_transport`](super::TlsSettings::strict_transport).
     pub(crate) strict_transport: Option<Arc<str>>,
 }
@@ -48,6 +50,7 @@ impl TlsInfo {
             cipher: suite.map_or("", |suite| suite_name(suite.suite())),
             server_name,
             client: certificates.first().map(|own| ClientCertificate::new(own)),
+            is_http2: state.alpn_protocol() == Some(super::HTTP2),
             strict_transport,
         }
     }

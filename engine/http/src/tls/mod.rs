@@ -31,7 +31,10 @@ pub use self::certificates::{CertificateFiles, TlsError};
 pub use self::info::{ClientCertificate, TlsInfo};
 
 /// The protocols that the server speaks over TLS (ALPN), the preferred one first.
-const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+const PROTOCOLS: [&[u8]; 2] = [HTTP2, b"http/1.1"];
+
+/// The name of HTTP/2 in that list (RFC 9113 section 3.2).
+const HTTP2: &[u8] = b"h2";
 
 /// The files that TLS of a listener is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]

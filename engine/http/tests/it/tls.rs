@@ -118,9 +118,9 @@ fn the_protocol_is_agreed_on_or_the_client_is_refused() {
     let identity = Identity::new(&["localhost"]);
     let (server, _, faults) = start(Limits::default(), Some(settings(&identity)));
     for (offered, agreed) in [
-        (&[&b"h2"[..], b"http/1.1"][..], true),
+        (&[&b"http/1.1"[..], b"http/1.0"][..], true),
         (&[], true),
-        (&[b"h2"], false),
+        (&[b"spdy/3"], false),
     ] {
         let mut config = trusting(&[&identity.certificate]);
         config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();

@@ -300,6 +300,9 @@ impl<S: Socket> Connection<S> {
 
     /// Tells who observes them that the worker ends before these requests were answered.
     pub(super) fn tell_unanswered(&mut self) {
+        if let Some(http2) = &mut self.http2 {
+            http2.tell_unanswered();
+        }
         let running = self.running.iter_mut().map(|running| &mut running.observed);
         let queued = self.queue.iter_mut().map(|queued| &mut queued.observed);
         for pending in running.chain(queued).flatten() {

@@ -32,7 +32,12 @@ impl<S: Socket> Connection<S> {
         let request = Rc::get_mut(input).expect("shared requests are replaced when they are");
         match request.decoder.next(&self.local.limits) {
             DecoderEvent::Incomplete(wait) => return Some(self.wait_for(wait)),
-            DecoderEvent::Fault(fault) => self.fail(fault.status, fault.limit),
+            DecoderEvent::Fault(fault) => {
+                if self.begins_http2() {
+                    return Some(PollStep::Http2);
+                }
+                self.fail(fault.status, fault.limit);
+            }
             DecoderEvent::Head => {
                 let asks =
                     request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
@@ -83,6 +88,7 @@ impl<S: Socket> Connection<S> {
     fn dispatch(&mut self) {
         self.phase = Phase::Busy;
         self.read_by = NEVER;
+        self.has_served = true;
         self.local.shared.count_request();
         let Some(request) = self.input.take() else {
             return;

@@ -54,6 +54,9 @@ impl<S: Socket> Connection<S> {
         if self.taken.is_some() {
             return self.poll_taken(cx);
         }
+        if self.http2.is_some() {
+            return self.poll_http2(cx);
+        }
         if self.is_proxied {
             match self.learn_client(cx) {
                 Poll::Ready(true) => {}
@@ -63,6 +66,10 @@ impl<S: Socket> Connection<S> {
         }
         if !self.last && self.transport.is_handshaking() {
             match self.shake_hands(cx) {
+                Poll::Ready(true) if self.has_agreed_on_http2() => {
+                    self.begin_http2(Vec::new());
+                    return self.poll_http2(cx);
+                }
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
@@ -81,6 +88,11 @@ impl<S: Socket> Connection<S> {
                 return Poll::Ready(());
             };
             match step {
+                PollStep::Http2 => {
+                    let early = self.take_early();
+                    self.begin_http2(early);
+                    return self.poll_http2(cx);
+                }
                 PollStep::Yield => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;

@@ -1,6 +1,8 @@
 //! The common parts of the tests: a server with a handler made on its thread, and clients that speak bytes.
 #![allow(dead_code, unreachable_pub, unused_imports)] // each test binary uses its part
 
+pub mod frames;
+pub mod http2;
 pub mod secure;
 
 use std::io::{Read, Write};
@@ -84,10 +86,21 @@ impl Server {
     }
 
     pub fn connect(&self) -> TcpStream {
-        let socket = match &self.identity {
+        self.set_up(match &self.identity {
             Some(identity) => identity.tunnel(self.address),
             None => TcpStream::connect(self.address).unwrap(),
-        };
+        })
+    }
+
+    /// Connects for HTTP/2: over TLS by its handshake, else with prior knowledge.
+    pub fn connect_http2(&self) -> TcpStream {
+        self.set_up(match &self.identity {
+            Some(identity) => identity.tunnel_for_http2(self.address),
+            None => TcpStream::connect(self.address).unwrap(),
+        })
+    }
+
+    fn set_up(&self, socket: TcpStream) -> TcpStream {
         socket
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
@@ -133,6 +146,7 @@ impl Drop for Server {
 
 /// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs` and `secured/pumped.rs`.
 pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
+    let worker = worker.with_h2c(module_path!().contains("::http2::"));
     if module_path!().contains("::pumped::") {
         return run_on_pump(worker, handler);
     }

@@ -1,0 +1,116 @@
+//! The deadlines of one exchange, and what becomes of it when one has passed.
+
+use std::mem;
+
+use h2::Reason;
+
+use super::context::StreamContext;
+use super::exchange::{Exchange, ExchangeState};
+use super::incoming::Incoming;
+use crate::answer::Answer;
+use crate::codec::fault::{Exceeded, Fault};
+use crate::driver::deadlines::NEVER;
+use crate::driver::replies::Reply;
+
+impl Exchange {
+    /// Notes whether the client takes what waits for it, and returns the earliest deadline.
+    pub(super) fn deadline(&mut self, context: &StreamContext) -> u64 {
+        let limits = &context.local.limits;
+        let taken = self.sent.taken();
+        if self.sent.pending() == 0 {
+            self.write_by = NEVER;
+        } else if self.write_by == NEVER
+            || taken - self.taken_before >= limits.progress_bytes_min as u64
+        {
+            self.write_by = context.local.now_millis() + limits.write_idle_millis_max;
+            self.taken_before = taken;
+        }
+        self.work_by().min(self.write_by)
+    }
+
+    /// When what is being waited for here counts as too late.
+    fn work_by(&self) -> u64 {
+        let incoming = self.incoming.as_ref();
+        match &self.state {
+            ExchangeState::Collecting(_) => incoming.map_or(NEVER, Incoming::deadline),
+            // A handler that waits for its client's bytes has the time that those have.
+            ExchangeState::Running { .. } => match incoming.filter(|body| body.is_awaited()) {
+                Some(incoming) => incoming.deadline(),
+                None => self.by,
+            },
+            ExchangeState::Held { .. } => self.by,
+            // A stream that waits for its client is the client's matter.
+            ExchangeState::Streaming(_) if self.sent.pending() == 0 => {
+                match incoming.filter(|body| body.is_awaited()) {
+                    Some(incoming) => incoming.deadline().min(self.by),
+                    None => self.by,
+                }
+            }
+            _ => NEVER,
+        }
+    }
+
+    /// Acts on a deadline that has passed. True if the exchange is over.
+    pub(super) fn expire(&mut self, now: u64, context: &StreamContext) -> bool {
+        if self.write_by <= now {
+            self.reset(Reason::CANCEL);
+            return true;
+        }
+        if self.work_by() > now {
+            return false;
+        }
+        let limits = &context.local.limits;
+        let is_late_body = self
+            .incoming
+            .as_ref()
+            .is_some_and(|incoming| incoming.is_awaited() && incoming.deadline() <= now);
+        let max = limits.body_idle_millis_max;
+        let late_body = Fault::above(
+            408,
+            "the body did not come in time",
+            "body_idle_millis_max",
+            max,
+        );
+        match &mut self.state {
+            _ if is_late_body => {
+                if let Some(incoming) = &mut self.incoming {
+                    incoming.fail(late_body);
+                }
+            }
+            ExchangeState::Collecting(_) => {
+                let state = mem::replace(&mut self.state, ExchangeState::Sending);
+                if let ExchangeState::Collecting(request) = state {
+                    self.refuse(Some(request), late_body, context);
+                }
+            }
+            ExchangeState::Running { future, request } => {
+                let response = context.local.handler().error(504, None);
+                let request = request.clone();
+                if let Some(request) = &request {
+                    request.is_overdue.set(true);
+                }
+                *future = Box::pin(std::future::pending());
+                if let Some(request) = request {
+                    request.is_overdue.set(false);
+                }
+                self.answer_running(Answer::Now(response), context);
+            }
+            ExchangeState::Held { .. } => {
+                let response = context.local.handler().error(504, None);
+                // The ticket goes with its state.
+                self.state = ExchangeState::Sending;
+                self.reply(Reply::Response(response), context);
+            }
+            ExchangeState::Streaming(stream) => {
+                stream.cut(Exceeded {
+                    name: "stream_idle_millis_max",
+                    max: limits.stream_idle_millis_max,
+                });
+                self.reset(Reason::INTERNAL_ERROR);
+                return true;
+            }
+            ExchangeState::File { .. } | ExchangeState::Sending => {}
+        }
+        false
+    }
+}

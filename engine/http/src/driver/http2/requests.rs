@@ -1,0 +1,146 @@
+//! Requests: from their heads to their handlers, or to the answer that refuses them.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use h2::RecvStream;
+
+use super::context::StreamContext;
+use super::exchange::{Exchange, ExchangeState, Outgoing};
+use super::incoming::Incoming;
+use crate::answer::Answer;
+use crate::codec::fault::{Exceeded, Fault};
+use crate::driver::observed::PendingOutcome;
+use crate::driver::panic::panic_text;
+use crate::driver::replies::Reply;
+use crate::request::Request;
+use crate::request_body::RequestBody;
+
+impl Exchange {
+    pub(super) fn take_head(
+        &mut self,
+        request: http::Request<RecvStream>,
+        context: &StreamContext,
+    ) {
+        let local = &context.local;
+        let limits = &local.limits;
+        let (parts, stream) = request.into_parts();
+        let is_whole = stream.is_end_stream();
+        let mut request = local.pool.request(&context.client);
+        let inner = Rc::get_mut(&mut request).expect("the pool gives requests without owners");
+        if let Err(fault) = inner.decoder.compose(&parts, is_whole, limits) {
+            local.pool.give_request(request);
+            return self.refuse(None, fault, context);
+        }
+        if is_whole {
+            return self.dispatch(request, context);
+        }
+        let rule = local.handler().body_rule(&request);
+        let bytes_max = rule.bytes_max.unwrap_or(limits.body_bytes_max);
+        let head = request.decoder.head();
+        let asks = head.expects_continue;
+        if let Some(fault) = head.body_above(bytes_max) {
+            return self.refuse(Some(request), fault, context);
+        }
+        let mut incoming = Incoming::new(stream, bytes_max, local);
+        incoming.owes_continue = asks;
+        if rule.is_streamed {
+            let reader = Rc::new(RequestBody::default());
+            if let Some(inner) = Rc::get_mut(&mut request) {
+                inner.streamed = Some(Rc::clone(&reader));
+            }
+            incoming.read_by(reader);
+            self.incoming = Some(incoming);
+            self.dispatch(request, context);
+        } else {
+            self.incoming = Some(incoming);
+            self.say_continue();
+            self.state = ExchangeState::Collecting(request);
+        }
+    }
+
+    /// Has a request answered.
+    pub(super) fn dispatch(&mut self, request: Rc<Request>, context: &StreamContext) {
+        let local = &context.local;
+        local.shared.count_request();
+        let handler = local.handler();
+        let observed = handler.observe(context.client.peer, Some(&request));
+        self.observed = observed.map(PendingOutcome::new);
+        let observer = self
+            .observed
+            .as_ref()
+            .and_then(|observed| observed.observer());
+        let handle = || handler.handle(&request, observer);
+        let answer = catch_unwind(AssertUnwindSafe(handle)).unwrap_or_else(|panic| {
+            handler.panicked(panic_text(&*panic));
+            Answer::Now(handler.error(500, None))
+        });
+        self.by = local.now_millis() + local.limits.handler_millis_max;
+        self.answer(answer, Some(request), context);
+    }
+
+    pub(super) fn say_overloaded(&mut self, context: &StreamContext) {
+        let local = &context.local;
+        let limit = Exceeded {
+            name: "connections_max",
+            max: local.limits.connections_max as u64,
+        };
+        let handler = local.handler();
+        let observed = handler.observe(context.client.peer, None);
+        self.observed = observed.map(PendingOutcome::new);
+        let mut response = handler.error(503, Some(limit));
+        let seconds = local.limits.retry_after_seconds.to_string();
+        // Fails only where the handler's own headers leave no room; then those are what the client gets.
+        let _ = response.set_header(b"Retry-After", seconds.as_bytes());
+        response.close();
+        self.reply(Reply::Response(response), context);
+    }
+
+    /// Answers a request that is not taken. Without a request its head was at fault.
+    pub(super) fn refuse(
+        &mut self,
+        request: Option<Rc<Request>>,
+        fault: Fault,
+        context: &StreamContext,
+    ) {
+        let handler = context.local.handler();
+        let observed = handler.observe(context.client.peer, request.as_deref());
+        self.observed = observed.map(PendingOutcome::new);
+        let observer = self
+            .observed
+            .as_ref()
+            .and_then(|observed| observed.observer());
+        let answer = match request {
+            Some(mut request) if fault.status == 413 => {
+                if let Some(inner) = Rc::get_mut(&mut request) {
+                    inner.refuse_body(fault);
+                }
+                let refused = || handler.refuse_body(&request, fault, observer);
+                catch_unwind(AssertUnwindSafe(refused)).unwrap_or_else(|panic| {
+                    handler.panicked(panic_text(&*panic));
+                    Answer::Now(handler.error(500, None))
+                })
+            }
+            _ => Answer::Now(handler.error(fault.status, fault.limit)),
+        };
+        self.incoming = None;
+        self.by = context.local.now_millis() + context.local.limits.handler_millis_max;
+        self.answer(answer, None, context);
+    }
+
+    /// Tells a client that waits for it that it may send its body.
+    pub(super) fn say_continue(&mut self) {
+        let Some(incoming) = &mut self.incoming else {
+            return;
+        };
+        if mem::take(&mut incoming.owes_continue)
+            && let Outgoing::Unanswered(respond) = &mut self.outgoing
+        {
+            let mut interim = http::Response::new(());
+            *interim.status_mut() = http::StatusCode::CONTINUE;
+            // Fails only where the client has gone, which shows elsewhere.
+            let _ = respond.send_informational(interim);
+        }
+    }
+}
