@@ -45,6 +45,11 @@ pub const TARGETS: &[FuzzTarget] = &[
         targets::http_response_encode::run,
         mutate::HTTP_WORDS,
     ),
+    target(
+        "websocket",
+        targets::websocket::run,
+        targets::websocket::WORDS,
+    ),
     target("host_json", targets::host_json::run, mutate::JSON_WORDS),
     target(
         "multipart",

@@ -11,3 +11,4 @@ pub(crate) mod project;
 pub(crate) mod scripts;
 pub(crate) mod serve;
 pub(crate) mod template;
+pub(crate) mod websocket;

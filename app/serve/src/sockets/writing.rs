@@ -50,20 +50,19 @@ fn fill(out: &Outgoing, buffer: &mut Vec<u8>) {
 
 /// Compresses the messages that wait.
 fn compress(out: &mut Outgoing, serving: &Serving, window_bits: u8) {
-    for message in out.unwritten() {
+    out.each_new(|message| {
         let (is_text, payload) = match message {
             SocketMessage::Text(payload) => (true, payload),
             SocketMessage::Bytes(payload) => (false, payload),
-            _ => continue,
+            _ => return,
         };
         if payload.bytes().len() < COMPRESSED_BYTES_MIN {
-            continue;
+            return;
         }
         if let Some(shorter) = serving.deflate(window_bits, payload.bytes()) {
             *message = SocketMessage::Compressed(is_text, Payload::Own(shorter.into()));
         }
-    }
-    out.recount();
+    });
 }
 
 /// Returns the close frame among what waits.

@@ -7,6 +7,9 @@ use std::fmt;
 /// The end of a compressed message that is not sent.
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 
+/// The level of compression. At level 1 zlib-rs 0.6.8 panics or writes wrong blocks where it flushes.
+const LEVEL: u32 = 3;
+
 /// Output is made in pieces of so many bytes.
 const PIECE_BYTES: usize = 16 * 1024;
 
@@ -29,7 +32,7 @@ impl Deflater {
     pub fn new(window_bits: u8) -> Self {
         let window_bits = window_bits.clamp(9, 15);
         Self {
-            stream: Compress::new_with_window_bits(Compression::new(1), false, window_bits),
+            stream: Compress::new_with_window_bits(Compression::new(LEVEL), false, window_bits),
             window_bits,
         }
     }
@@ -42,7 +45,8 @@ impl Deflater {
     /// Compresses a message. Nothing if that does not make it shorter, or fails.
     pub fn deflate(&mut self, message: &[u8]) -> Option<Vec<u8>> {
         self.stream.reset();
-        let mut out = Vec::with_capacity(message.len() / 2 + 64);
+        // Room for all of it: a flush in several steps is the rare way.
+        let mut out = Vec::with_capacity(message.len() + 64);
         loop {
             let read = usize::try_from(self.stream.total_in()).ok()?;
             self.stream

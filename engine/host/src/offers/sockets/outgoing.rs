@@ -59,6 +59,8 @@ pub struct Outgoing {
     messages: VecDeque<SocketMessage>,
     /// The bytes of the frame of the first message that have been written, its head among them.
     written: usize,
+    /// The number of messages at the front that [`Outgoing::each_new`] has shown.
+    shown: usize,
     /// The payload bytes of all messages.
     bytes: usize,
     /// The number of pongs among them.
@@ -95,6 +97,7 @@ impl Outgoing {
     /// Drops all messages but the one that is half written.
     pub fn clear(&mut self) {
         self.messages.truncate(usize::from(self.written > 0));
+        self.shown = self.shown.min(self.messages.len());
         let payload = |message: &SocketMessage| message.payload().len();
         self.bytes = self.messages.iter().map(payload).sum();
         let is_pong = |message: &&SocketMessage| matches!(message, SocketMessage::Pong(_));
@@ -106,14 +109,14 @@ impl Outgoing {
         self.messages.iter()
     }
 
-    /// The messages of which nothing is written, to be replaced by compressed ones.
-    pub fn unwritten(&mut self) -> impl Iterator<Item = &mut SocketMessage> {
-        self.messages.iter_mut().skip(usize::from(self.written > 0))
-    }
-
-    /// Counts the bytes again after messages were replaced.
-    pub fn recount(&mut self) {
-        self.bytes = self.messages.iter().map(|one| one.payload().len()).sum();
+    /// Shows each message once, before any of it is written: `replace` may put a compressed one in its place.
+    pub fn each_new(&mut self, mut replace: impl FnMut(&mut SocketMessage)) {
+        for message in self.messages.iter_mut().skip(self.shown) {
+            let before = message.payload().len();
+            replace(message);
+            self.bytes = self.bytes - before + message.payload().len();
+        }
+        self.shown = self.messages.len();
     }
 
     /// Returns the number of bytes of the first frame that have been written.
@@ -134,6 +137,7 @@ impl Outgoing {
             self.bytes -= first.payload().len();
             self.pongs -= usize::from(matches!(first, SocketMessage::Pong(_)));
             self.messages.pop_front();
+            self.shown = self.shown.saturating_sub(1);
         }
         if self.messages.capacity() > 0 {
             // An idle socket owns no memory for what it does not send.

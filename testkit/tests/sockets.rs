@@ -1,0 +1,235 @@
+//! WebSockets over a server's life: slow readers, reloads and stops, in both languages.
+
+use sampan_http::websocket::{CloseFrame, Event, Opcode};
+use sampan_runtime::{AppConfig, Running, Server};
+use sampan_testkit::{SocketClient, wait};
+use std::path::Path;
+
+struct App {
+    folder: tempfile::TempDir,
+    running: Running,
+}
+
+const LANGUAGES: [&str; 2] = ["app.lua", "app.js"];
+
+impl App {
+    fn start(file: &str, [lua, js]: [&str; 2], sections: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(folder.path(), file, [lua, js]);
+        let running = Server::start(config(folder.path(), sections)).expect("it starts");
+        Self { folder, running }
+    }
+
+    fn connect(&self) -> SocketClient {
+        SocketClient::connect(self.running.address(), "/", &[]).expect("a socket")
+    }
+
+    fn reload(&self, file: &str, texts: [&str; 2]) {
+        write(self.folder.path(), file, texts);
+        let reloaded = self.running.reloader();
+        reloaded
+            .reload(config(self.folder.path(), ""))
+            .expect("reloaded");
+    }
+}
+
+fn write(folder: &Path, file: &str, [lua, js]: [&str; 2]) {
+    let text = if file == "app.lua" { lua } else { js };
+    std::fs::write(folder.join(file), text).expect("written");
+}
+
+fn config(folder: &Path, sections: &str) -> AppConfig {
+    let text = format!("[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n{sections}");
+    AppConfig::from_text(folder, &text).expect("valid")
+}
+
+fn text(socket: &mut SocketClient) -> String {
+    match socket.receive().expect("an event") {
+        Some(Event::Text(text)) => text,
+        other => panic!("{other:?} instead of a text"),
+    }
+}
+
+fn say(socket: &mut SocketClient, text: &str) {
+    socket.send(Opcode::Text, text.as_bytes()).expect("sent");
+}
+
+const FIRST: [&str; 2] = [
+    r#"local app = require "sampan"
+app.ws("/", { message = function(ws, message) ws.data.seen = message ws:send("first") end })"#,
+    r#"import { app } from "sampan";
+app.ws("/", { message(ws, message) { ws.data.seen = message; ws.send("first"); } });"#,
+];
+
+const SECOND: [&str; 2] = [
+    r#"local app = require "sampan"
+app.ws("/", { message = function(ws) ws:send("second " .. ws.data.seen) end })"#,
+    r#"import { app } from "sampan";
+app.ws("/", { message(ws) { ws.send("second " + ws.data.seen); } });"#,
+];
+
+const NONE: [&str; 2] = [
+    r#"local app = require "sampan" app.get("/other", "x")"#,
+    r#"import { app } from "sampan"; app.get("/other", "x");"#,
+];
+
+#[test]
+fn a_socket_stays_through_a_reload_and_its_next_event_runs_the_new_code() {
+    for file in LANGUAGES {
+        let app = App::start(file, FIRST, "");
+        let mut socket = app.connect();
+        say(&mut socket, "a");
+        assert_eq!(text(&mut socket), "first");
+        app.reload(file, SECOND);
+        say(&mut socket, "b");
+        assert_eq!(text(&mut socket), "second a");
+        app.reload(file, NONE);
+        say(&mut socket, "c");
+        let closed = CloseFrame::new(1012, "this address is no longer served");
+        assert_eq!(socket.receive(), Ok(Some(Event::Close(closed))));
+        drop(socket);
+        assert!(app.running.shutdown());
+    }
+}
+
+#[test]
+fn a_stop_closes_sockets_with_1001() {
+    for file in LANGUAGES {
+        let app = App::start(file, FIRST, "");
+        let mut socket = app.connect();
+        say(&mut socket, "a");
+        assert_eq!(text(&mut socket), "first");
+        let App { running, .. } = app;
+        let stopping = std::thread::spawn(move || running.shutdown());
+        let closed = CloseFrame::new(1001, "the server stops");
+        let event = Event::Close(closed.clone());
+        assert_eq!(socket.receive(), Ok(Some(event)));
+        socket.send(Opcode::Close, &closed.payload()).expect("sent");
+        assert_eq!(socket.receive(), Ok(None));
+        assert!(stopping.join().expect("no panic"));
+    }
+}
+
+const FLOOD: [&str; 2] = [
+    r#"local app = require "sampan"
+local is_done = false
+app.ws("/", {
+  message = function(ws, message)
+    if message == "done?" then return ws:send(tostring(is_done)) end
+    local said = {}
+    for _ = 1, 400 do
+      local word = ws:send(("x"):rep(100000))
+      said[word] = (said[word] or 0) + 1
+      app.time.sleep(0)
+    end
+    ws.data.dropped, is_done = said.dropped or 0, true
+  end,
+  drain = function(ws) ws:send("drained, dropped " .. ws.data.dropped) end,
+})"#,
+    r#"import { app, time } from "sampan";
+let isDone = false;
+app.ws("/", {
+  async message(ws, message) {
+    if (message === "done?") return ws.send(String(isDone));
+    const said = {};
+    for (let at = 0; at < 400; at += 1) {
+      const word = ws.send("x".repeat(100000));
+      said[word] = (said[word] ?? 0) + 1;
+      await time.sleep(0);
+    }
+    ws.data.dropped = said.dropped ?? 0;
+    isDone = true;
+  },
+  drain(ws) { ws.send(`drained, dropped ${ws.data.dropped}`); },
+});"#,
+];
+
+/// Waits until the handler has sent all that it wants to, which another socket tells.
+fn done(app: &App) {
+    let mut other = app.connect();
+    wait::until("the end of the handler", || {
+        say(&mut other, "done?");
+        text(&mut other) == "true"
+    });
+}
+
+#[test]
+fn a_client_that_does_not_read_loses_messages_or_its_socket() {
+    for file in LANGUAGES {
+        let dropping = "[sockets]\nbackpressure_bytes_max = 200000\non_backpressure = \"drop\"\n";
+        let app = App::start(file, FLOOD, dropping);
+        let mut socket = app.connect();
+        say(&mut socket, "go");
+        done(&app);
+        let mut large = 0;
+        let told = loop {
+            match text(&mut socket) {
+                told if told.starts_with("drained") => break told,
+                message => large += usize::from(message.len() == 100_000),
+            }
+        };
+        assert_ne!(told, "drained, dropped 0");
+        assert_eq!(told, format!("drained, dropped {}", 400 - large));
+        drop(socket);
+        assert!(app.running.shutdown());
+
+        let close = "[sockets]\nbackpressure_bytes_max = 200000\n";
+        let app = App::start(file, FLOOD, close);
+        let mut socket = app.connect();
+        say(&mut socket, "go");
+        done(&app);
+        let code = loop {
+            match socket.receive().expect("an event") {
+                Some(Event::Close(frame)) => break frame.code,
+                Some(_) => {}
+                None => panic!("no close frame"),
+            }
+        };
+        assert_eq!(code, 1013);
+        drop(socket);
+        assert!(app.running.shutdown());
+    }
+}
+
+const ECHO: [&str; 2] = [
+    r#"local app = require "sampan"
+app.ws("/", { compress = true, message = function(ws, message) ws:send(message) end })"#,
+    r#"import { app } from "sampan";
+app.ws("/", { compress: true, message(ws, message) { ws.send(message); } });"#,
+];
+
+#[test]
+fn messages_are_compressed_where_both_ends_want_it() {
+    for file in LANGUAGES {
+        let app = App::start(file, ECHO, "");
+        let address = app.running.address();
+        let offer = (
+            "Sec-WebSocket-Extensions",
+            "permessage-deflate; client_max_window_bits",
+        );
+        let offer = [(offer.0.to_owned(), offer.1.to_owned())];
+        let mut socket = SocketClient::connect(address, "/", &offer).expect("a socket");
+        assert!(
+            socket.head().contains("permessage-deflate"),
+            "{}",
+            socket.head()
+        );
+        let long = "a line that comes again\n".repeat(1_000);
+        say(&mut socket, &long);
+        assert_eq!(text(&mut socket), long);
+        // A bomb: a megabyte and a half in a few bytes.
+        let mut bomb = sampan_http::websocket::Deflater::new(15);
+        let bomb = bomb.deflate(&vec![b'x'; 1_500_000]).expect("shorter");
+        let mut frame = vec![0xc1, 0xfe];
+        frame.extend_from_slice(&(bomb.len() as u16).to_be_bytes());
+        frame.extend_from_slice(&[0; 4]);
+        frame.extend_from_slice(&bomb);
+        socket.send_raw(&frame).expect("sent");
+        let Ok(Some(Event::Close(closed))) = socket.receive() else {
+            panic!("no close frame");
+        };
+        assert_eq!(closed.code, 1009);
+        drop(socket);
+        assert!(app.running.shutdown());
+    }
+}
