@@ -691,6 +691,10 @@ declare module "sampan" {
     bearerAuth(options: BearerAuthOptions): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: SecureHeadersOptions): NativeMiddleware;
+    /** Sends a message to all functions that `app.subscribe` gave for a topic, on all workers. It leaves when the writes of the request so far are on disk, and not at all if they fail or the `db.batch` around it is rolled back. Messages of one worker on one topic arrive in their order. */
+    publish(topic: string, message: any): void;
+    /** Calls the function with each message of a topic, in each worker, one after the other. Each call is a run of its own, with the limits of a handler; its errors are logged. Only while the project loads. */
+    subscribe(topic: string, fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent. */
     file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
     /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */

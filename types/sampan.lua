@@ -710,6 +710,17 @@ function Session:clear() end
 --- Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.
 function Session:regenerate() end
 
+--- Sends a message to all functions that `app.subscribe` gave for a topic, on all workers. It leaves when the writes of the request so far are on disk, and not at all if they fail or the `db.batch` around it is rolled back. Messages of one worker on one topic arrive in their order.
+---@param topic string The name of the topic: `room:7`.
+---@param message any Text, bytes, or anything else that JSON has: it is sent as JSON.
+function app.publish(topic, message) end
+
+--- Calls the function with each message of a topic, in each worker, one after the other. Each call is a run of its own, with the limits of a handler; its errors are logged. Only while the project loads.
+---@param topic string The name of the topic: `room:7`.
+---@param fn function Called with the message, as it was published, and with its `topic`, `id` and `event`, which is `message`.
+---@param options? table `once = true`: called on one worker only.
+function app.subscribe(topic, fn, options) end
+
 --- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent.
 ---@param path string The file, relative to the option `folder`. Without that option it is a file of `public/` or of `storage/`, and begins with one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
 ---@param how? table `folder`: a folder of the project, or `storage` or one below it. The path begins in it and stays in it, so that a client may choose the path. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 20] = [
+const SHARING: [(&str, &str); 21] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
@@ -49,6 +49,10 @@ const SHARING: [(&str, &str); 20] = [
         "what template.filter refused at the top of the file",
     ),
     ("time/clients_leave", "a count of calls"),
+    (
+        "topics/names",
+        "what app.subscribe refused at the top of the file",
+    ),
 ];
 
 fn main() -> ExitCode {

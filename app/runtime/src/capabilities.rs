@@ -19,6 +19,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_files::CAPABILITY,
     &sampan_middleware::CAPABILITY,
     &sampan_session::CAPABILITY,
+    &sampan_pubsub::CAPABILITY,
     &STATIC_FILES,
     &sampan_i18n::CAPABILITY,
     &sampan_validate::CAPABILITY,

@@ -6,6 +6,7 @@
 //! also runs without a server: in a [`ScriptPool`] for programs that call scripts, in a [`LocalApp`] for tests.
 
 mod app_config;
+mod background;
 mod build;
 mod capabilities;
 mod csrf;

@@ -27,10 +27,11 @@ pub mod store;
 mod tables;
 pub mod value;
 
-pub use offers::{database, log, pages, sealer, sockets, texts};
-pub use run::{current_run, isolation, limits, outbox, samples, watch};
+pub use offers::{database, log, pages, sealer, sockets, texts, topics};
+pub use run::{background, current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, javascript, module, names, objects, reader, refusals, words};
 
+pub use background::Background;
 pub use capability::Capability;
 pub use current_run::{CurrentRun, RanStatement};
 pub use engine::{

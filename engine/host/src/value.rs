@@ -48,6 +48,11 @@ impl Value {
         }
     }
 
+    /// A map with the only member `json`: an argument of [`Type::Message`](crate::Type::Message) that is JSON.
+    pub fn json_member(json: Value) -> Self {
+        Self::Map(vec![("json".to_owned(), json)])
+    }
+
     /// The member called `name`, if this is a map that has it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {

@@ -28,6 +28,12 @@ pub(crate) fn read<'a, V: Vm<'a>>(vm: V, row: &BoundRow, args: &[V::Raw]) -> Res
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
             Type::Json => vm.json_at(*raw).map(Value::Text),
+            Type::Message => match vm.read(*raw) {
+                Ok(plain @ (Value::Text(_) | Value::Bytes(_))) => Ok(plain),
+                _ => vm
+                    .json_at(*raw)
+                    .map(|json| Value::json_member(Value::Text(json))),
+            },
             Type::Shown => vm.shown_at(*raw),
             Type::InPlace => Ok(Value::Null),
             ty if ty.takes_function() && vm.is_callable(*raw) => {

@@ -95,7 +95,7 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::Number => "number",
         Type::Text | Type::Bytes => "string",
         Type::List | Type::Map => "table",
-        Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
+        Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any",
         Type::Function => "function",
         Type::TextOrFunction => "string | function",
         Type::Answer => "sampan.Response",

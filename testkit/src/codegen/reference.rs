@@ -195,7 +195,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::Bytes => "a string or bytes",
         Type::List => "a list",
         Type::Map => "a table or object",
-        Type::Any | Type::Json | Type::Shown | Type::InPlace => "any value",
+        Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any value",
         Type::Function => "a function",
         Type::TextOrFunction => "a string or a function",
         Type::Answer => "an answer",

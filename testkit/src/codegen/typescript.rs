@@ -185,7 +185,7 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::Bytes => "string | Uint8Array | ArrayBuffer",
         Type::List => "any[]",
         Type::Map => "Record<string, any>",
-        Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
+        Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any",
         Type::Function => "(...args: any[]) => any",
         Type::TextOrFunction => "string | ((...args: any[]) => any)",
         Type::Answer => "Response",

@@ -4,6 +4,7 @@ use super::order::Order;
 use super::plan::WorkerPlan;
 use super::watchdog::Watchdog;
 use crate::app_config::AppConfig;
+use crate::background::GatedRuns;
 use crate::capabilities;
 use crate::engine;
 use crate::generation::Generation;
@@ -13,12 +14,12 @@ use crate::reload::retiring::{self, Retiring};
 use crate::scripts::calls::CallLink;
 use sampan_db::Db;
 use sampan_env::Variables;
-use sampan_host::database::AppTables;
+use sampan_host::database::{AppTables, WorkerDatabase};
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
 use sampan_host::{
-    Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, Module, Outbox, RequestView,
-    Setup, Watch, WorkerPlace,
+    Background, Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, Module, Outbox,
+    RequestView, Setup, Watch, WorkerPlace,
 };
 use sampan_project::Language;
 use sampan_serve::Compression;
@@ -264,6 +265,8 @@ impl Loader {
         context.put(RouteNames::default());
         context.put(Rc::clone(&generation.files));
         context.put(self.db.clone());
+        context.put(Rc::new(self.db.clone()) as Rc<dyn WorkerDatabase>);
+        context.put(self.background(config));
         context.put(self.outbox.clone());
         context.put(self.current.clone());
         context.put(Rc::clone(&self.serving));
@@ -272,6 +275,15 @@ impl Loader {
         state.put_into(config, &self.worker, &context, is_project)?;
         config.program.embedding.put_into(&context);
         Ok(context)
+    }
+
+    /// Creates what runs functions that no request waits for.
+    fn background(&self, config: &AppConfig) -> Rc<dyn Background> {
+        Rc::new(GatedRuns {
+            gate: Rc::clone(&self.gate),
+            log: Rc::new(config.program.logger.clone()),
+            time_max: Duration::from_millis(config.serving.http.handler_millis_max),
+        })
     }
 
     /// Takes note that the worker answers with this isolate from now on.
@@ -439,6 +451,7 @@ impl Loader {
                             "an isolate that ran out of memory was replaced by a fresh one";
                         logger.text(Level::Warn, message);
                         self.watchdog.rename(self.id, loaded.handler_names());
+                        self.serve(&generation, &loaded);
                         drop(dispatch.replace(loaded));
                     }
                 }

@@ -36,6 +36,8 @@ pub(crate) struct Transaction {
     since: Cell<Instant>,
     /// The number of batches that are open.
     depth: Cell<u32>,
+    /// The number of effects that its outbox held when each of them began.
+    held_before: RefCell<Vec<usize>>,
     changes_schema: Cell<bool>,
     /// Ends it when its time is up.
     timer: RefCell<Option<AbortHandle>>,
@@ -93,6 +95,7 @@ impl Transaction {
             state: RefCell::new(TransactionState::Open(writer)),
             since: Cell::new(Instant::now()),
             depth: Cell::new(0),
+            held_before: RefCell::default(),
             changes_schema: Cell::new(false),
             timer: RefCell::default(),
             place,
@@ -219,6 +222,7 @@ impl Transaction {
         self.control(&format!("SAVEPOINT batch{depth}"))
             .map_err(|fault| self.examine(fault))?;
         self.depth.set(depth);
+        self.held_before.borrow_mut().push(self.place.outbox.held());
         Ok(())
     }
 
@@ -226,12 +230,16 @@ impl Transaction {
     pub(crate) fn leave_batch(&self, keep: bool) -> Result<(), Error> {
         let depth = self.depth.get();
         self.depth.set(depth.saturating_sub(1));
+        let held_before = self.held_before.borrow_mut().pop();
         if let Err(error) = self.check() {
             return if keep { Err(error) } else { Ok(()) };
         }
         let undone = if keep {
             Ok(())
         } else {
+            if let Some(count) = held_before {
+                self.place.outbox.take_back(count);
+            }
             self.control(&format!("ROLLBACK TO batch{depth}"))
         };
         undone

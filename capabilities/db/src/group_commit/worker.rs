@@ -26,6 +26,8 @@ pub(crate) struct WorkerDb {
     pub(crate) group: RefCell<GroupState>,
     /// Savepoints that `batch` has open.
     pub(crate) depth: Cell<u32>,
+    /// The number of effects that the outbox held when each of the open batches began.
+    pub(crate) held_before: RefCell<Vec<usize>>,
     /// The transaction was undone while savepoints were open; nothing may be done until they are left.
     pub(crate) is_lost: Cell<bool>,
     /// Groups that were lost so far.
@@ -105,6 +107,7 @@ impl Db {
             reads: Reads::default(),
             group: RefCell::new(GroupState::Closed),
             depth: Cell::new(0),
+            held_before: RefCell::default(),
             is_lost: Cell::new(false),
             losses: Cell::new(0),
             wrote: Cell::new(false),

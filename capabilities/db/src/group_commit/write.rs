@@ -295,6 +295,7 @@ impl WorkerDb {
             ));
         }
         self.depth.set(depth);
+        self.held_before.borrow_mut().push(self.outbox.held());
         Ok(depth)
     }
 
@@ -305,6 +306,7 @@ impl WorkerDb {
             return Ok(());
         }
         self.depth.set(depth - 1);
+        let held_before = self.held_before.borrow_mut().pop();
         if self.is_lost.get() {
             return if keep {
                 Err(ErrorCode::Aborted.error(
@@ -323,6 +325,9 @@ impl WorkerDb {
             };
         if !keep || violates {
             self.savepoint("ROLLBACK TO", depth);
+            held_before
+                .into_iter()
+                .for_each(|count| self.outbox.take_back(count));
         }
         let is_released = self.savepoint("RELEASE", depth);
         if violates {
@@ -359,6 +364,9 @@ impl WorkerDb {
         }
         self.control("ROLLBACK TO batch1");
         self.control("RELEASE batch1");
+        if let Some(count) = self.held_before.take().first() {
+            self.outbox.take_back(*count);
+        }
     }
 
     /// A statement of our own that does not fail unless the transaction is gone, which is looked at.

@@ -6,3 +6,4 @@ pub mod pages;
 pub mod sealer;
 pub mod sockets;
 pub mod texts;
+pub mod topics;

@@ -78,6 +78,19 @@ impl Outbox {
         }
     }
 
+    /// Takes back the effects that were left since [`Outbox::held`] gave `count`: the part of the group in which they
+    /// were left is rolled back.
+    pub fn take_back(&self, count: usize) {
+        let taken = {
+            let mut held = self.0.held.borrow_mut();
+            let count = count.min(held.len());
+            held.split_off(count)
+        };
+        for held in taken {
+            held(Verdict::Failed);
+        }
+    }
+
     /// Returns the number of held effects.
     pub fn held(&self) -> usize {
         self.0.held.borrow().len()
@@ -152,6 +165,34 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_that_is_rolled_back_takes_its_effects_with_it() {
+        let (outbox, heard) = (Outbox::default(), Rc::new(RefCell::new(Vec::new())));
+        let hold = |name: &'static str| {
+            let heard = heard.clone();
+            outbox.hold(Box::new(move |verdict| {
+                heard.borrow_mut().push((name, verdict))
+            }));
+        };
+        outbox.open();
+        hold("before");
+        let count = outbox.held();
+        hold("inside");
+        outbox.take_back(count);
+        hold("after");
+        outbox.settle(Verdict::Committed);
+        outbox.take_back(count);
+        let committed = Verdict::Committed;
+        assert_eq!(
+            *heard.borrow(),
+            [
+                ("inside", Verdict::Failed),
+                ("before", committed),
+                ("after", committed)
+            ]
+        );
+    }
 
     #[test]
     fn what_is_held_hears_the_verdict_once() {

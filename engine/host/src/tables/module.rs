@@ -207,6 +207,9 @@ pub enum Type {
     Results(&'static [(&'static str, Type)]),
     /// Anything that JSON has; the body gets its text. The engine writes it by the rules of an answer.
     Json,
+    /// Text, bytes, or anything else that JSON has, of which the body gets the text as the only member of a map: see
+    /// [`Payload::of_argument`](crate::topics::Payload::of_argument).
+    Message,
     /// Anything, for people to read: what cannot be passed on is named, and reading it never fails. An error is a map
     /// with `error` (its name and message), `stack`, and where it has them `cause` and `errors`.
     Shown,
@@ -314,7 +317,7 @@ impl Type {
             *value = Value::Int(*number as i64);
         }
         match self {
-            Self::Any | Self::Shown | Self::InPlace => true,
+            Self::Any | Self::Shown | Self::InPlace | Self::Message => true,
             // What the engine puts in the place of a function.
             Self::Function => matches!(value, Value::Bool(true)),
             Self::TextOrFunction => matches!(value, Value::Bool(true) | Value::Text(_)),

@@ -60,7 +60,7 @@ impl Words {
             Type::Bytes => "a string or bytes",
             Type::List => self.list,
             Type::Map | Type::Record(_) => self.map,
-            Type::Any | Type::Json | Type::Shown | Type::InPlace => "a value",
+            Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "a value",
             Type::Function => "a function",
             Type::TextOrFunction => "a string or a function",
             Type::Answer => "an answer",

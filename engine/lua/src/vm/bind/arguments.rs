@@ -74,6 +74,8 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
         let value = unsafe {
             match param.ty {
                 Type::Json => json_write::text(state, at),
+                Type::Message if lua_type(state, at) == LUA_TSTRING => value::read(state, at),
+                Type::Message => json_write::text(state, at).map(Value::json_member),
                 Type::Shown => Ok(shown::read(state, at)),
                 Type::InPlace => Ok(Value::Null),
                 ty if ty.takes_function() => match (lua_type(state, at), ty) {

@@ -1,0 +1,31 @@
+//! The settings of `[topics]`.
+
+use crate::limits::MESSAGE_BYTES_MAX;
+use sampan_host::settings::{Section, SettingKey, Settings};
+
+/// `[topics]`.
+#[rustfmt::skip]
+pub(crate) static TOPICS: Section = Section {
+    name: "topics",
+    doc: "Messages between workers.",
+    keys: &[
+        SettingKey::size("message_bytes_max", 1..=64 * 1024 * 1024, MESSAGE_BYTES_MAX,
+            "largest message that is published"),
+    ],
+};
+
+/// The settings of topics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TopicsConfig {
+    /// The largest message, in bytes.
+    pub(crate) message_bytes_max: usize,
+}
+
+impl TopicsConfig {
+    /// Reads `[topics]`.
+    pub(crate) fn read(settings: &Settings) -> Self {
+        Self {
+            message_bytes_max: settings.number("message_bytes_max"),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Functions of the script that get the messages of a topic, in each worker or in one for all.
+
+use crate::hub::members::json_value;
+use crate::limits::{FUNCTION_BYTES_MAX, FUNCTION_MESSAGES_MAX};
+use crate::worker::WorkerTopics;
+use sampan_host::log::{Cause, Entry, Level, Log};
+use sampan_host::topics::{Message, Payload, Receiver, Subscription};
+use sampan_host::{Background, Callback, Context, Error, Value};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::task::spawn_local;
+
+/// A function as the project declares it.
+pub(crate) struct Declared {
+    pub(crate) topic: String,
+    pub(crate) function: Callback,
+    pub(crate) is_once: bool,
+}
+
+/// The functions that get messages on a worker now.
+#[derive(Default)]
+pub(crate) struct Active(RefCell<Vec<ActiveFunction>>);
+
+struct ActiveFunction {
+    receiver: Rc<FunctionReceiver>,
+    is_once: bool,
+    _subscription: Subscription,
+}
+
+/// Calls a function with each message of a topic, one after the other.
+struct FunctionReceiver {
+    topic: String,
+    function: Callback,
+    background: Rc<dyn Background>,
+    log: Option<Rc<Rc<dyn Log>>>,
+    waiting: RefCell<VecDeque<Arc<Message>>>,
+    bytes: Cell<usize>,
+    is_running: Cell<bool>,
+    /// Itself, for the task that calls the function.
+    own: std::rc::Weak<Self>,
+}
+
+impl Active {
+    /// Gives the messages from now on to the functions of an isolate. Those that the functions before have not begun
+    /// with are passed on.
+    ///
+    /// # Errors
+    /// The worker has nothing to run functions with.
+    pub(crate) fn replace(
+        &self,
+        worker: &Rc<WorkerTopics>,
+        context: &Context,
+        declared: Vec<Declared>,
+    ) -> Result<(), Error> {
+        let mut before = self.0.take();
+        let Some(background) = context.get::<Rc<dyn Background>>() else {
+            return Ok(());
+        };
+        let mut active = Vec::with_capacity(declared.len());
+        for Declared {
+            topic,
+            function,
+            is_once,
+        } in declared
+        {
+            let receiver = Rc::new_cyclic(|own| FunctionReceiver {
+                topic,
+                function,
+                background: Rc::clone(&*background),
+                log: context.get(),
+                waiting: RefCell::default(),
+                bytes: Cell::new(0),
+                is_running: Cell::new(false),
+                own: own.clone(),
+            });
+            let topic = &receiver.topic;
+            let shared: Rc<dyn Receiver> = Rc::clone(&receiver) as _;
+            let subscription = match is_once {
+                true => worker.subscribe_once(topic, shared)?,
+                false => worker.subscribe_each(topic, shared)?,
+            };
+            let is_same =
+                |one: &ActiveFunction| one.receiver.topic == *topic && one.is_once == is_once;
+            if let Some(at) = before.iter().position(is_same) {
+                let waiting = before.remove(at).receiver.take();
+                waiting.iter().for_each(|message| receiver.deliver(message));
+            }
+            active.push(ActiveFunction {
+                receiver,
+                is_once,
+                _subscription: subscription,
+            });
+        }
+        before.iter().for_each(|one| drop(one.receiver.take()));
+        self.0.replace(active);
+        Ok(())
+    }
+}
+
+impl FunctionReceiver {
+    fn take(&self) -> VecDeque<Arc<Message>> {
+        self.bytes.set(0);
+        self.waiting.take()
+    }
+
+    fn next(&self) -> Option<Arc<Message>> {
+        let message = self.waiting.borrow_mut().pop_front()?;
+        self.bytes.set(self.bytes.get() - message.size());
+        Some(message)
+    }
+
+    #[cold]
+    fn warn(&self, text: String) {
+        if let Some(log) = &self.log {
+            let cause = Cause::message(&text);
+            log.write_limited(Level::Warn, cause, &Entry::text(text));
+        }
+    }
+}
+
+impl Receiver for FunctionReceiver {
+    fn deliver(&self, message: &Arc<Message>) {
+        let bytes = self.bytes.get() + message.size();
+        if self.waiting.borrow().len() >= FUNCTION_MESSAGES_MAX || bytes > FUNCTION_BYTES_MAX {
+            self.warn(format!(
+                "app.subscribe({:?}): the function is too slow: messages are dropped",
+                self.topic
+            ));
+            return;
+        }
+        self.bytes.set(bytes);
+        self.waiting.borrow_mut().push_back(Arc::clone(message));
+        if self.is_running.replace(true) {
+            return;
+        }
+        let Some(own) = self.own.upgrade() else {
+            return;
+        };
+        drop(spawn_local(async move {
+            let what = format!("app.subscribe({:?})", own.topic);
+            while let Some(message) = own.next() {
+                let args = vec![message_value(&message.payload), about(&message)];
+                let function = Rc::clone(&own.function);
+                own.background.run(&what, function, args).await;
+            }
+            own.is_running.set(false);
+        }));
+    }
+
+    fn missed(&self, topic: &str) {
+        self.warn(format!(
+            "app.subscribe({topic:?}): more was published than this worker could take: messages were dropped"
+        ));
+    }
+}
+
+/// The content of a message for a script.
+pub(crate) fn message_value(payload: &Payload) -> Value {
+    match payload {
+        Payload::Text(text) => Value::Text(text.clone()),
+        Payload::Bytes(bytes) => Value::Bytes(bytes.clone()),
+        Payload::Json(json) => json_value(json),
+    }
+}
+
+/// The rest of a message for a script.
+fn about(message: &Message) -> Value {
+    Value::Map(vec![
+        ("topic".to_owned(), (*message.topic).into()),
+        ("id".to_owned(), message.id.to_string().into()),
+        ("event".to_owned(), message.kind.name().into()),
+    ])
+}

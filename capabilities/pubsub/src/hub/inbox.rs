@@ -1,0 +1,100 @@
+//! The inbox of a worker: messages on their way from other workers, and from itself.
+
+use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX};
+use sampan_host::topics::Message;
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// A message for one worker.
+pub(crate) struct Delivery {
+    pub(crate) message: Arc<Message>,
+    /// True if this worker runs the functions that one worker runs for all.
+    pub(crate) runs_once: bool,
+}
+
+/// The messages for one worker, bounded: a worker that is busy for long misses some, and is told of which topics.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    queue: Mutex<Waiting>,
+    notify: Notify,
+}
+
+/// The messages that have arrived.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    pub(crate) messages: VecDeque<Delivery>,
+    bytes: usize,
+    /// The topics of which messages were dropped. Later ones are dropped too, until the worker knows of the gap.
+    pub(crate) missed: HashSet<Arc<str>>,
+}
+
+impl Inbox {
+    /// Adds a message, and wakes the worker.
+    pub(crate) fn push(&self, delivery: Delivery) {
+        let mut waiting = self.lock();
+        let size = delivery.message.size();
+        let is_full = waiting.messages.len() >= INBOX_MESSAGES_MAX
+            || waiting.bytes.saturating_add(size) > INBOX_BYTES_MAX;
+        if is_full || waiting.missed.contains(&delivery.message.topic) {
+            waiting.missed.insert(Arc::clone(&delivery.message.topic));
+        } else {
+            waiting.bytes += size;
+            waiting.messages.push_back(delivery);
+        }
+        drop(waiting);
+        self.notify.notify_one();
+    }
+
+    /// Takes everything that has arrived.
+    pub(crate) fn take(&self) -> Waiting {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Waits until something has arrived since the last wait.
+    pub(crate) async fn arrived(&self) {
+        self.notify.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_host::topics::{MessageId, MessageKind, Payload};
+
+    fn delivery(topic: &str, number: u64, bytes: usize) -> Delivery {
+        let id = MessageId {
+            epoch: "e".into(),
+            number,
+        };
+        let payload = Payload::Bytes(vec![0; bytes]);
+        let kind = MessageKind::Published;
+        Delivery {
+            message: Arc::new(Message::new(topic.into(), id, kind, payload, false)),
+            runs_once: false,
+        }
+    }
+
+    #[test]
+    fn a_full_inbox_tells_the_topics_that_it_dropped_and_leaves_no_hole() {
+        let inbox = Inbox::default();
+        inbox.push(delivery("a", 1, INBOX_BYTES_MAX / 4));
+        inbox.push(delivery("b", 2, INBOX_BYTES_MAX / 2));
+        inbox.push(delivery("a", 3, 1));
+        inbox.push(delivery("b", 4, 1));
+        let taken = inbox.take();
+        let numbers: Vec<u64> = taken
+            .messages
+            .iter()
+            .map(|one| one.message.id.number)
+            .collect();
+        assert_eq!(numbers, [1, 3]);
+        assert!(taken.missed.contains("b") && taken.missed.len() == 1);
+        inbox.push(delivery("b", 5, 1));
+        assert_eq!(inbox.take().messages.len(), 1);
+    }
+}

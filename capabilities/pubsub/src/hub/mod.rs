@@ -1,0 +1,288 @@
+//! The hub: what all workers of a process share of their topics.
+//!
+//! One lock orders all messages: under it a message gets its number, is kept, and is put into the inbox of each worker
+//! that has receivers. So every worker sees the messages of all topics in the order of their numbers, and a receiver
+//! that knows the last number that it got knows what it missed.
+
+pub(crate) mod history;
+pub(crate) mod inbox;
+pub(crate) mod members;
+pub(crate) mod rules;
+
+use crate::config::TopicsConfig;
+use crate::limits::HISTORY_BYTES_MAX;
+use history::Histories;
+use inbox::{Delivery, Inbox};
+use members::{Member, Members};
+use rules::TopicRules;
+use sampan_host::topics::{Arrivals, Carrier, Message, MessageId, MessageKind, Missed, Payload};
+use sampan_host::{Error, Value};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The topics of a process. It outlives reloads.
+pub struct Hub {
+    epoch: Arc<str>,
+    state: Mutex<HubState>,
+    carrier: Option<Arc<dyn Carrier>>,
+}
+
+#[derive(Default)]
+struct HubState {
+    config: Option<TopicsConfig>,
+    rules: TopicRules,
+    /// The number of the last message, or member.
+    last: u64,
+    topics: HashMap<Arc<str>, Vec<Interest>>,
+    histories: Histories,
+    members: Members,
+    workers: Vec<(WorkerKey, Arc<Inbox>)>,
+}
+
+/// Names a worker: its place among the workers, and its number among those that had the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WorkerKey {
+    place: usize,
+    turn: u64,
+}
+
+/// The interest of a worker in a topic.
+struct Interest {
+    worker: WorkerKey,
+    inbox: Arc<Inbox>,
+    /// The number of functions that one worker runs for all.
+    once: usize,
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub")
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    /// Creates the hub of a process. Messages go by `carrier`, or stay in the process.
+    pub(crate) fn new(carrier: Option<Arc<dyn Carrier>>) -> Result<Self, String> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| format!("no random numbers: {error}"))?;
+        Ok(Self {
+            epoch: format!("{:x}", u64::from_le_bytes(random) >> 8).into(),
+            state: Mutex::default(),
+            carrier,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, HubState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets what the project says of topics. A topic that keeps fewer messages than before drops the oldest when the
+    /// next one comes.
+    pub(crate) fn configure(&self, config: TopicsConfig, rules: TopicRules) {
+        let mut state = self.state();
+        state.config = Some(config);
+        state.rules = rules;
+    }
+
+    /// Adds a worker, in place of one before.
+    pub(crate) fn add_worker(&self, place: usize) -> (WorkerKey, Arc<Inbox>) {
+        self.remove_workers(|key| key.place == place);
+        let mut state = self.state();
+        state.last += 1;
+        let key = WorkerKey {
+            place,
+            turn: state.last,
+        };
+        let inbox = Arc::<Inbox>::default();
+        state.workers.push((key, Arc::clone(&inbox)));
+        (key, inbox)
+    }
+
+    /// Removes a worker.
+    pub(crate) fn remove_worker(&self, key: WorkerKey) {
+        self.remove_workers(|other| other == key);
+    }
+
+    /// Removes workers. The members leave whose connections they had.
+    fn remove_workers(&self, is_it: impl Fn(WorkerKey) -> bool) {
+        let gone = {
+            let mut state = self.state();
+            state.workers.retain(|(key, _)| !is_it(*key));
+            state.topics.retain(|_, interested| {
+                interested.retain(|interest| !is_it(interest.worker));
+                !interested.is_empty()
+            });
+            state.members.remove_of(is_it)
+        };
+        for (topic, member) in gone {
+            self.tell_of_leaving(topic, &member);
+        }
+    }
+
+    /// Gives a worker the messages of a topic from now on. Returns the number of the last message.
+    pub(crate) fn add_interest(&self, key: WorkerKey, topic: &Arc<str>) -> u64 {
+        let mut state = self.state();
+        state.add_interest(key, topic);
+        state.last
+    }
+
+    /// Does the same, and returns the messages behind the one with the id `last`.
+    pub(crate) fn resume(&self, key: WorkerKey, topic: &Arc<str>, last: &str) -> (u64, Missed) {
+        let mut state = self.state();
+        state.add_interest(key, topic);
+        (state.last, self.after(&state, topic, last))
+    }
+
+    fn after(&self, state: &HubState, topic: &str, last: &str) -> Missed {
+        let number = last
+            .rsplit_once('-')
+            .filter(|(epoch, _)| *epoch == &*self.epoch)
+            .and_then(|(_, number)| number.parse().ok())
+            .filter(|number| *number <= state.last);
+        match number {
+            _ if state.rules.history(topic) == 0 => Missed::These(Vec::new()),
+            Some(number) => state.histories.after(topic, number),
+            None => Missed::TooMany,
+        }
+    }
+
+    /// Ends the interest of a worker in a topic.
+    pub(crate) fn remove_interest(&self, key: WorkerKey, topic: &str) {
+        let mut state = self.state();
+        if let Some(interested) = state.topics.get_mut(topic) {
+            interested.retain(|interest| interest.worker != key);
+            if interested.is_empty() {
+                state.topics.remove(topic);
+            }
+        }
+    }
+
+    /// Takes note of a function that one worker runs for all, or of the end of one.
+    pub(crate) fn count_once(&self, key: WorkerKey, topic: &str, is_added: bool) {
+        let mut state = self.state();
+        let interested = state.topics.get_mut(topic).into_iter().flatten();
+        for interest in interested.filter(|interest| interest.worker == key) {
+            interest.once = match is_added {
+                true => interest.once + 1,
+                false => interest.once.saturating_sub(1),
+            };
+        }
+    }
+
+    /// Checks the size of a message.
+    pub(crate) fn check(&self, payload: &Payload) -> Result<(), Error> {
+        let config = self.state().config;
+        let bytes_max = config.map_or(usize::MAX, |config| config.message_bytes_max);
+        let bytes = payload.bytes().len();
+        if bytes <= bytes_max {
+            return Ok(());
+        }
+        Err(Error::script(format!(
+            "the message has {bytes} bytes; at most {bytes_max} are published ([topics] message_bytes_max): publish \
+             the id of what is large"
+        )))
+    }
+
+    /// Sends a message to all receivers.
+    pub(crate) fn publish(&self, topic: Arc<str>, kind: MessageKind, payload: Payload) {
+        match &self.carrier {
+            Some(carrier) => carrier.send(topic, kind, payload),
+            None => self.arrived(topic, kind, payload),
+        }
+    }
+
+    /// Adds a member, and tells of it.
+    pub(crate) fn join(
+        &self,
+        key: WorkerKey,
+        topic: &Arc<str>,
+        data: String,
+    ) -> Result<Arc<Member>, Error> {
+        let member = {
+            let mut state = self.state();
+            let member = Arc::new(Member::new(state.last + 1, key, data));
+            state.members.add(topic, &member)?;
+            state.last += 1;
+            member
+        };
+        let payload = Payload::Json(member.json(&self.epoch));
+        self.publish(Arc::clone(topic), MessageKind::Joined, payload);
+        Ok(member)
+    }
+
+    /// Removes a member, and tells of it.
+    pub(crate) fn leave(&self, topic: &Arc<str>, member: &Member) {
+        if self.state().members.remove(topic, member) {
+            self.tell_of_leaving(Arc::clone(topic), member);
+        }
+    }
+
+    fn tell_of_leaving(&self, topic: Arc<str>, member: &Member) {
+        let payload = Payload::Json(member.json(&self.epoch));
+        self.publish(topic, MessageKind::Left, payload);
+    }
+
+    /// Returns the members of a topic.
+    pub(crate) fn members(&self, topic: &str) -> Value {
+        self.state().members.list(topic, &self.epoch)
+    }
+
+    /// Forgets the messages that topics keep.
+    pub(crate) fn forget(&self) {
+        self.state().histories.clear();
+    }
+}
+
+impl Arrivals for Hub {
+    fn arrived(&self, topic: Arc<str>, kind: MessageKind, payload: Payload) {
+        let mut state = self.state();
+        let count = state.rules.history(&topic);
+        if count == 0 && !state.topics.contains_key(&topic) {
+            return;
+        }
+        state.last += 1;
+        let id = MessageId {
+            epoch: Arc::clone(&self.epoch),
+            number: state.last,
+        };
+        let message = Arc::new(Message::new(topic, id, kind, payload, count > 0));
+        if count > 0 {
+            state.histories.add(&message, count, HISTORY_BYTES_MAX);
+        }
+        let interested = state.topics.get(&message.topic);
+        let interested = interested.map_or(&[][..], Vec::as_slice);
+        let once = interested
+            .iter()
+            .filter(|interest| interest.once > 0)
+            .map(|interest| interest.worker)
+            .min();
+        for interest in interested {
+            interest.inbox.push(Delivery {
+                message: Arc::clone(&message),
+                runs_once: once == Some(interest.worker),
+            });
+        }
+    }
+}
+
+impl HubState {
+    fn add_interest(&mut self, key: WorkerKey, topic: &Arc<str>) {
+        let Some((_, inbox)) = self.workers.iter().find(|(other, _)| *other == key) else {
+            return;
+        };
+        let interested = self.topics.entry(Arc::clone(topic)).or_default();
+        if interested.iter().all(|interest| interest.worker != key) {
+            interested.push(Interest {
+                worker: key,
+                inbox: Arc::clone(inbox),
+                once: 0,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Tests of the hub.
+
+use super::*;
+use crate::hub::rules::TopicRule;
+
+fn hub() -> Hub {
+    let hub = Hub::new(None).expect("a hub");
+    let rule = TopicRule {
+        pattern: "kept:*".to_owned(),
+        history: 3,
+    };
+    let config = TopicsConfig {
+        message_bytes_max: 100,
+    };
+    hub.configure(config, TopicRules([rule].into()));
+    hub
+}
+
+fn publish(hub: &Hub, topic: &str, text: &str) {
+    let payload = Payload::Text(text.to_owned());
+    hub.publish(topic.into(), MessageKind::Published, payload);
+}
+
+fn texts(inbox: &Inbox) -> Vec<String> {
+    let taken = inbox.take().messages;
+    let text = |one: &Delivery| one.message.payload.text().expect("text").to_owned();
+    taken.iter().map(text).collect()
+}
+
+#[test]
+fn a_worker_gets_the_messages_of_its_topics_only() {
+    let hub = hub();
+    let (first, first_inbox) = hub.add_worker(1);
+    let (second, second_inbox) = hub.add_worker(2);
+    hub.add_interest(first, &"a".into());
+    hub.add_interest(second, &"a".into());
+    hub.add_interest(second, &"b".into());
+    publish(&hub, "a", "1");
+    publish(&hub, "b", "2");
+    publish(&hub, "c", "3");
+    assert_eq!(texts(&first_inbox), ["1"]);
+    assert_eq!(texts(&second_inbox), ["1", "2"]);
+    hub.remove_interest(second, "a");
+    publish(&hub, "a", "4");
+    assert_eq!(texts(&first_inbox), ["4"]);
+    assert!(texts(&second_inbox).is_empty());
+    assert_eq!(hub.state().last, 5, "two workers and three messages");
+}
+
+#[test]
+fn one_worker_runs_the_functions_that_run_once() {
+    let hub = hub();
+    let (second, second_inbox) = hub.add_worker(2);
+    let (first, first_inbox) = hub.add_worker(1);
+    for key in [second, first] {
+        hub.add_interest(key, &"a".into());
+        hub.count_once(key, "a", true);
+    }
+    let runs = |inbox: &Inbox| inbox.take().messages.iter().any(|one| one.runs_once);
+    publish(&hub, "a", "1");
+    assert_eq!((runs(&first_inbox), runs(&second_inbox)), (true, false));
+    hub.remove_worker(first);
+    publish(&hub, "a", "2");
+    assert!(runs(&second_inbox));
+}
+
+#[test]
+fn what_was_missed_is_found_by_the_last_id() {
+    let hub = hub();
+    let (key, inbox) = hub.add_worker(1);
+    let topic: Arc<str> = "kept:x".into();
+    hub.add_interest(key, &topic);
+    for text in ["1", "2", "3", "4"] {
+        publish(&hub, &topic, text);
+    }
+    let ids: Vec<String> = {
+        let taken = inbox.take().messages;
+        taken.iter().map(|one| one.message.id.to_string()).collect()
+    };
+    let missed = |last: &str| match hub.resume(key, &topic, last).1 {
+        Missed::These(messages) => Some(messages.len()),
+        Missed::TooMany => None,
+    };
+    assert_eq!(missed(&ids[3]), Some(0));
+    assert_eq!(missed(&ids[0]), Some(3));
+    publish(&hub, &topic, "5");
+    assert_eq!(missed(&ids[0]), None, "too old");
+    let other = Hub::new(None).expect("a hub");
+    assert_ne!(other.epoch, hub.epoch, "ids are unique across restarts");
+    for unknown in ["0-1", "42", "", &format!("{}-999", hub.epoch)] {
+        assert_eq!(missed(unknown), None, "{unknown:?}");
+    }
+}
+
+#[test]
+fn members_come_and_go_and_all_workers_hear_of_it() {
+    let hub = hub();
+    let (key, inbox) = hub.add_worker(1);
+    let (lost, _) = hub.add_worker(2);
+    let topic: Arc<str> = "room".into();
+    hub.add_interest(key, &topic);
+    let ann = hub.join(key, &topic, "\"Ann\"".to_owned()).expect("room");
+    hub.join(lost, &topic, "\"Bob\"".to_owned()).expect("room");
+    let names = || match hub.members(&topic) {
+        Value::List(members) => members
+            .iter()
+            .map(|member| member.get("data").cloned())
+            .collect::<Option<Vec<_>>>(),
+        _ => None,
+    };
+    assert_eq!(names(), Some(vec!["Ann".into(), "Bob".into()]));
+    hub.leave(&topic, &ann);
+    hub.leave(&topic, &ann);
+    // A worker that was abandoned: another one takes its place.
+    hub.add_worker(2);
+    assert_eq!(names(), Some(vec![]));
+    let kinds = inbox.take().messages;
+    let kinds: Vec<&str> = kinds.iter().map(|one| one.message.kind.name()).collect();
+    assert_eq!(kinds, ["join", "join", "leave", "leave"]);
+}
+
+#[test]
+fn a_message_that_is_too_large_is_refused() {
+    let hub = hub();
+    assert!(hub.check(&Payload::Bytes(vec![0; 100])).is_ok());
+    let error = hub.check(&Payload::Bytes(vec![0; 101])).expect_err("large");
+    assert!(error.message().contains("message_bytes_max"), "{error}");
+}

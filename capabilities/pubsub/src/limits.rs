@@ -1,0 +1,24 @@
+//! Limits of topics and event streams.
+
+/// The longest name of a topic, in bytes.
+pub(crate) const TOPIC_BYTES_MAX: usize = 256;
+/// The largest message, in bytes, unless the configuration says otherwise.
+pub(crate) const MESSAGE_BYTES_MAX: u64 = 1024 * 1024;
+/// The most messages that wait for a worker that is busy.
+pub(crate) const INBOX_MESSAGES_MAX: usize = 100_000;
+/// The most bytes of messages that wait for a worker that is busy.
+pub(crate) const INBOX_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The number of receivers that get a message before other tasks of the worker have their turn.
+pub(crate) const RECEIVERS_AT_ONCE: usize = 512;
+/// The number of messages that one turn of a worker delivers.
+pub(crate) const MESSAGES_AT_ONCE: usize = 128;
+/// The most messages that wait for a function of the script.
+pub(crate) const FUNCTION_MESSAGES_MAX: usize = 10_000;
+/// The most bytes of messages that wait for a function of the script.
+pub(crate) const FUNCTION_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The memory for the histories of all topics, in bytes.
+pub(crate) const HISTORY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most members of one topic.
+pub(crate) const MEMBERS_MAX: usize = 10_000;
+/// The largest data of a member, in bytes of JSON.
+pub(crate) const MEMBER_BYTES_MAX: usize = 4 * 1024;

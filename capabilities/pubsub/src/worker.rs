@@ -1,0 +1,356 @@
+//! The topics of one worker: who receives what here.
+
+use crate::hub::inbox::{Delivery, Inbox};
+use crate::hub::members::Member;
+use crate::hub::{Hub, WorkerKey};
+use crate::limits::{MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, TOPIC_BYTES_MAX};
+use sampan_host::database::WorkerDatabase;
+use sampan_host::topics::{
+    Membership, MessageKind, Missed, Payload, Receiver, Subscription, Topics,
+};
+use sampan_host::{Error, Outbox, RequestView, Value, Verdict};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::task::{JoinHandle, spawn_local};
+
+/// The topics of one worker, over all the isolates that it has one after the other.
+pub(crate) struct WorkerTopics {
+    pub(crate) hub: Arc<Hub>,
+    outbox: Outbox,
+    database: Option<Rc<dyn WorkerDatabase>>,
+    place: usize,
+    /// Made when the worker begins to serve, or with its first receiver.
+    inbox: OnceCell<(WorkerKey, Arc<Inbox>)>,
+    receivers: RefCell<HashMap<Arc<str>, TopicReceivers>>,
+    next: Cell<u64>,
+    /// Delivers what arrives in the inbox.
+    task: RefCell<Option<JoinHandle<()>>>,
+}
+
+/// The receivers of a topic, in the order in which they came.
+type TopicReceivers = BTreeMap<u64, Subscriber>;
+
+/// A receiver and its place in the order of messages.
+#[derive(Clone)]
+struct Subscriber {
+    receiver: Rc<dyn Receiver>,
+    /// The number of the last message before its subscription.
+    since: u64,
+    /// True for functions that one worker runs for all.
+    is_once: bool,
+}
+
+/// Checks the name of a topic.
+///
+/// # Errors
+/// The name is empty or too long, or has control characters.
+pub(crate) fn check_topic(topic: &str) -> Result<(), Error> {
+    if topic.is_empty() || topic.len() > TOPIC_BYTES_MAX || topic.chars().any(char::is_control) {
+        return Err(Error::script(format!(
+            "the name of a topic has 1 to {TOPIC_BYTES_MAX} bytes and no control characters, not {topic:?}"
+        )));
+    }
+    Ok(())
+}
+
+impl WorkerTopics {
+    /// Creates the topics of the worker at a place. What depends on writes that are not committed is held in `outbox`,
+    /// or in those of transactions that `database` knows.
+    pub(crate) fn new(
+        hub: Arc<Hub>,
+        place: usize,
+        outbox: Outbox,
+        database: Option<Rc<dyn WorkerDatabase>>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            hub,
+            outbox,
+            database,
+            place,
+            inbox: OnceCell::new(),
+            receivers: RefCell::default(),
+            next: Cell::new(0),
+            task: RefCell::default(),
+        })
+    }
+
+    /// Begins to deliver what arrives.
+    fn key(self: &Rc<Self>) -> WorkerKey {
+        let (key, inbox) = self.inbox.get_or_init(|| self.hub.add_worker(self.place));
+        if self.task.borrow().is_none() {
+            let (worker, inbox) = (Rc::downgrade(self), Arc::clone(inbox));
+            let task = spawn_local(async move {
+                loop {
+                    inbox.arrived().await;
+                    let waiting = inbox.take();
+                    for (at, delivery) in waiting.messages.into_iter().enumerate() {
+                        if at % MESSAGES_AT_ONCE == MESSAGES_AT_ONCE - 1 {
+                            tokio::task::yield_now().await;
+                        }
+                        let Some(worker) = worker.upgrade() else {
+                            return;
+                        };
+                        worker.deliver(&delivery).await;
+                    }
+                    for topic in waiting.missed {
+                        let Some(worker) = worker.upgrade() else {
+                            return;
+                        };
+                        worker.each(&topic, |one| one.receiver.missed(&topic)).await;
+                    }
+                }
+            });
+            self.task.replace(Some(task));
+        }
+        *key
+    }
+
+    async fn deliver(&self, delivery: &Delivery) {
+        let message = &delivery.message;
+        let see = |one: &Subscriber| {
+            if one.since < message.id.number && (delivery.runs_once || !one.is_once) {
+                one.receiver.deliver(message);
+            }
+        };
+        self.each(&message.topic, see).await;
+    }
+
+    /// Shows each receiver of a topic. Others of the worker's tasks have their turn between many.
+    async fn each(&self, topic: &str, see: impl Fn(&Subscriber)) {
+        let mut next = Bound::Unbounded;
+        loop {
+            let some: Vec<(u64, Subscriber)> = {
+                let receivers = self.receivers.borrow();
+                let Some(of_topic) = receivers.get(topic) else {
+                    return;
+                };
+                let range = of_topic.range((next, Bound::Unbounded));
+                let some = range.take(RECEIVERS_AT_ONCE);
+                some.map(|(number, one)| (*number, one.clone())).collect()
+            };
+            for (_, one) in &some {
+                see(one);
+            }
+            match some.last() {
+                Some((number, _)) if some.len() == RECEIVERS_AT_ONCE => {
+                    next = Bound::Excluded(*number);
+                    tokio::task::yield_now().await;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Adds a receiver. `begin` tells the hub, and returns the number of the last message so far.
+    fn add(
+        self: &Rc<Self>,
+        topic: &str,
+        receiver: Rc<dyn Receiver>,
+        is_once: bool,
+        begin: impl FnOnce(&Hub, WorkerKey, &Arc<str>) -> u64,
+    ) -> Result<Subscription, Error> {
+        check_topic(topic)?;
+        let key = self.key();
+        let number = self.next.get();
+        self.next.set(number + 1);
+        let mut receivers = self.receivers.borrow_mut();
+        let topic = match receivers.get_key_value(topic) {
+            Some((known, _)) => Arc::clone(known),
+            None => topic.into(),
+        };
+        let since = begin(&self.hub, key, &topic);
+        if is_once {
+            self.hub.count_once(key, &topic, true);
+        }
+        receivers.entry(Arc::clone(&topic)).or_default().insert(
+            number,
+            Subscriber {
+                receiver,
+                since,
+                is_once,
+            },
+        );
+        let worker = Rc::downgrade(self);
+        Ok(Subscription::new(move || {
+            if let Some(worker) = worker.upgrade() {
+                worker.remove(key, &topic, number);
+            }
+        }))
+    }
+
+    fn remove(&self, key: WorkerKey, topic: &str, number: u64) {
+        let (removed, is_last) = {
+            let mut receivers = self.receivers.borrow_mut();
+            let Some(of_topic) = receivers.get_mut(topic) else {
+                return;
+            };
+            let removed = of_topic.remove(&number);
+            let is_last = of_topic.is_empty();
+            if is_last {
+                receivers.remove(topic);
+            }
+            (removed, is_last)
+        };
+        if is_last {
+            self.hub.remove_interest(key, topic);
+        } else if removed.is_some_and(|one| one.is_once) {
+            self.hub.count_once(key, topic, false);
+        }
+    }
+
+    /// Subscribes a function that one worker runs for all.
+    pub(crate) fn subscribe_once(
+        self: &Rc<Self>,
+        topic: &str,
+        receiver: Rc<dyn Receiver>,
+    ) -> Result<Subscription, Error> {
+        self.add(topic, receiver, true, Hub::add_interest)
+    }
+
+    /// Subscribes a function of each worker.
+    pub(crate) fn subscribe_each(
+        self: &Rc<Self>,
+        topic: &str,
+        receiver: Rc<dyn Receiver>,
+    ) -> Result<Subscription, Error> {
+        self.add(topic, receiver, false, Hub::add_interest)
+    }
+
+    /// Has `effect` happen when everything is committed that it may depend on, and not at all if that fails.
+    fn when_committed(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+        effect: impl FnOnce() + 'static,
+    ) -> Result<(), Error> {
+        let mut outboxes = Vec::new();
+        if let (Some(database), Some(request)) = (&self.database, request)
+            && database.has_transactions()
+        {
+            let behind = database.transactions_behind(request);
+            outboxes = behind.ok_or_else(|| {
+                Error::script("what this request wrote was rolled back: nothing is published")
+            })?;
+        }
+        outboxes.push(self.outbox.clone());
+        outboxes.retain(Outbox::is_open);
+        let left = Cell::new(outboxes.len());
+        if left.get() == 0 {
+            effect();
+            return Ok(());
+        }
+        let shared = Rc::new((left, Cell::new(Some(effect))));
+        for outbox in outboxes {
+            let shared = Rc::clone(&shared);
+            outbox.hold(Box::new(move |verdict| {
+                let (left, effect) = &*shared;
+                left.set(left.get() - 1);
+                if verdict == Verdict::Failed {
+                    effect.take();
+                } else if left.get() == 0
+                    && let Some(effect) = effect.take()
+                {
+                    effect();
+                }
+            }));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WorkerTopics {
+    fn drop(&mut self) {
+        if let Some((key, _)) = self.inbox.get() {
+            self.hub.remove_worker(*key);
+        }
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+/// The topics of a worker as its isolates and other capabilities see them.
+pub(crate) struct TopicsHandle(pub(crate) Rc<WorkerTopics>);
+
+impl Topics for TopicsHandle {
+    fn publish(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+        topic: &str,
+        payload: Payload,
+    ) -> Result<(), Error> {
+        check_topic(topic)?;
+        self.0.hub.check(&payload)?;
+        let (hub, topic) = (Arc::clone(&self.0.hub), Arc::from(topic));
+        self.0.when_committed(request, move || {
+            hub.publish(topic, MessageKind::Published, payload);
+        })
+    }
+
+    fn subscribe(&self, topic: &str, receiver: Rc<dyn Receiver>) -> Result<Subscription, Error> {
+        self.0.subscribe_each(topic, receiver)
+    }
+
+    fn resume(
+        &self,
+        topic: &str,
+        last: &str,
+        receiver: Rc<dyn Receiver>,
+    ) -> Result<(Subscription, Missed), Error> {
+        let mut missed = Missed::TooMany;
+        let subscription = self.0.add(topic, receiver, false, |hub, key, topic| {
+            let (since, found) = hub.resume(key, topic, last);
+            missed = found;
+            since
+        })?;
+        Ok((subscription, missed))
+    }
+
+    fn join(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+        topic: &str,
+        data: String,
+    ) -> Result<Membership, Error> {
+        check_topic(topic)?;
+        if data.len() > MEMBER_BYTES_MAX {
+            return Err(Error::script(format!(
+                "the data of a member has {} bytes of JSON; at most {MEMBER_BYTES_MAX} are kept",
+                data.len()
+            )));
+        }
+        let key = self.0.key();
+        /// A member on its way: it may leave before it has joined.
+        #[derive(Default)]
+        struct Joining {
+            member: RefCell<Option<Arc<Member>>>,
+            has_left: Cell<bool>,
+        }
+        let joining = Rc::new(Joining::default());
+        let (hub, topic) = (Arc::clone(&self.0.hub), Arc::<str>::from(topic));
+        let leaves = {
+            let (hub, topic, joining) = (Arc::clone(&hub), Arc::clone(&topic), Rc::clone(&joining));
+            move || {
+                joining.has_left.set(true);
+                if let Some(member) = joining.member.take() {
+                    hub.leave(&topic, &member);
+                }
+            }
+        };
+        self.0.when_committed(request, move || {
+            // A topic that is full by now has no room for it.
+            if !joining.has_left.get()
+                && let Ok(member) = hub.join(key, &topic, data)
+            {
+                joining.member.replace(Some(member));
+            }
+        })?;
+        Ok(Membership(Subscription::new(leaves)))
+    }
+
+    fn members(&self, topic: &str) -> Value {
+        self.0.hub.members(topic)
+    }
+}

@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.publish("news", "too early");

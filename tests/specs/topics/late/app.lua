@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.publish("news", "too early")

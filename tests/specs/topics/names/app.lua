@@ -1,0 +1,25 @@
+local app = require "sampan"
+
+local function tried(fn, ...)
+  local ok, error = pcall(fn, ...)
+  return ok and "ok" or tostring(error)
+end
+
+local at_load = {
+  tried(app.subscribe, "", function() end),
+  tried(app.subscribe, "a", function() end, { often = true }),
+  tried(app.subscribe, "a", 7),
+}
+
+app.get("/at-load", function() return at_load end)
+app.get("/in-handler", function()
+  return {
+    tried(app.publish, "", "x"),
+    tried(app.publish, ("x"):rep(257), "x"),
+    tried(app.publish, "a\nb", "x"),
+    tried(app.publish, "a", function() end),
+    tried(app.publish, "a", ("x"):rep(101)),
+    tried(app.publish, "a", ("x"):rep(100)),
+    tried(app.subscribe, "a", function() end),
+  }
+end)
