@@ -46,6 +46,7 @@ static SERVER: Capability = Capability {
     sections: &[
         &config::SERVER,
         &config::TLS,
+        &config::ACME,
         &limits::SECTION,
         &config::SCRIPTS,
     ],

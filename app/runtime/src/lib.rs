@@ -49,6 +49,7 @@ pub use scripts::errors::Refused;
 pub use scripts::job::{Done, JobHandle, Outcome, Work};
 pub use scripts::pool::{ScriptOptions, ScriptPool, ScriptSource};
 pub use scripts::request::{HttpRequest, request_bytes};
+pub use server::acme::acme_settings;
 pub use server::events::{ServerEvent, ServerEvents, Stopper};
 pub use server::running::{Running, Samples};
 pub use server::signals::{FLUSH_TIME_MAX, Life, ServerEnd, run};

@@ -59,6 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 certificate: certificate.into(),
                 key: key.into(),
             }],
+            acme: None,
             clients: None,
             strict_transport: None,
         })?;

@@ -67,6 +67,6 @@ pub use request::Request;
 pub use request_body::ReadError;
 pub use response::{Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response};
 pub use tls::{
-    CertificateFiles, ClientAuth, ClientCertificate, Tls, TlsError, TlsInfo, TlsSettings,
+    AcmeFiles, CertificateFiles, ClientAuth, ClientCertificate, Tls, TlsError, TlsInfo, TlsSettings,
 };
 pub use upgrade::{Upgrade, Upgraded};

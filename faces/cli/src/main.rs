@@ -19,6 +19,7 @@ mod repl;
 mod shell_help;
 mod terminal;
 mod test;
+mod tls;
 
 use clap::{Parser, Subcommand};
 use sampan_project::archive::Archive;
@@ -68,6 +69,8 @@ enum Command {
     Db(db::DbArgs),
     /// Make one executable of this program and a project.
     Build(build::BuildArgs),
+    /// Look after the certificates that a server gets by itself.
+    Tls(tls::TlsArgs),
     /// Print the configuration that is in force, and where each value comes from.
     Config(config::ConfigArgs),
     /// Print what a shell loads to complete commands.
@@ -95,6 +98,10 @@ struct ServerOptions {
     /// An option that many other servers have in its place: only its refusal is of use.
     #[arg(long, hide = true, value_name = "PORT", value_parser = no_port)]
     port: Option<String>,
+    /// Speak HTTPS with certificates that the server gets and renews by itself, for these domains (ACME; Let's Encrypt
+    /// unless [tls.acme] directory says otherwise).
+    #[arg(long, value_name = "DOMAIN", value_parser = a_domain, value_delimiter = ',')]
+    tls: Vec<String>,
     /// Speak HTTPS with this certificate and its chain (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -138,6 +145,7 @@ impl ServerOptions {
     fn flags(self) -> Flags {
         Flags {
             listen: Some(self.listen.join(",")).filter(|listen| !listen.is_empty()),
+            tls: self.tls,
             tls_cert: self.tls_cert,
             tls_key: self.tls_key,
             user: self.user,
@@ -211,6 +219,7 @@ fn command() -> Result<i32, String> {
         Command::Repl(args) => repl::run(args),
         Command::Db(args) => db::run(args),
         Command::Build(args) => build::run(args).map(|()| 0),
+        Command::Tls(args) => tls::run(args),
         Command::Config(args) => config::run(args).map(|()| 0),
         Command::Completions(args) => shell_help::completions(&args).map(|()| 0),
         Command::Man(args) => shell_help::man(&args).map(|()| 0),
@@ -220,6 +229,11 @@ fn command() -> Result<i32, String> {
 /// `--listen` as it is written, if it makes sense.
 fn an_address(text: &str) -> Result<String, String> {
     sampan_project::config::address(text).map(|_| text.to_owned())
+}
+
+/// `--tls`, if a certificate can be had for it.
+fn a_domain(text: &str) -> Result<String, String> {
+    sampan_project::config::domain(text)
 }
 
 /// Says what to write in place of `--port`.

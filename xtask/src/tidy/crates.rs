@@ -23,11 +23,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/napi", &["engine/host", "engine/js_contract"]),
     ("engine/rig", &["engine/host", "testkit/client"]),
     ("capabilities/", &["engine/host"]),
+    ("app/acme", &[]),
     ("app/project", &["engine/host", "engine/js_modules"]),
     ("app/serve", &["engine/http", "engine/host", "app/project"]),
     (
         "app/runtime",
         &[
+            "app/acme",
             "app/project",
             "app/serve",
             "engine/http",

@@ -13,6 +13,8 @@ pub struct Flags {
     pub path: PathBuf,
     /// `--listen`: an address, or several with commas between.
     pub listen: Option<String>,
+    /// Each `--tls`: a domain.
+    pub tls: Vec<String>,
     /// `--tls-cert`.
     pub tls_cert: Option<PathBuf>,
     /// `--tls-key`.

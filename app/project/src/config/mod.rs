@@ -4,6 +4,7 @@
 //! file, the environment and flags into [`AllSettings`] by these tables. Here are the sections that say what to run,
 //! resolved: `[server]` and `[scripts]`. Other parts resolve theirs from [`Config::sections`].
 
+mod acme;
 mod dev;
 mod flags;
 mod listen;
@@ -13,6 +14,7 @@ mod shown;
 mod sources;
 mod tls;
 
+pub use acme::{AcmeConfig, SECTION as ACME, domain};
 pub use dev::{DevSettings, SECTION as DEV};
 pub use flags::{Flags, OptionNames};
 pub use listen::{ListenAddress, address};
@@ -133,7 +135,10 @@ impl Config {
             return Err(tell("workers")(fault));
         }
         let tls = sections.of(&TLS);
-        let resolved = TlsConfig::from_settings(&tls, project.root(), &listen);
+        let acme = sections.of(&ACME);
+        let resolved = AcmeConfig::from_settings(&acme, project.root());
+        let acme = resolved.map_err(|fault| acme.tell(&fault))?;
+        let resolved = TlsConfig::from_settings(&tls, acme, project.root(), &listen);
         let tls = resolved.map_err(|fault| tls.tell(&fault))?;
         let scripts = sections.of(&SCRIPTS);
         let resolved = ScriptSettings::from_settings(&scripts, &project);

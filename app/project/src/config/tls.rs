@@ -1,5 +1,6 @@
 //! `[tls]`: the certificates of a server that speaks HTTPS, and what its clients are told.
 
+use super::acme::AcmeConfig;
 use super::listen::{self, ListenAddress};
 use sampan_host::settings::{Preset, Section, SettingKey, SettingKind, Settings};
 use std::net::SocketAddr;
@@ -11,6 +12,8 @@ const FILES: &str = "a file such as \"certs/example.org.pem\", or a list of them
 const ADDRESSES: &str = "an address such as \"[::]:80\", or a list of them";
 /// The port of plain HTTP, from which clients are sent on.
 const HTTP_PORT: u16 = 80;
+/// The port of HTTPS.
+const HTTPS_PORT: u16 = 443;
 
 /// `[tls]`.
 #[rustfmt::skip]
@@ -25,7 +28,8 @@ pub static SECTION: Section = Section {
         SettingKey::text("client_ca", Preset::Unset, "the authorities (PEM) that issue certificates of clients"),
         SettingKey::choice("client_auth", &["required", "optional"],
             "clients without a certificate of client_ca are turned away, or let in"),
-        SettingKey::flag("redirect", Preset::Flag(false), "answer plain HTTP with 308, to the same URL by https"),
+        SettingKey::flag("redirect", Preset::Flag(false),
+            "answer plain HTTP with 308, to the same URL by https; on with [tls.acme] and port 443"),
         SettingKey::text("redirect_listen", Preset::Unset,
             "where that is; port 80 of the hosts of [server] listen if unset")
             .of_kind(SettingKind::TextOrTexts(ADDRESSES)),
@@ -39,6 +43,8 @@ pub static SECTION: Section = Section {
 pub struct TlsConfig {
     /// Certificates and their keys; the first is for clients that ask for no name that is on one.
     pub certificates: Vec<(PathBuf, PathBuf)>,
+    /// The certificates that the server gets by itself.
+    pub acme: Option<AcmeConfig>,
     /// The authorities of clients' certificates.
     pub client_ca: Option<PathBuf>,
     /// True if clients without a certificate are turned away.
@@ -57,6 +63,7 @@ impl TlsConfig {
     /// The key that is wrong, and why.
     pub(super) fn from_settings(
         settings: &Settings,
+        acme: Option<AcmeConfig>,
         root: &Path,
         served: &[ListenAddress],
     ) -> Result<Option<Self>, String> {
@@ -71,13 +78,13 @@ impl TlsConfig {
             ));
         }
         let is_written = |key: &&str| settings.written(key).is_some();
-        if certs.is_empty() {
+        if certs.is_empty() && acme.is_none() {
             let needs = ["client_ca", "redirect", "redirect_listen", "hsts"];
             // A redirect that is switched off says nothing.
             let asks = |key: &&&str| is_written(key) && (**key != "redirect" || settings.flag(key));
             return match needs.iter().find(asks) {
                 Some(key) => Err(format!(
-                    "{key}: there is no TLS without a certificate: set cert and key"
+                    "{key}: there is no TLS without a certificate: set cert and key, or domains of [tls.acme]"
                 )),
                 None => Ok(None),
             };
@@ -102,9 +109,10 @@ impl TlsConfig {
             certificates: pairs
                 .map(|(cert, key)| (root.join(cert), root.join(key)))
                 .collect(),
+            redirect_listen: redirect_listen(settings, acme.is_some(), root, served)?,
+            acme,
             client_ca,
             is_client_required: settings.text("client_auth") == "required",
-            redirect_listen: redirect_listen(settings, root, served)?,
             hsts,
         }))
     }
@@ -127,11 +135,20 @@ fn is_hsts(value: &str) -> bool {
 /// The addresses from which clients are sent on.
 fn redirect_listen(
     settings: &Settings,
+    is_acme: bool,
     root: &Path,
     served: &[ListenAddress],
 ) -> Result<Vec<ListenAddress>, String> {
     let written = settings.list_if_set("redirect_listen");
-    if !settings.flag("redirect") {
+    let is_public = |address: &ListenAddress| match address {
+        ListenAddress::Tcp(address) => address.port() == HTTPS_PORT,
+        ListenAddress::Unix(_) => false,
+    };
+    let is_on = match settings.written("redirect") {
+        Some(_) => settings.flag("redirect"),
+        None => is_acme && (written.is_some() || served.iter().any(is_public)),
+    };
+    if !is_on {
         return match written {
             Some(_) => Err("redirect_listen: set redirect = true too".to_owned()),
             None => Ok(Vec::new()),
@@ -159,6 +176,14 @@ mod tests {
     use sampan_host::settings::SettingValue;
 
     fn resolved(values: &[(&'static str, &str)]) -> Result<Option<TlsConfig>, String> {
+        resolved_with(None, values, &["[::1]:443", "[::1]:444", "unix:a.sock"])
+    }
+
+    fn resolved_with(
+        acme: Option<AcmeConfig>,
+        values: &[(&'static str, &str)],
+        served: &[&str],
+    ) -> Result<Option<TlsConfig>, String> {
         let values = values.iter().map(|(key, text)| {
             let kind = &SECTION.key(key).expect("a key").kind;
             let value = match *text {
@@ -170,9 +195,11 @@ mod tests {
             (*key, value)
         });
         let settings = Settings::with(&SECTION, values)?;
-        let served = ["[::1]:443", "[::1]:444", "unix:a.sock"];
-        let served = served.map(|text| listen::address(text).expect("valid"));
-        TlsConfig::from_settings(&settings, Path::new("/project"), &served)
+        let served = served
+            .iter()
+            .map(|text| listen::address(text).expect("valid"));
+        let served: Vec<_> = served.collect();
+        TlsConfig::from_settings(&settings, acme, Path::new("/project"), &served)
     }
 
     #[test]
@@ -205,6 +232,29 @@ mod tests {
         assert_eq!(addresses(&[]), ["http://[::1]:80"]);
         let elsewhere = addresses(&[("redirect_listen", "127.0.0.1:81, 127.0.0.1:82")]);
         assert_eq!(elsewhere, ["http://127.0.0.1:81", "http://127.0.0.1:82"]);
+    }
+
+    #[test]
+    fn a_server_that_gets_certificates_redirects_from_port_80_if_it_is_on_443() {
+        let acme = || AcmeConfig {
+            domains: vec!["example.org".to_owned()],
+            email: None,
+            directory: String::new(),
+            directory_ca: None,
+            profile: None,
+            eab: None,
+            folder: PathBuf::new(),
+        };
+        for (served, values, count) in [
+            (&["[::]:443"][..], &[][..], 1),
+            (&["[::]:8443"], &[], 0),
+            (&["[::]:8443"], &[("redirect", "true")], 1),
+            (&["[::]:8443"], &[("redirect_listen", "[::]:8080")], 1),
+        ] {
+            let config = resolved_with(Some(acme()), values, served);
+            let config = config.expect("valid").expect("some");
+            assert_eq!(config.redirect_listen.len(), count, "{served:?} {values:?}");
+        }
     }
 
     #[test]

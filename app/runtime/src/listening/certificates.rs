@@ -1,8 +1,9 @@
 //! The certificates of a server: read before it listens, and again whenever their files change.
 
 use crate::locks::lock;
+use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
-use sampan_http::{CertificateFiles, ClientAuth, Tls, TlsError, TlsSettings};
+use sampan_http::{AcmeFiles, CertificateFiles, ClientAuth, Tls, TlsError, TlsSettings};
 use sampan_log::Logger;
 use sampan_project::config::TlsConfig;
 use std::io;
@@ -28,9 +29,13 @@ impl ServerCertificates {
     ///
     /// # Errors
     /// One line that names the file and says what is wrong with it.
-    pub(crate) fn read(config: &TlsConfig, logger: &Logger) -> Result<Self, String> {
+    pub(crate) fn read(
+        config: &TlsConfig,
+        acme: Option<&AcmeSettings>,
+        logger: &Logger,
+    ) -> Result<Self, String> {
         let (tls, warnings) =
-            Tls::read(settings(config)).map_err(|error| format!("[tls] {error}"))?;
+            Tls::read(settings(config, acme)).map_err(|error| format!("[tls] {error}"))?;
         let certificates = Self {
             tls,
             logger: logger.clone(),
@@ -104,7 +109,7 @@ impl ServerCertificates {
 }
 
 /// The settings as the HTTP engine has them.
-fn settings(config: &TlsConfig) -> TlsSettings {
+fn settings(config: &TlsConfig, acme: Option<&AcmeSettings>) -> TlsSettings {
     let certificates = config.certificates.iter();
     let certificates = certificates.map(|(certificate, key)| CertificateFiles {
         certificate: certificate.clone(),
@@ -116,6 +121,14 @@ fn settings(config: &TlsConfig) -> TlsSettings {
     });
     TlsSettings {
         certificates: certificates.collect(),
+        acme: acme.map(|acme| AcmeFiles {
+            certificates: acme
+                .domains
+                .iter()
+                .map(|domain| acme.certificate_file(domain))
+                .collect(),
+            challenges: acme.challenge_folder(),
+        }),
         clients,
         strict_transport: config.hsts.clone(),
     }

@@ -3,6 +3,7 @@
 //! [`Server::start`](start::Server::start) begins everything and [`Running::shutdown`](running::Running::shutdown) ends
 //! it. The workers are its `crew`; a lost one is replaced. `signals` is the life of a process that serves.
 
+pub(crate) mod acme;
 pub(crate) mod crew;
 pub(crate) mod events;
 mod redirect;

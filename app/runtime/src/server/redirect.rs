@@ -3,6 +3,7 @@
 //! It has a worker of its own without a project, so neither scripts nor files are ever sent without TLS.
 
 use crate::listening::Listening;
+use sampan_acme::HTTP_PATH;
 use sampan_host::log::Level;
 use sampan_http::codec::Fault;
 use sampan_http::{
@@ -10,6 +11,7 @@ use sampan_http::{
     WorkerHandle, Workers,
 };
 use sampan_log::Logger;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -27,7 +29,7 @@ pub(crate) struct Redirect {
 }
 
 impl Redirect {
-    /// Begins to answer. `port` is that of HTTPS.
+    /// Begins to answer. `port` is that of HTTPS. Answers to `http-01` are in the folder `challenges`.
     ///
     /// # Errors
     /// The system has no thread left.
@@ -35,6 +37,7 @@ impl Redirect {
         listening: Vec<Listening>,
         limits: &Limits,
         port: u16,
+        challenges: Option<PathBuf>,
         logger: &Logger,
     ) -> Result<Self, String> {
         let limits = Arc::new(Limits {
@@ -47,7 +50,7 @@ impl Redirect {
             .build();
         let runtime = runtime.map_err(|error| format!("cannot start a thread: {error}"))?;
         let body = move || {
-            let served = worker.run(Rc::new(ToHttps { port }));
+            let served = worker.run(Rc::new(ToHttps { port, challenges }));
             tokio::task::LocalSet::new().block_on(&runtime, served);
         };
         let thread = thread::Builder::new().name("sampan-redirect".into());
@@ -93,10 +96,17 @@ impl Redirect {
 /// Sends clients on.
 struct ToHttps {
     port: u16,
+    challenges: Option<PathBuf>,
 }
 
 impl ToHttps {
     fn answer(&self, request: &Request) -> Response {
+        if let Some(text) = self.challenge(request) {
+            let mut response = Response::new(200);
+            response.content_type("application/octet-stream");
+            response.body_mut().extend_from_slice(text.as_bytes());
+            return response;
+        }
         let mut response = Response::new(308);
         let location = request
             .host()
@@ -111,6 +121,12 @@ impl ToHttps {
                 .extend_from_slice(b"This server speaks HTTPS, and the request names no host.\n");
         }
         response
+    }
+
+    /// Returns the answer to `http-01` (RFC 8555 section 8.3), if this server or one beside it has been asked.
+    fn challenge(&self, request: &Request) -> Option<String> {
+        let token = request.path().strip_prefix(HTTP_PATH)?;
+        sampan_acme::key_authorization(self.challenges.as_ref()?, token)
     }
 
     /// The URL of a request by https; `None` if its host is none.
@@ -173,7 +189,11 @@ mod tests {
 
     fn answered(head: &str, port: u16) -> (u16, Option<String>) {
         let request = Request::from_bytes(head.as_bytes()).expect("valid");
-        let response = ToHttps { port }.answer(&request);
+        let response = ToHttps {
+            port,
+            challenges: None,
+        }
+        .answer(&request);
         let mut fields = response.headers();
         let location = fields.find(|(name, _)| name.eq_ignore_ascii_case(b"location"));
         let location = location.map(|(_, value)| String::from_utf8_lossy(value).into_owned());

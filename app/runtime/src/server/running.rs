@@ -7,6 +7,7 @@ use crate::locks::lock;
 use crate::reload::swap::Reloader;
 use crate::upgrade::{HandedSocket, SocketUse};
 use crate::worker::watchdog::{Watchdog, WorkerStacks};
+use sampan_acme::Renewing;
 use sampan_http::{Accepting, ListeningSocket};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -30,6 +31,8 @@ pub struct Running {
     pub(super) accepting: Vec<(SocketUse, Accepting)>,
     /// The answers to plain HTTP of a server that speaks HTTPS.
     pub(super) redirect: Option<Redirect>,
+    /// The certificates that renew themselves.
+    pub(super) renewing: Option<Renewing>,
     /// The listening addresses, for people.
     pub(super) names: String,
     pub(super) events: ServerEvents,
@@ -107,6 +110,10 @@ impl Running {
         if let Some(redirect) = &mut self.redirect {
             redirect.leave();
         }
+        // The other process renews certificates from now on.
+        if let Some(renewing) = self.renewing.take() {
+            renewing.stop();
+        }
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_millis);
         for member in &*self.shared.crew() {
             member.handle.leave();
@@ -133,6 +140,9 @@ impl Running {
         let _ = self.shared.ending.set(Instant::now());
         for (_, accepting) in self.accepting {
             accepting.stop();
+        }
+        if let Some(renewing) = self.renewing {
+            renewing.stop();
         }
         if let Some(certificates) = &self.shared.certificates {
             certificates.end();

@@ -1,5 +1,6 @@
 //! Starts a server: its workers first, then what accepts connections.
 
+use super::acme;
 use super::events::{ServerEvents, Stopper};
 use super::redirect::{CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, Redirect};
 use super::running::Running;
@@ -13,6 +14,7 @@ use crate::locks::lock;
 use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
 use crate::worker::watchdog::Watchdog;
+use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
 use sampan_http::{Limits, UnsentBytes, Workers};
 use sampan_project::VERSION;
@@ -51,6 +53,7 @@ impl Server {
             plain,
             limits,
             certificates,
+            acme,
         } = listen(&config)?;
         let ports = listening.iter().map(|one| one.acceptor.local_addr());
         let addresses: Vec<SocketAddr> = ports.filter_map(Result::ok).collect();
@@ -130,16 +133,22 @@ impl Server {
                 plain,
                 &shared.limits,
                 https.port(),
+                acme.as_ref().map(AcmeSettings::challenge_folder),
                 logger,
             )?),
             _ => None,
         };
+        // When challenges can be answered.
+        let renewing = acme.zip(shared.certificates.as_ref());
+        let renewing = renewing.map(|(acme, certificates)| acme::start(acme, certificates, logger));
+        let renewing = renewing.transpose()?;
         logger.text(Level::Info, ready_line(&shared.config, &names));
         Ok(Running {
             addresses,
             shared,
             accepting,
             redirect,
+            renewing,
             names,
             events: inbox,
         })
@@ -153,6 +162,8 @@ struct ServerListeners {
     plain: Vec<Listening>,
     limits: Limits,
     certificates: Option<ServerCertificates>,
+    /// The certificates among them that renew themselves.
+    acme: Option<AcmeSettings>,
 }
 
 /// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
@@ -180,8 +191,9 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
         .flatten();
     // Before it becomes another user, who may not read keys.
     let logger = &config.program.logger;
+    let acme = acme::acme_settings(config)?;
     let certificates = config.base.tls.as_ref();
-    let certificates = certificates.map(|tls| ServerCertificates::read(tls, logger));
+    let certificates = certificates.map(|tls| ServerCertificates::read(tls, acme.as_ref(), logger));
     let certificates = certificates.transpose()?;
     let tls = certificates.as_ref().map(ServerCertificates::tls);
     let listening = listening::open(config, &limits, user.as_ref(), tls.as_ref())?;
@@ -195,6 +207,7 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
         plain,
         limits,
         certificates,
+        acme,
     })
 }
 

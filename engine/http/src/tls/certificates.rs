@@ -11,7 +11,7 @@ use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SigningKey};
 use rustls::{Error, InconsistentKeys};
 
 use super::x509::CertificateFields;
@@ -61,6 +61,16 @@ pub(super) struct Certificates {
     keys: Vec<Arc<CertifiedKey>>,
     /// The certificates for each name: places in `keys`. A name that begins with `*` stands for any first label.
     names: HashMap<String, Vec<usize>>,
+    /// The first certificate for an IP address, which clients cannot ask for (RFC 6066 section 3).
+    of_address: Option<usize>,
+}
+
+/// The facts about a certificate that decide who gets it.
+pub(super) struct OwnFacts {
+    /// Its names, in small letters.
+    names: Vec<String>,
+    has_address: bool,
+    warning: Option<String>,
 }
 
 impl Certificates {
@@ -69,25 +79,27 @@ impl Certificates {
         let mut certificates = Self {
             keys: Vec::new(),
             names: HashMap::new(),
+            of_address: None,
         };
         let mut warnings = Vec::new();
         for files in files {
-            let chain = read_chain(&files.certificate)?;
-            let own = CertificateFields::read(&chain[0]);
-            let own = own.ok_or_else(|| {
-                let fault = "the first certificate is not one of X.509";
-                TlsError::new(&files.certificate, fault)
-            })?;
-            warnings.extend(warning(&files.certificate, &own, SystemTime::now()));
-            let place = certificates.keys.len();
-            for name in own.dns_names() {
-                let name = name.to_ascii_lowercase();
-                certificates.names.entry(name).or_default().push(place);
-            }
-            let key = read_key(files, chain)?;
-            certificates.keys.push(Arc::new(key));
+            warnings.extend(certificates.add(files)?);
         }
         Ok((certificates, warnings))
+    }
+
+    /// Reads one more certificate. Also returns a warning, if clients will not accept it for long.
+    pub(super) fn add(&mut self, files: &CertificateFiles) -> Result<Option<String>, TlsError> {
+        let (key, own) = read_pair(files)?;
+        let place = self.keys.len();
+        for name in own.names {
+            self.names.entry(name).or_default().push(place);
+        }
+        if own.has_address {
+            self.of_address.get_or_insert(place);
+        }
+        self.keys.push(Arc::new(key));
+        Ok(own.warning)
     }
 
     /// The certificates for a name in small letters.
@@ -103,14 +115,34 @@ impl Certificates {
 
 impl ResolvesServerCert for Certificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let named = hello.server_name().and_then(|name| self.named(name));
-        let places = named.unwrap_or(&[0]);
+        let name = hello.server_name();
+        let of_address = self.of_address.filter(|_| name.is_none());
+        let other = [of_address.unwrap_or(0)];
+        let named = name.and_then(|name| self.named(name));
+        let places = named.unwrap_or(&other);
         // Of several kinds of keys for a name the first that the client can check.
         let keys = || places.iter().filter_map(|place| self.keys.get(*place));
         let schemes = hello.signature_schemes();
         let fits = keys().find(|key| key.key.choose_scheme(schemes).is_some());
         fits.or_else(|| keys().next()).cloned()
     }
+}
+
+/// Reads a certificate, its chain and its key.
+pub(super) fn read_pair(files: &CertificateFiles) -> Result<(CertifiedKey, OwnFacts), TlsError> {
+    let chain = read_chain(&files.certificate)?;
+    let own = CertificateFields::read(&chain[0]);
+    let own = own.ok_or_else(|| {
+        let fault = "the first certificate is not one of X.509";
+        TlsError::new(&files.certificate, fault)
+    })?;
+    let names = own.dns_names().into_iter().map(str::to_ascii_lowercase);
+    let facts = OwnFacts {
+        names: names.collect(),
+        has_address: own.has_address(),
+        warning: warning(&files.certificate, &own, SystemTime::now()),
+    };
+    Ok((read_key(files, chain)?, facts))
 }
 
 /// Reads the certificates of a file, of which there is at least one.
@@ -125,12 +157,8 @@ pub(super) fn read_chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, Tl
     Ok(chain)
 }
 
-/// Reads a key, and checks that it is the one of the first certificate.
-fn read_key(
-    files: &CertificateFiles,
-    chain: Vec<CertificateDer<'static>>,
-) -> Result<CertifiedKey, TlsError> {
-    let file = &files.key;
+/// Reads a key without a look at its certificate.
+pub(super) fn read_signing_key(file: &Path) -> Result<Arc<dyn SigningKey>, TlsError> {
     let text = read_file(file)?;
     let key = PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
         let is_locked = [
@@ -151,10 +179,19 @@ fn read_key(
         };
         TlsError::new(file, fault)
     })?;
-    let key = any_supported_type(&key).map_err(|_| {
+    any_supported_type(&key).map_err(|_| {
         let fault = "the key is of no supported kind: RSA (2048 to 8192 bits), ECDSA (P-256, P-384, P-521), Ed25519";
         TlsError::new(file, fault)
-    })?;
+    })
+}
+
+/// Reads a key, and checks that it is the one of the first certificate.
+fn read_key(
+    files: &CertificateFiles,
+    chain: Vec<CertificateDer<'static>>,
+) -> Result<CertifiedKey, TlsError> {
+    let file = &files.key;
+    let key = read_signing_key(file)?;
     let certified = CertifiedKey::new(chain, key);
     match certified.keys_match() {
         // Where the kind of key cannot tell, its owner must know.
@@ -185,7 +222,7 @@ fn warning(file: &Path, fields: &CertificateFields<'_>, now: SystemTime) -> Opti
         let since = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
         httpdate::fmt_http_date(UNIX_EPOCH + since)
     };
-    let (from, until) = (*fields.validity.start(), *fields.validity.end());
+    let (from, until) = fields.validity().into_inner();
     let fault = if seconds(now) > until {
         format!("the certificate has expired on {}", date(until))
     } else if seconds(now) < from {

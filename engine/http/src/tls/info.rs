@@ -60,7 +60,7 @@ impl ClientCertificate {
     fn new(certificate: &[u8]) -> Self {
         let mut fingerprint = String::with_capacity(64);
         push_hex(&mut fingerprint, digest(&SHA256, certificate).as_ref());
-        let subject = CertificateFields::read(certificate).and_then(|fields| fields.subject());
+        let subject = CertificateFields::read(certificate).map(|fields| fields.subject());
         Self {
             subject: subject.unwrap_or_default(),
             fingerprint,

@@ -4,6 +4,7 @@
 //! with. All connections of a listener, on all workers, share the keys of session tickets, so a client resumes its
 //! session on any of them. What becomes of the bytes is the driver's (`driver/wire/`).
 
+mod acme;
 mod certificates;
 mod info;
 mod x509;
@@ -27,6 +28,7 @@ use rustls::{CommonState, RootCertStore, ServerConfig};
 
 use self::certificates::{Certificates, read_chain};
 
+pub use self::acme::AcmeFiles;
 pub use self::certificates::{CertificateFiles, TlsError};
 pub use self::info::{ClientCertificate, TlsInfo};
 
@@ -39,8 +41,11 @@ const HTTP2: &[u8] = b"h2";
 /// The files that TLS of a listener is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// The certificates, at least one. A client gets the first that is for the name that it asks for, else the first.
+    /// The certificates. A client gets the first that is for the name that it asks for, else the first; one that asks
+    /// for no name gets the first that is for an IP address, if there is one.
     pub certificates: Vec<CertificateFiles>,
+    /// The certificates that an ACME client keeps, behind those.
+    pub acme: Option<AcmeFiles>,
     /// The clients that must or may show a certificate.
     pub clients: Option<ClientAuth>,
     /// The value of the field `Strict-Transport-Security` that answers get which have none (RFC 6797 section 6.1).
@@ -72,6 +77,8 @@ struct TlsState {
 struct ServerSide {
     config: ServerConfig,
     certificates: Arc<Certificates>,
+    /// The folder of answers to `tls-alpn-01`.
+    challenges: Option<Arc<Path>>,
     strict_transport: Option<Arc<str>>,
 }
 
@@ -102,7 +109,7 @@ impl Tls {
     pub fn read(settings: TlsSettings) -> Result<(Self, Vec<String>), TlsError> {
         let seen = settings.files().map(FileVersion::of).collect();
         let ticketer = new_ticketer(&settings)?;
-        let (current, warnings) = ServerSide::read(&settings, ticketer)?;
+        let (current, warnings) = ServerSide::read(&settings, ticketer, true)?;
         let tls = Self(Arc::new(TlsState {
             settings,
             current: RwLock::new(Arc::new(current)),
@@ -143,7 +150,7 @@ impl Tls {
             Some(_) => new_ticketer(settings)?,
             None => Arc::clone(&self.current().config.ticketer),
         };
-        let (fresh, warnings) = ServerSide::read(settings, ticketer)?;
+        let (fresh, warnings) = ServerSide::read(settings, ticketer, false)?;
         let mut current = self
             .0
             .current
@@ -176,6 +183,7 @@ impl Tls {
         let current = self.current();
         let asked = Arc::new(AskedName {
             certificates: Arc::clone(&current.certificates),
+            challenges: current.challenges.clone(),
             name: OnceLock::new(),
             strict_transport: current.strict_transport.clone(),
         });
@@ -203,16 +211,28 @@ impl TlsSettings {
             .clients
             .iter()
             .map(|clients| clients.authorities.as_path());
-        pairs.chain(authorities)
+        let kept = self.acme.iter().flat_map(|acme| &acme.certificates);
+        pairs.chain(authorities).chain(kept.map(PathBuf::as_path))
     }
 }
 
 impl ServerSide {
+    /// Reads the files. `is_first` is true at the start, which a certificate that an ACME client will renew does not
+    /// prevent.
     fn read(
         settings: &TlsSettings,
         ticketer: Arc<dyn ProducesTickets>,
+        is_first: bool,
     ) -> Result<(Self, Vec<String>), TlsError> {
-        let (certificates, warnings) = Certificates::read(&settings.certificates)?;
+        let (mut certificates, mut warnings) = Certificates::read(&settings.certificates)?;
+        for files in settings.acme.iter().flat_map(AcmeFiles::pairs) {
+            match certificates.add(&files) {
+                _ if !files.certificate.exists() => {}
+                Ok(warning) => warnings.extend(warning),
+                Err(fault) if is_first => warnings.push(fault.to_string()),
+                Err(fault) => return Err(fault),
+            }
+        }
         let certificates = Arc::new(certificates);
         let provider = Arc::new(default_provider());
         let verifier = match &settings.clients {
@@ -227,12 +247,19 @@ impl ServerSide {
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(resolver);
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
+        if settings.acme.is_some() {
+            config.alpn_protocols.push(acme::PROTOCOL.to_vec());
+        }
         // Tickets hold sessions, so that the server keeps none.
         config.ticketer = ticketer;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         let server = Self {
             config,
             certificates,
+            challenges: settings
+                .acme
+                .as_ref()
+                .map(|acme| Arc::from(&*acme.challenges)),
             strict_transport: settings.strict_transport.as_deref().map(Arc::from),
         };
         Ok((server, warnings))
@@ -284,6 +311,7 @@ fn verifier(
 #[derive(Debug)]
 pub(crate) struct AskedName {
     certificates: Arc<Certificates>,
+    challenges: Option<Arc<Path>>,
     name: OnceLock<Box<str>>,
     strict_transport: Option<Arc<str>>,
 }
@@ -305,6 +333,14 @@ impl ResolvesServerCert for AskedName {
             // rustls has made its letters small.
             let _ = self.name.set(name.into());
         }
-        self.certificates.resolve(hello)
+        match &self.challenges {
+            Some(folder) if acme::is_challenge(&hello) => acme::answer(folder, &hello),
+            _ => self.certificates.resolve(hello),
+        }
     }
+}
+
+/// Reports whether a connection was only to see the answer to `tls-alpn-01`.
+pub(crate) fn ends_with_handshake(state: &CommonState) -> bool {
+    state.alpn_protocol() == Some(acme::PROTOCOL)
 }

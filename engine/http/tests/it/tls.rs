@@ -13,8 +13,8 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, HandshakeKind};
 use sampan_client::certificates::{Authority, Identity, Secured, client_of, connect, trusting};
 use sampan_http::{
-    Answer, Chunk, ClientAuth, ConnectionFault, Handler, Limits, Observer, Peer, Request, Response,
-    Tls, TlsSettings,
+    AcmeFiles, Answer, Chunk, ClientAuth, ConnectionFault, Handler, Limits, Observer, Peer,
+    Request, Response, Tls, TlsSettings,
 };
 
 type Faults = Arc<Mutex<Vec<ConnectionFault>>>;
@@ -174,6 +174,44 @@ fn certificates_are_chosen_by_name() {
             "{name}: {error}"
         );
     }
+}
+
+#[test]
+fn challenges_are_answered_in_the_handshake_and_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, asked) = (Identity::new(&["localhost"]), Identity::new(&["a.test"]));
+    let pair = [asked.key_file(), asked.certificate_file()];
+    let pair = pair
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .concat();
+    std::fs::write(folder.path().join("a.test.pem"), pair).unwrap();
+    let settings = TlsSettings {
+        acme: Some(AcmeFiles {
+            certificates: vec![folder.path().join("to_come.pem")],
+            challenges: folder.path().to_owned(),
+        }),
+        ..settings(&own)
+    };
+    let (server, ..) = start(Limits::default(), Some(settings));
+    let client = |protocols: &[&[u8]]| {
+        let mut config = trusting(&[&own.certificate, &asked.certificate]);
+        config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
+        Arc::new(config)
+    };
+    let mut stream = connect(server.address, &client(&[b"acme-tls/1"]), "a.test");
+    let mut answer = Vec::new();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        .unwrap();
+    let _ = stream.read_to_end(&mut answer);
+    assert_eq!(answer, b"");
+    let chain = stream.conn.peer_certificates().unwrap();
+    assert_eq!(chain[0], asked.certificate);
+    let mut stream = connect(server.address, &client(&[b"acme-tls/1"]), "localhost");
+    assert!(stream.write_all(b"GET").is_err());
+    // A client that can do more gets the usual certificate and an answer.
+    let both = client(&[b"acme-tls/1", b"http/1.1"]);
+    assert_eq!(shown(&server, &both, "localhost"), own.certificate.to_vec());
 }
 
 #[test]

@@ -13,6 +13,9 @@ pub(crate) struct DevArgs {
     /// Show the first page in the browser.
     #[arg(long)]
     open: bool,
+    /// Speak HTTPS, by a certificate of an authority of your own, which is made once.
+    #[arg(long, conflicts_with_all = ["tls", "tls_cert", "tls_key"])]
+    https: bool,
     /// Look for changes again and again, where the file system tells nothing of them (network, containers).
     #[arg(long)]
     poll: bool,
@@ -25,6 +28,7 @@ pub(crate) fn run(args: DevArgs) -> Result<i32, String> {
     let flags = DevFlags {
         run: args.run.flags(),
         open: args.open,
+        https: args.https,
         poll: args.poll,
         reset_db: args.reset_db,
         is_coloured: paint::is_coloured(std::io::stderr().is_terminal()),

@@ -8,6 +8,7 @@
 mod args;
 mod handler;
 mod hosts;
+mod https;
 mod loaded_scripts;
 mod pages;
 mod plans;

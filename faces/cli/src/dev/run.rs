@@ -1,5 +1,6 @@
 //! The life of `sampan dev`: start, or wait until the project can be started; then swap at each save, until a signal.
 
+use super::https::{self, HomeCertificate};
 use super::loaded_scripts::LoadedScripts;
 use super::pages::browser::Browsers;
 use super::pages::own_pages::OwnPages;
@@ -13,7 +14,7 @@ use sampan_db::DatabaseConfig;
 use sampan_host::log::Level;
 use sampan_log::Logger;
 use sampan_project::Project;
-use sampan_project::config::{DEV, DevSettings, EnvFile, Flags};
+use sampan_project::config::{DEV, DevSettings, EnvFile, Flags, ListenAddress};
 use sampan_runtime::{
     AppConfig, Control, Development, FLUSH_TIME_MAX, Life, ReloadOutcome, ReloadRequests, Reloader,
     Running, Server, ServerEnd, check_listening, listen_for_control,
@@ -35,6 +36,8 @@ pub(super) struct DevFlags {
     pub(super) run: Flags,
     /// `--open`: show the first page in the browser.
     pub(super) open: bool,
+    /// `--https`: speak HTTPS by a certificate of this user's own authority.
+    pub(super) https: bool,
     /// `--poll`: look for changes again and again.
     pub(super) poll: bool,
     /// `--reset-db`: if the migrations do not fit the database, move that away.
@@ -48,8 +51,17 @@ pub(super) struct DevFlags {
 /// # Errors
 /// There is no project, its configuration is wrong, or its address is in use: one line that says what to do.
 pub(super) fn run(flags: DevFlags) -> Result<ServerEnd, String> {
+    // Before anything else finds its files.
+    let home = flags.https.then(HomeCertificate::of_user).transpose()?;
     let config = resolve(&flags)?;
     let logger = config.program.logger.clone();
+    if let Some(home) = home {
+        let port = config.base.listen.iter().find_map(|one| match one {
+            ListenAddress::Tcp(address) => Some(address.port()),
+            ListenAddress::Unix(_) => None,
+        });
+        logger.text(Level::Info, home.advice(port.unwrap_or_default()));
+    }
     let outcome = serve(config, flags, &logger);
     logger.flush(FLUSH_TIME_MAX);
     outcome
@@ -57,7 +69,15 @@ pub(super) fn run(flags: DevFlags) -> Result<ServerEnd, String> {
 
 /// The configuration as it is now, for development.
 fn resolve(flags: &DevFlags) -> Result<AppConfig, String> {
+    let (mut tls_cert, mut tls_key) = (flags.run.tls_cert.clone(), flags.run.tls_key.clone());
+    if flags.https {
+        // Made anew where it nears its end, at the next save.
+        let home = HomeCertificate::of_user()?;
+        (tls_cert, tls_key) = (Some(home.certificate), Some(home.key));
+    }
     let run = Flags {
+        tls_cert,
+        tls_key,
         env_file: match &flags.run.env_file {
             EnvFile::None => EnvFile::OfProject,
             chosen => chosen.clone(),
@@ -83,6 +103,9 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
     check_listening(&config)?;
     let mut settings = config.base.resolve(&DEV, DevSettings::from_settings)?;
     settings.hosts.extend(config.base.listen_names());
+    if flags.https {
+        settings.hosts.extend(https::lan_names());
+    }
     let dev = Arc::new(Dev {
         root: config.base.project.root().to_owned(),
         settings,
@@ -140,7 +163,7 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
     let folder = dev.root.display();
     logger.text(Level::Info, format!("watching {folder}; Ctrl-C ends"));
     if flags.open && running.address().port() != 0 {
-        open(running.address(), logger);
+        open(running.address(), flags.https, logger);
     }
     follow(&life, running.reloader(), &dev, &db, resolve, changes)?;
     let control = Control {
@@ -261,14 +284,17 @@ fn with_advice(fault: String, resolve: &impl Fn() -> Result<AppConfig, String>) 
 }
 
 /// Shows the first page.
-fn open(address: SocketAddr, logger: &Logger) {
+fn open(address: SocketAddr, is_https: bool, logger: &Logger) {
     let opener = if cfg!(target_os = "macos") {
         "open"
     } else {
         "xdg-open"
     };
     let mut command = Command::new(opener);
-    let command = command.arg(format!("http://{address}/"));
+    let command = command.arg(match is_https {
+        true => format!("https://localhost:{}/", address.port()),
+        false => format!("http://{address}/"),
+    });
     // Ctrl-C goes to the whole group, and is not meant for the browser.
     let quiet = command
         .process_group(0)

@@ -6,7 +6,7 @@ mod environment;
 mod values;
 
 use super::flags::{Flags, OptionNames};
-use super::{listen, server};
+use super::{acme, listen, server};
 use crate::archive::Archive;
 use environment::{Filled, filled};
 use sampan_host::Sources as _;
@@ -23,6 +23,8 @@ const PREFIX: &str = "SAMPAN_";
 const FILE_SUFFIX: &str = "_file";
 /// The host of a server whose port is all that is said: platforms that say so connect from outside.
 const PORT_HOST: &str = "0.0.0.0";
+/// The file that lists addresses of IPv6, where the system has it.
+const IP6: &str = "/proc/net/if_inet6";
 
 /// The name of the configuration file in a project folder.
 pub const FILE: &str = "sampan.toml";
@@ -66,6 +68,7 @@ pub fn read_text(
     reading.add_file(text, name, Some(environment))?;
     reading.add_environment(environment)?;
     reading.add_flags(flags)?;
+    reading.add_public_port()?;
     Ok(reading.0)
 }
 
@@ -94,7 +97,8 @@ impl Reading {
         name: &str,
         environment: Option<&Environment>,
     ) -> Result<(), String> {
-        for (section, keys) in parsed(text, name)? {
+        let is_section = |name: &str| self.0.named(name).is_ok();
+        for (section, keys) in parsed(text, name, is_section)? {
             let origin = format!("{name}:{}", section.line);
             let known = self.0.named(&section.key).map(drop);
             known.map_err(|fault| format!("{origin}: {fault}"))?;
@@ -137,10 +141,7 @@ impl Reading {
             };
             let rest = rest.to_ascii_lowercase();
             // Other variables of that beginning are none of ours.
-            let Some((section, key)) = rest
-                .split_once('_')
-                .filter(|(section, _)| self.0.named(section).is_ok())
-            else {
+            let Some((section, key)) = self.section_and_key(&rest, '_') else {
                 continue;
             };
             match key.strip_suffix(FILE_SUFFIX) {
@@ -153,6 +154,33 @@ impl Reading {
             }
         }
         Ok(())
+    }
+
+    /// Splits the name of a key, in which the dots of its section are `dot`: `tls.acme.email` is of `tls.acme`.
+    fn section_and_key<'a>(&self, name: &'a str, dot: char) -> Option<(&'static str, &'a str)> {
+        let sections = self.0.iter().map(|one| one.section().name);
+        let found = sections.filter_map(|section| {
+            let written = section.replace('.', dot.encode_utf8(&mut [0; 4]));
+            let key = name.strip_prefix(&written)?.strip_prefix(dot)?;
+            Some((section, key))
+        });
+        found.max_by_key(|(section, _)| section.len())
+    }
+
+    /// A server that gets certificates listens where the whole world finds it, unless it is told where.
+    fn add_public_port(&mut self) -> Result<(), String> {
+        let domains = self.0.of(&acme::SECTION);
+        let is_listening = self.0.of(&server::SECTION).written("listen").is_some();
+        if is_listening || domains.list("domains").is_empty() {
+            return Ok(());
+        }
+        let host = match Path::new(IP6).exists() {
+            true => "[::]",
+            false => PORT_HOST,
+        };
+        let listen = Value::from(format!("{host}:443"));
+        let origin = "domains of [tls.acme]".to_owned();
+        self.put(("server", "listen"), &listen, origin)
     }
 
     /// `PORT`, as platforms set it: the port of the server, on the host that the file names.
@@ -181,9 +209,11 @@ impl Reading {
             set,
         } = flags.names;
         for text in &flags.set {
-            let split = text
-                .split_once('=')
-                .and_then(|(key, value)| Some((key.split_once('.')?, value)));
+            let split = text.split_once('=').and_then(|(key, value)| {
+                // Of a section that there is not, the fault is told.
+                let known = self.section_and_key(key, '.');
+                Some((known.or_else(|| key.split_once('.'))?, value))
+            });
             let Some((key, value)) = split else {
                 return Err(match set.starts_with("--") {
                     true => format!("{set} {text}: write it as {set} section.key=value"),
@@ -219,6 +249,10 @@ impl Reading {
                 // A list, since a path may have commas in it.
                 self.put(("tls", key), &Value::from(vec![path]), name.to_owned())?;
             }
+        }
+        if !flags.tls.is_empty() {
+            let domains = Value::from(flags.tls.clone());
+            self.put(("tls.acme", "domains"), &domains, "--tls".to_owned())?;
         }
         if flags.no_migrate {
             let value = Value::from(false);

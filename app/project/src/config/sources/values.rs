@@ -12,11 +12,16 @@ pub(super) struct Entry {
     pub(super) line: usize,
 }
 
-/// Parses a configuration file called `name`: its sections, and for each its keys, in the order of their lines.
+/// Parses a configuration file called `name`: its sections, and for each its keys, in the order of their lines. A table
+/// in a section is a section of its own if `is_section` says so, as `tls.acme`.
 ///
 /// # Errors
 /// The line, and what is wrong with it.
-pub(super) fn parsed(text: &str, name: &str) -> Result<Vec<(Entry, Vec<Entry>)>, String> {
+pub(super) fn parsed(
+    text: &str,
+    name: &str,
+    is_section: impl Fn(&str) -> bool,
+) -> Result<Vec<(Entry, Vec<Entry>)>, String> {
     let line_at = |at: usize| text[..at].matches('\n').count() + 1;
     let fault = |error: toml::de::Error| {
         let line = line_at(error.span().map_or(0, |span| span.start));
@@ -35,15 +40,34 @@ pub(super) fn parsed(text: &str, name: &str) -> Result<Vec<(Entry, Vec<Entry>)>,
         keys.sort_by_key(|(at, _)| *at);
         keys.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>()
     };
+    let keys_of = |places: Option<&DeTable<'_>>, section: &mut Entry| {
+        let keys = places.zip(section.value.as_table_mut());
+        keys.map_or_else(Vec::new, |(places, values)| entries(places, values))
+    };
     let places = places.get_ref();
-    let sections = entries(places, &mut values).into_iter().map(|mut section| {
-        let keys = places.get(section.key.as_str());
-        let keys = keys.and_then(|keys| keys.get_ref().as_table());
-        let keys = keys.zip(section.value.as_table_mut());
-        let keys = keys.map_or_else(Vec::new, |(places, values)| entries(places, values));
-        (section, keys)
-    });
-    Ok(sections.collect())
+    let mut sections = Vec::new();
+    for mut section in entries(places, &mut values) {
+        let inside = places.get(section.key.as_str());
+        let inside = inside.and_then(|keys| keys.get_ref().as_table());
+        let (mut keys, mut nested) = (Vec::new(), Vec::new());
+        for mut entry in keys_of(inside, &mut section) {
+            let whole = format!("{}.{}", section.key, entry.key);
+            if !entry.value.is_table() || !is_section(&whole) {
+                keys.push(entry);
+                continue;
+            }
+            let places = inside.and_then(|keys| keys.get(entry.key.as_str()));
+            let inner = keys_of(
+                places.and_then(|keys| keys.get_ref().as_table()),
+                &mut entry,
+            );
+            entry.key = whole;
+            nested.push((entry, inner));
+        }
+        sections.push((section, keys));
+        sections.extend(nested);
+    }
+    Ok(sections)
 }
 
 /// Returns a value as keys may take it; nothing for those that none takes, such as fractions.

@@ -88,6 +88,11 @@ impl<S: Socket> Transport<S> {
                 return Poll::Ready(HandshakeOutcome::Gone);
             };
             if !tls.is_handshaking() {
+                if tls.ends_with_handshake() {
+                    // Those who ask see the certificate, and no route.
+                    let _ = ready!(self.poll_flush(cx, pool));
+                    return Poll::Ready(HandshakeOutcome::Gone);
+                }
                 tls.rest(pool);
                 return Poll::Ready(HandshakeOutcome::Established(tls.info()));
             }

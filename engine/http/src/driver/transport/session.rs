@@ -10,7 +10,7 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, Unbuffered
 
 use crate::driver::output::Plaintext;
 use crate::driver::pool::{BufferPool, RECORDS_BYTES};
-use crate::tls::{AskedName, TlsInfo};
+use crate::tls::{AskedName, TlsInfo, ends_with_handshake};
 
 /// The most plaintext of one record (RFC 8446 section 5.1).
 const PLAIN_BYTES_MAX: usize = 16 * 1024;
@@ -86,6 +86,11 @@ impl TlsSession {
 
     pub(super) fn is_handshaking(&self) -> bool {
         self.tls.is_handshaking()
+    }
+
+    /// Reports whether the client wanted nothing but the handshake, after it.
+    pub(super) fn ends_with_handshake(&self) -> bool {
+        ends_with_handshake(&self.tls)
     }
 
     /// The facts that the handshake has settled, after it.

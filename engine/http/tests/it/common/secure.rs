@@ -15,6 +15,7 @@ pub fn files(identity: &Identity) -> CertificateFiles {
 pub fn settings(identity: &Identity) -> TlsSettings {
     TlsSettings {
         certificates: vec![files(identity)],
+        acme: None,
         clients: None,
         strict_transport: None,
     }

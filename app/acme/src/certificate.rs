@@ -1,0 +1,50 @@
+//! The fields of a certificate that decide about its renewal.
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use x509_parser::parse_x509_certificate;
+
+/// The fields of a certificate that decide about its renewal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateFields {
+    /// The first moment in which it is valid.
+    pub from: SystemTime,
+    /// The last moment in which it is valid.
+    pub until: SystemTime,
+    /// The certificate (DER).
+    pub(crate) der: CertificateDer<'static>,
+}
+
+impl CertificateFields {
+    /// Reads the first certificate of a file; `None` if there is none.
+    pub fn of_file(file: &Path) -> Option<Self> {
+        Self::of_pem(&std::fs::read(file).ok()?)
+    }
+
+    /// Reads the first certificate of a text (PEM); `None` if there is none.
+    pub fn of_pem(pem: &[u8]) -> Option<Self> {
+        let der = CertificateDer::pem_slice_iter(pem).next()?.ok()?;
+        let (_, parsed) = parse_x509_certificate(&der).ok()?;
+        let validity = parsed.validity();
+        let time = |seconds: i64| {
+            UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
+        };
+        let (from, until) = (
+            time(validity.not_before.timestamp()),
+            time(validity.not_after.timestamp()),
+        );
+        Some(Self { from, until, der })
+    }
+
+    /// Returns the time between the first and the last moment.
+    pub(crate) fn lifetime(&self) -> Duration {
+        self.until.duration_since(self.from).unwrap_or_default()
+    }
+}
+
+/// A moment for people.
+pub(crate) fn date(time: SystemTime) -> String {
+    httpdate::fmt_http_date(time)
+}

@@ -1,0 +1,226 @@
+//! One order: from a domain to its certificate (RFC 8555 section 7.4).
+
+use crate::challenges::{Published, publish_http, publish_tls};
+use crate::settings::{AcmeSettings, ChallengeKind, identifier};
+use instant_acme::{
+    Account, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error, NewOrder, Order,
+    OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, DistinguishedName, KeyPair};
+use std::time::Duration;
+
+/// The longest time that the authority may take to check a challenge, and to issue.
+const ORDER_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// The failure of an attempt.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The reason, in the middle of a sentence.
+    pub(crate) reason: String,
+    /// True if the authority does not know the account.
+    pub(crate) is_account_unknown: bool,
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self {
+            reason,
+            is_account_unknown: false,
+        }
+    }
+}
+
+/// The failure that an error is.
+pub(crate) fn failure(error: Error) -> Failure {
+    let kind = kind_of(&error).unwrap_or_default();
+    Failure {
+        is_account_unknown: kind.ends_with(":accountDoesNotExist"),
+        reason: match &error {
+            Error::Api(problem) => {
+                let parts = problem
+                    .subproblems
+                    .iter()
+                    .filter_map(|part| part.detail.as_deref());
+                let details: Vec<&str> =
+                    problem.detail.as_deref().into_iter().chain(parts).collect();
+                format!("the authority refuses: {} ({kind})", details.join("; "))
+            }
+            Error::Json(_) => {
+                "the authority has answered with something that is not ACME".to_owned()
+            }
+            Error::Timeout(_) => {
+                format!(
+                    "the authority has not decided within {} s",
+                    ORDER_TIME_MAX.as_secs()
+                )
+            }
+            other => other.to_string(),
+        },
+    }
+}
+
+fn kind_of(error: &Error) -> Option<&str> {
+    match error {
+        Error::Api(problem) => problem.r#type.as_deref(),
+        _ => None,
+    }
+}
+
+/// Orders a certificate, in place of another if there is one. Returns a text (PEM) with its private key and its chain.
+/// `attempt` chooses among the challenges.
+pub(crate) async fn obtain(
+    account: &Account,
+    settings: &AcmeSettings,
+    domain: &str,
+    replaced: Option<CertificateIdentifier<'static>>,
+    attempt: u32,
+) -> Result<String, Failure> {
+    let mut order = begin(account, settings, domain, replaced).await?;
+    let retries = RetryPolicy::new()
+        .initial_delay(Duration::from_millis(500))
+        .timeout(ORDER_TIME_MAX);
+    // They are taken back when the authority has seen them, or when this ends.
+    let published = authorize(&mut order, settings, domain, attempt).await?;
+    let status = match order.state().status {
+        OrderStatus::Pending => order.poll_ready(&retries).await,
+        status => Ok(status),
+    };
+    drop(published);
+    match status {
+        Ok(OrderStatus::Invalid) => return Err(refusal(&mut order).await),
+        Err(error) => {
+            let own = failure(error);
+            return Err(match matches!(order.state().status, OrderStatus::Invalid) {
+                true => refusal(&mut order).await,
+                false => own,
+            });
+        }
+        Ok(_) => {}
+    }
+    let fault = |error: rcgen::Error| Failure::from(format!("cannot make a key: {error}"));
+    let mut params = CertificateParams::new([domain.to_owned()]).map_err(fault)?;
+    params.distinguished_name = DistinguishedName::new();
+    let key = KeyPair::generate().map_err(fault)?;
+    let request = params.serialize_request(&key).map_err(fault)?;
+    order.finalize_csr(request.der()).await.map_err(failure)?;
+    let chain = order.poll_certificate(&retries).await.map_err(failure)?;
+    Ok(key.serialize_pem() + &chain)
+}
+
+async fn begin(
+    account: &Account,
+    settings: &AcmeSettings,
+    domain: &str,
+    replaced: Option<CertificateIdentifier<'static>>,
+) -> Result<Order, Failure> {
+    let identifiers = [identifier(domain)];
+    let fresh = || {
+        let order = NewOrder::new(&identifiers);
+        match &settings.profile {
+            Some(profile) => order.profile(profile),
+            None => order,
+        }
+    };
+    if let Some(replaced) = replaced {
+        match account.new_order(&fresh().replaces(replaced)).await {
+            Ok(order) => return Ok(order),
+            // It must not be about the certificate that is replaced: without it the order counts as a new one.
+            Err(error) if !is_about_replacing(&error) => return Err(failure(error)),
+            Err(_) => {}
+        }
+    }
+    account.new_order(&fresh()).await.map_err(failure)
+}
+
+/// Reports whether an order may succeed that replaces no certificate (RFC 9773 section 5).
+fn is_about_replacing(error: &Error) -> bool {
+    let kind = kind_of(error).unwrap_or_default();
+    let is_local = matches!(error, Error::Unsupported(_) | Error::Other(_));
+    // Another account has ordered it, in the case of the third.
+    is_local
+        || [":alreadyReplaced", ":malformed", ":unauthorized"]
+            .iter()
+            .any(|end| kind.ends_with(end))
+}
+
+/// Publishes the answer to a challenge of each authorization, and has the authority look.
+async fn authorize(
+    order: &mut Order,
+    settings: &AcmeSettings,
+    domain: &str,
+    attempt: u32,
+) -> Result<Vec<Published>, Failure> {
+    let folder = settings.challenge_folder();
+    let mut published = Vec::new();
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = authorization.map_err(failure)?;
+        match authorization.status {
+            AuthorizationStatus::Pending => {}
+            AuthorizationStatus::Valid => continue,
+            _ => {
+                return Err("the authority has ended its authorization"
+                    .to_owned()
+                    .into());
+            }
+        }
+        let offered = |kind: &ChallengeKind| {
+            let wanted = challenge_type(*kind);
+            authorization
+                .challenges
+                .iter()
+                .any(|one| one.r#type == wanted)
+        };
+        let kinds: Vec<_> = settings
+            .challenges
+            .iter()
+            .copied()
+            .filter(offered)
+            .collect();
+        let kind = kinds.get(attempt as usize % kinds.len().max(1)).copied();
+        let kind = kind.ok_or_else(|| {
+            "the authority offers no challenge that can be answered: http-01 needs [tls] redirect, tls-alpn-01 port 443"
+                .to_owned()
+        })?;
+        let Some(mut challenge) = authorization.challenge(challenge_type(kind)) else {
+            continue;
+        };
+        let answer = challenge.key_authorization();
+        published.push(match kind {
+            ChallengeKind::Http => publish_http(&folder, &challenge.token, &answer)?,
+            ChallengeKind::TlsAlpn => publish_tls(&folder, domain, &answer)?,
+        });
+        challenge.set_ready().await.map_err(failure)?;
+    }
+    Ok(published)
+}
+
+fn challenge_type(kind: ChallengeKind) -> ChallengeType {
+    match kind {
+        ChallengeKind::Http => ChallengeType::Http01,
+        ChallengeKind::TlsAlpn => ChallengeType::TlsAlpn01,
+    }
+}
+
+/// The reason why an order has failed: its challenges tell it.
+async fn refusal(order: &mut Order) -> Failure {
+    let mut authorizations = order.authorizations();
+    while let Some(Ok(mut authorization)) = authorizations.next().await {
+        let Ok(state) = authorization.refresh().await else {
+            continue;
+        };
+        for challenge in &state.challenges {
+            if let Some(problem) = &challenge.error {
+                let mut own = failure(Error::Api(problem.clone()));
+                let name = match challenge.r#type {
+                    ChallengeType::Http01 => "http-01",
+                    ChallengeType::TlsAlpn01 => "tls-alpn-01",
+                    _ => "the challenge",
+                };
+                own.reason = format!("{name} has failed: {}", own.reason);
+                return own;
+            }
+        }
+    }
+    "the authority has refused the order".to_owned().into()
+}

@@ -1,0 +1,321 @@
+//! The thread that keeps certificates, in whichever process has the lock of their folder.
+
+use crate::account;
+use crate::certificate::{CertificateFields, date};
+use crate::client::DirectoryClient;
+use crate::order::{self, Failure};
+use crate::schedule::pause;
+use crate::settings::AcmeSettings;
+use crate::state::{RenewalState, Window, seconds, time};
+use crate::store;
+use instant_acme::{Account, CertificateIdentifier};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+use tokio::sync::watch;
+
+/// The time between two looks at what is due.
+const LOOK_PAUSE: Duration = Duration::from_secs(5);
+/// The time between two questions about when to renew: twice a day.
+const SUGGESTION_PAUSE: Duration = Duration::from_secs(12 * 3_600);
+
+/// The clock that certificates are renewed by.
+pub trait Clock: Send + Sync {
+    /// Returns the time.
+    fn now(&self) -> SystemTime;
+
+    /// Returns the time between two looks at what is due.
+    fn look_pause(&self) -> Duration {
+        LOOK_PAUSE
+    }
+}
+
+/// The clock of the system.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+/// The severity of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Something has gone as it should.
+    Info,
+    /// Something has failed that will be tried again.
+    Error,
+}
+
+/// The server around it.
+pub trait Host: Send + Sync {
+    /// Takes a message for the log.
+    fn log(&self, severity: Severity, text: &str);
+
+    /// Takes note that the file of a certificate has changed.
+    fn has_changed(&self);
+}
+
+/// Certificates that are kept. Dropping it leaves them kept; [`Renewing::stop`] ends that.
+pub struct Renewing {
+    end: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Renewing {
+    /// Ends it. An order in flight is given up.
+    pub fn stop(self) {
+        let _ = self.end.send(true);
+        // A panic of it is in the log already.
+        let _ = self.thread.join();
+    }
+}
+
+/// Keeps certificates from now on, on a thread of its own.
+///
+/// # Errors
+/// The system has no thread left.
+pub fn start(
+    settings: AcmeSettings,
+    clock: Arc<dyn Clock>,
+    host: Arc<dyn Host>,
+) -> io::Result<Renewing> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(1)
+        .build()?;
+    let (end, mut ended) = watch::channel(false);
+    let body = move || {
+        let mut keeper = Keeper {
+            settings,
+            clock,
+            host,
+            lock: None,
+            told: HashMap::new(),
+        };
+        runtime.block_on(async {
+            tokio::select! {
+                _ = ended.wait_for(|has_ended| *has_ended) => {}
+                () = keeper.keep() => {}
+            }
+        });
+        // A look-up of a name may hang for longer than anyone waits.
+        runtime.shutdown_background();
+    };
+    let thread = thread::Builder::new().name("sampan-acme".into());
+    Ok(Renewing {
+        end,
+        thread: thread.spawn(body)?,
+    })
+}
+
+struct Keeper {
+    settings: AcmeSettings,
+    clock: Arc<dyn Clock>,
+    host: Arc<dyn Host>,
+    /// The lock of the folder, while this process has it.
+    lock: Option<File>,
+    /// The last fault that the log was told, by its subject.
+    told: HashMap<String, String>,
+}
+
+impl Keeper {
+    async fn keep(&mut self) {
+        loop {
+            if self.is_leader() {
+                for domain in self.settings.domains.clone() {
+                    self.look(&domain).await;
+                }
+            }
+            tokio::time::sleep(self.clock.look_pause()).await;
+        }
+    }
+
+    /// Reports whether this process orders certificates; tries to become the one that does.
+    fn is_leader(&mut self) -> bool {
+        if self.lock.is_some() {
+            return true;
+        }
+        match store::try_lock(&self.settings.lock_file()) {
+            Ok(lock) => self.lock = lock,
+            Err(fault) => self.tell_once("lock", format!("[tls.acme] {fault}")),
+        }
+        if self.lock.is_some() {
+            // Of a process that was killed.
+            store::clear(&self.settings.challenge_folder());
+            for folder in ["", "certificates", "state"] {
+                store::clear_fresh(&self.settings.own_folder().join(folder));
+            }
+        }
+        self.lock.is_some()
+    }
+
+    /// Does what is due for a domain.
+    async fn look(&mut self, domain: &str) {
+        let now = self.clock.now();
+        let mut state = RenewalState::read(&self.settings, domain);
+        // After a clock that was ahead has been set right, what was noted in its time holds no longer.
+        if state.tried_at > seconds(now + SUGGESTION_PAUSE) {
+            (state.not_before, state.issued_at, state.asked_at) = (0, 0, 0);
+        }
+        let certificate = CertificateFields::of_file(&self.settings.certificate_file(domain));
+        if let Some(certificate) = &certificate
+            && now >= time(state.asked_at) + SUGGESTION_PAUSE
+        {
+            self.ask_when(domain, certificate, &mut state).await;
+        }
+        let request = self.settings.request_file(domain);
+        let is_asked = request.exists();
+        if is_asked || now >= state.due(certificate.as_ref()) {
+            self.renew(domain, certificate, state).await;
+            if is_asked {
+                store::remove(&request);
+            }
+        }
+    }
+
+    /// Asks the authority when to renew.
+    async fn ask_when(
+        &mut self,
+        domain: &str,
+        certificate: &CertificateFields,
+        state: &mut RenewalState,
+    ) {
+        state.asked_at = seconds(self.clock.now());
+        let Ok(identifier) = CertificateIdentifier::try_from(&certificate.der) else {
+            return;
+        };
+        let asked = async {
+            let account = self.account().await?.0;
+            let asked = account.renewal_info(&identifier.into_owned()).await;
+            asked.map_err(order::failure)
+        };
+        match asked.await {
+            Ok((suggested, _)) => {
+                let window = suggested.suggested_window;
+                let window = Window::new(window.start.into(), window.end.into());
+                // The moment is chosen once for a window.
+                let is_same = |old: Window| (old.from, old.until) == (window.from, window.until);
+                if !state.window.is_some_and(is_same) {
+                    state.window = Some(window);
+                }
+                self.told.remove("ari");
+            }
+            Err(Failure { reason, .. }) => {
+                let text = format!(
+                    "[tls.acme] cannot ask when to renew the certificate of {domain}: {reason}"
+                );
+                self.tell_once("ari", text);
+            }
+        }
+        self.write(domain, state);
+    }
+
+    async fn account(&self) -> Result<(Account, DirectoryClient), Failure> {
+        let client = DirectoryClient::new(self.settings.directory_ca.as_deref())?;
+        let account = account::open(&self.settings, &client).await;
+        account.map(|account| (account, client))
+    }
+
+    /// Makes an attempt, and notes its outcome.
+    async fn renew(
+        &mut self,
+        domain: &str,
+        old: Option<CertificateFields>,
+        mut state: RenewalState,
+    ) {
+        let mut asked_pause = None;
+        let outcome = self
+            .attempt(domain, old.as_ref(), &state, &mut asked_pause)
+            .await;
+        let now = self.clock.now();
+        state.tried_at = seconds(now);
+        match outcome {
+            Ok(fresh) => {
+                let until = date(fresh.until);
+                state = RenewalState {
+                    tried_at: state.tried_at,
+                    issued_at: state.tried_at,
+                    ..RenewalState::default()
+                };
+                let text = format!("the certificate of {domain} is new, and valid until {until}");
+                self.host.log(Severity::Info, &text);
+                self.host.has_changed();
+                self.told.clear();
+                if fresh.until <= now || fresh.from > now {
+                    let text = format!(
+                        "[tls.acme] the new certificate of {domain} is valid from {} to {until}, and the clock of this \
+                         machine says {}: set the clock",
+                        date(fresh.from),
+                        date(now),
+                    );
+                    self.host.log(Severity::Error, &text);
+                }
+            }
+            Err(failure) => {
+                if failure.is_account_unknown {
+                    account::forget(&self.settings);
+                }
+                state.failures = state.failures.saturating_add(1);
+                let pause = pause(state.failures, asked_pause);
+                state.not_before = seconds(now + pause);
+                let standing = match &old {
+                    Some(old) if old.until > now => {
+                        format!("the one in place is valid until {}", date(old.until))
+                    }
+                    Some(old) => format!("the one in place has ended on {}", date(old.until)),
+                    None => "there is none in place, so clients cannot connect".to_owned(),
+                };
+                let text = format!(
+                    "[tls.acme] no new certificate for {domain}: {}; {standing}; the next attempt is on {}",
+                    failure.reason,
+                    date(now + pause),
+                );
+                self.host.log(Severity::Error, &text);
+                state.fault = Some(failure.reason);
+            }
+        }
+        self.write(domain, &state);
+    }
+
+    async fn attempt(
+        &self,
+        domain: &str,
+        old: Option<&CertificateFields>,
+        state: &RenewalState,
+        asked_pause: &mut Option<Duration>,
+    ) -> Result<CertificateFields, Failure> {
+        let file = self.settings.certificate_file(domain);
+        store::check_room(&file)?;
+        let (account, client) = self.account().await?;
+        let replaced = old.and_then(|old| CertificateIdentifier::try_from(&old.der).ok());
+        let replaced = replaced.map(CertificateIdentifier::into_owned);
+        let settings = &self.settings;
+        let obtained = order::obtain(&account, settings, domain, replaced, state.failures).await;
+        let text = obtained.inspect_err(|_| *asked_pause = client.take_asked_pause())?;
+        let fresh = CertificateFields::of_pem(text.as_bytes());
+        let fresh =
+            fresh.ok_or("the authority has sent something that is not a certificate".to_owned())?;
+        store::put(&file, text.as_bytes())?;
+        Ok(fresh)
+    }
+
+    fn write(&mut self, domain: &str, state: &RenewalState) {
+        if let Err(fault) = state.write(&self.settings, domain) {
+            self.tell_once("state", format!("[tls.acme] {fault}"));
+        }
+    }
+
+    /// Tells the log of a fault unless it was the last of its subject.
+    fn tell_once(&mut self, subject: &str, text: String) {
+        if self.told.get(subject) != Some(&text) {
+            self.host.log(Severity::Error, &text);
+            self.told.insert(subject.to_owned(), text);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Pebble, an ACME server for tests, with a directory of its own.
+
+use sampan_client::certificates::Identity;
+use sampan_client::wait;
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+/// A Pebble that runs.
+pub(crate) struct Pebble {
+    child: Child,
+    port: u16,
+    /// Its own certificate, which is its authority too.
+    identity: Identity,
+}
+
+/// The settings of a Pebble.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Options {
+    /// The port of `http-01`.
+    pub(crate) http_port: u16,
+    /// The port of `tls-alpn-01`.
+    pub(crate) tls_port: u16,
+    /// True if it believes every challenge.
+    pub(crate) believes_all: bool,
+    /// True if accounts must be bound to the account `kid-1` of the authority.
+    pub(crate) wants_account: bool,
+}
+
+/// The key of the account `kid-1` (base64url).
+pub(crate) const ACCOUNT_KEY: &str =
+    "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+
+/// Returns the executable; `None`, and a line that says so, if it cannot be had.
+fn executable() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/acme/install.sh");
+        let output = Command::new("sh").arg(script).output().expect("a shell");
+        match output.status.code() {
+            Some(0) => {
+                let text = String::from_utf8(output.stdout).expect("a path");
+                Some(PathBuf::from(text.trim()))
+            }
+            _ => {
+                println!("SKIPPED: Pebble cannot be built, so nothing is got from an ACME server");
+                None
+            }
+        }
+    });
+    found.as_deref()
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    listener.local_addr().expect("bound").port()
+}
+
+impl Pebble {
+    /// Starts one; `None` if it cannot be had.
+    pub(crate) fn start(options: Options) -> Option<Self> {
+        let executable = executable()?;
+        let identity = Identity::new(&["localhost"]);
+        let port = free_port();
+        let config = serde_json::json!({ "pebble": {
+            "listenAddress": format!("127.0.0.1:{port}"),
+            "managementListenAddress": "",
+            "certificate": identity.certificate_file(),
+            "privateKey": identity.key_file(),
+            "httpPort": options.http_port,
+            "tlsPort": options.tls_port,
+            "externalAccountBindingRequired": options.wants_account,
+            "externalAccountMACKeys": { "kid-1": ACCOUNT_KEY },
+            "retryAfter": { "authz": 1, "order": 1 },
+            "profiles": {
+                "default": { "description": "usual", "validityPeriod": 7_776_000 },
+                "shortlived": { "description": "short", "validityPeriod": 518_400 },
+            },
+        }});
+        let file = identity.key_file().with_file_name("pebble.json");
+        std::fs::write(&file, config.to_string()).expect("written");
+        let mut command = Command::new(executable);
+        command.arg("-config").arg(file);
+        command
+            .env("PEBBLE_VA_NOSLEEP", "1")
+            .env("PEBBLE_AUTHZREUSE", "0");
+        if options.believes_all {
+            command.env("PEBBLE_VA_ALWAYS_VALID", "1");
+        }
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let pebble = Self {
+            child: child.expect("started"),
+            port,
+            identity,
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        wait::until("Pebble listens", || TcpStream::connect(address).is_ok());
+        Some(pebble)
+    }
+
+    /// The URL of its directory.
+    pub(crate) fn directory(&self) -> String {
+        format!("https://localhost:{}/dir", self.port)
+    }
+
+    /// The file of the authority of that URL.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.identity.certificate_file()
+    }
+
+    /// Ends it, with all that it knows.
+    pub(crate) fn stop(mut self) -> u16 {
+        self.end();
+        self.port
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Pebble {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Reads all of a stream, whose end need not be orderly.
+pub(crate) fn rest_of(stream: &mut impl Read) -> String {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
