@@ -15,6 +15,8 @@ const FOLDER: &str = "target/fuzz";
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
+/// The corpus of the comparison with other implementations, which is no target.
+const COMPARISON: &str = "differential";
 /// The longest input, in bytes.
 const INPUT_BYTES_MAX: u32 = 4096;
 
@@ -36,6 +38,7 @@ pub(crate) fn run(options: &FuzzOptions) -> Result<bool, Error> {
         names.push(entry?.file_name().to_string_lossy().into_owned());
     }
     names.sort();
+    names.retain(|name| name != COMPARISON);
     names.retain(|name| options.target.as_deref().is_none_or(|only| only == name));
     if names.is_empty() {
         let wanted = options.target.as_deref().unwrap_or_default();
