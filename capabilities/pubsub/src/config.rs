@@ -5,7 +5,7 @@ use sampan_host::settings::{Section, SettingKey, Settings};
 
 /// `[topics]`.
 #[rustfmt::skip]
-pub(crate) static TOPICS: Section = Section {
+pub static TOPICS: Section = Section {
     name: "topics",
     doc: "Messages between workers.",
     keys: &[
@@ -16,14 +16,14 @@ pub(crate) static TOPICS: Section = Section {
 
 /// The settings of topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TopicsConfig {
+pub struct TopicsConfig {
     /// The largest message, in bytes.
-    pub(crate) message_bytes_max: usize,
+    pub message_bytes_max: usize,
 }
 
 impl TopicsConfig {
     /// Reads `[topics]`.
-    pub(crate) fn read(settings: &Settings) -> Self {
+    pub fn read(settings: &Settings) -> Self {
         Self {
             message_bytes_max: settings.number("message_bytes_max"),
         }

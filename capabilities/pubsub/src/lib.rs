@@ -12,5 +12,6 @@ mod rows;
 mod worker;
 
 pub use capability::CAPABILITY;
+pub use config::{TOPICS, TopicsConfig};
 pub use hub::Hub;
 pub use hub::rules::{TopicRule, TopicRules};

@@ -22,7 +22,10 @@ pub static SECTION: Section = Section {
 };
 
 /// Reads the section.
-pub(crate) fn defaults(settings: &Settings) -> Result<SocketSettings, String> {
+///
+/// # Errors
+/// The key, and what is wrong with its value.
+pub fn defaults(settings: &Settings) -> Result<SocketSettings, String> {
     let read = SocketSettings {
         message_bytes_max: settings.number("message_bytes_max"),
         backpressure_bytes_max: settings.number("backpressure_bytes_max"),

@@ -12,9 +12,8 @@ mod objects;
 mod options;
 mod routes;
 
-pub use config::SECTION;
+pub use config::{SECTION, defaults};
 
-use config::defaults;
 use routes::Routes;
 use sampan_host::capability::IsolateSetup;
 use sampan_host::sockets::SocketHandlers;

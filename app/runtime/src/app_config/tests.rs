@@ -271,6 +271,8 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_crypto::SecretKeys::from_settings(&all.of(&sampan_crypto::SECTION))?,
         sampan_i18n::I18nSettings::from_settings(&all.of(&sampan_i18n::SECTION)),
         sampan_template::undefined(&all.of(&sampan_template::SECTION)),
+        sampan_pubsub::TopicsConfig::read(&all.of(&sampan_pubsub::TOPICS)),
+        sampan_socket::defaults(&all.of(&sampan_socket::SECTION))?,
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(
