@@ -1089,6 +1089,10 @@ declare module "sampan" {
     sendBytes(message: string | Uint8Array | ArrayBuffer): string;
     /** Sends a value as a text of JSON. */
     sendJson(value: any): string;
+    /** Sends the socket each message that `app.publish` gives the topic from now on, on any worker, without a run of the script. It ends with the socket. */
+    subscribe(topic: string): void;
+    /** Ends that. Returns whether the socket was subscribed. */
+    unsubscribe(topic: string): boolean;
     /** Sends a ping. The server sends its own, see `[sockets]`. */
     ping(payload?: string | Uint8Array | ArrayBuffer): void;
     /** Closes the socket, behind what was sent before. */

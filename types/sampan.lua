@@ -1052,6 +1052,15 @@ function WebSocket:send_bytes(message) end
 ---@return string
 function WebSocket:send_json(value) end
 
+--- Sends the socket each message that `app.publish` gives the topic from now on, on any worker, without a run of the script. It ends with the socket.
+---@param topic string The topic, such as `room:7`.
+function WebSocket:subscribe(topic) end
+
+--- Ends that. Returns whether the socket was subscribed.
+---@param topic string The topic.
+---@return boolean
+function WebSocket:unsubscribe(topic) end
+
 --- Sends a ping. The server sends its own, see `[sockets]`.
 ---@param payload? string At most 125 bytes.
 function WebSocket:ping(payload) end

@@ -1,7 +1,7 @@
 //! Publish and subscribe: messages to sockets, event streams and functions of the script, on all workers.
 //!
-//! A message waits in the worker's outbox until the writes are committed that it may depend on. Then the [`hub`] gives
-//! it a number and puts it into the inbox of each worker with receivers. The [`worker`] delivers what arrives there.
+//! A message waits in the worker's outbox until the writes are committed that it may depend on. Then the `hub` gives
+//! it a number and puts it into the inbox of each worker with receivers. The `worker` delivers what arrives there.
 
 mod capability;
 mod config;

@@ -2,8 +2,8 @@
 //! connection of it.
 //!
 //! The server has the connections (`sampan_host::sockets`). Here are the script's side of them: routes and their
-//! functions per isolate ([`routes`]), objects ([`objects`]), who may connect ([`accept`]), and `[sockets]`
-//! ([`config`]).
+//! functions per isolate (`routes`), objects (`objects`), messages of topics (`topics`), who may connect (`accept`),
+//! and `[sockets]` (`config`).
 
 mod accept;
 mod config;
@@ -11,6 +11,7 @@ mod limits;
 mod objects;
 mod options;
 mod routes;
+mod topics;
 
 pub use config::{SECTION, defaults};
 
@@ -26,6 +27,7 @@ pub static CAPABILITY: Capability = Capability {
     name: "socket",
     modules: &[&MODULE, &ROUTES],
     sections: &[&SECTION],
+    asks: &["topics"],
     configure: |settings| settings.resolve(&SECTION, defaults).map(drop),
     isolate,
     ..Capability::EMPTY

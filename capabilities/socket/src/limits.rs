@@ -18,5 +18,8 @@ pub(crate) const IDLE_MILLIS_MAX: u64 = 120_000;
 /// A silent client is sent a ping after so long, in milliseconds, where nothing else is set.
 pub(crate) const PING_MILLIS: u64 = 50_000;
 
+/// The most topics that a socket subscribes to.
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 1_000;
+
 /// The most keys that the data of a socket has.
 pub(crate) const DATA_KEYS_MAX: usize = 1_000;

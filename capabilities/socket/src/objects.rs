@@ -1,7 +1,7 @@
 //! The objects that scripts hold: a socket, and the values that stay with it.
 
 use crate::limits::{DATA_KEYS_MAX, PING_BYTES_MAX, REASON_BYTES_MAX};
-use crate::routes;
+use crate::{routes, topics};
 use sampan_host::sockets::{Payload, Sent, Socket, SocketMessage};
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, Outbox, Param, Type, Value, Verdict,
@@ -47,6 +47,15 @@ pub(crate) static SOCKET: Class = Class {
                 param!("value": Type::Json, "What JSON has."),
             ) -> Type::Text, FunctionKind::Sync(send_json),
             "Sends a value as a text of JSON."),
+        row!("subscribe"(
+                param!("topic": Type::Text, "The topic, such as `room:7`."),
+            ) -> Type::Nothing, FunctionKind::Sync(topics::subscribe),
+            "Sends the socket each message that `app.publish` gives the topic from now on, on any worker, without a \
+             run of the script. It ends with the socket."),
+        row!("unsubscribe"(
+                param!("topic": Type::Text, "The topic."),
+            ) -> Type::Bool, FunctionKind::Sync(topics::unsubscribe),
+            "Ends that. Returns whether the socket was subscribed."),
         row!("ping"(
                 param!("payload"? Type::Bytes, "At most 125 bytes."),
             ) -> Type::Nothing, FunctionKind::Sync(ping),
@@ -91,7 +100,7 @@ pub(crate) static DATA: Class = Class {
     is_keyed: true,
 };
 
-fn this(context: &Context, args: &Args) -> Result<Rc<Socket>, Error> {
+pub(crate) fn this(context: &Context, args: &Args) -> Result<Rc<Socket>, Error> {
     Ok(args.object::<Socket>(context)?.1)
 }
 

@@ -132,6 +132,11 @@ impl Socket {
         }
     }
 
+    /// Returns the number of attached values.
+    pub fn attached(&self) -> usize {
+        self.attached.borrow().len()
+    }
+
     /// Drops the first attached value of a type that is `it`.
     pub fn detach<T: 'static>(&self, it: impl Fn(&T) -> bool) -> bool {
         let mut attached = self.attached.borrow_mut();
