@@ -96,7 +96,7 @@ impl HomeCertificate {
              \x20 Debian:   sudo cp {file} /usr/local/share/ca-certificates/sampan.crt && sudo update-ca-certificates\n\
              \x20 Chromium: chrome://certificate-manager, Custom, Trusted Certificates, Import\n\
              \x20 Firefox:  Settings, Certificates, View Certificates, Authorities, Import\n\
-             \x20 Whoever reads authority.key beside it can pose as any site to those who trust it: share neither."
+             \x20 Anyone who reads authority.key beside it can pose as any site to those who trust it: share neither."
         )
     }
 }
