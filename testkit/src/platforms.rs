@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The longest time that a project may take to load, in milliseconds.
@@ -163,9 +164,25 @@ impl Drop for Served {
     }
 }
 
+/// The first of the ports that servers get, and their number: the system gives none of them to those who let it choose,
+/// so that no test beside this one takes a port before its server listens (Linux, `ip_local_port_range`).
+const PORT_FIRST: u16 = 20_000;
+const PORTS: u32 = 12_000;
+
 /// An address without a listener.
 fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind(("127.0.0.1", 0))?.local_addr()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(97);
+    let mut last = None;
+    for _ in 0..PORTS {
+        let next = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = PORT_FIRST + (next % PORTS) as u16;
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Ok(listener) => return listener.local_addr(),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::AddrInUse.into()))
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {

@@ -94,6 +94,7 @@ const EXCEPTIONS: &[Exception] = &[
     whole("limits/loops", BOTH, RUNAWAY),
     whole("limits/on_error", BOTH, RUNAWAY),
     whole("limits/others_go_on", BOTH, RUNAWAY),
+    part("socket/faults", BOTH, &["a handler that loops"], RUNAWAY),
     part(
         "template/limits",
         BOTH,

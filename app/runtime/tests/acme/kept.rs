@@ -122,6 +122,8 @@ pub(crate) fn settings(folder: &Path, directory: String) -> AcmeSettings {
 fn of_pebble(folder: &Path, pebble: &Pebble) -> AcmeSettings {
     AcmeSettings {
         directory_ca: Some(pebble.authority()),
+        // Without one pebble takes any of its profiles.
+        profile: Some("default".to_owned()),
         ..settings(folder, pebble.directory())
     }
 }

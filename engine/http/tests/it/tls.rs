@@ -159,6 +159,8 @@ fn certificates_are_chosen_by_name() {
         ("one.test", &one),
         ("both.test", &one),
         ("a.two.test", &two),
+        // An address is no name to ask for, so it gets the first certificate for an address.
+        ("127.0.0.1", &two),
     ] {
         assert_eq!(
             shown(&server, &config, name),
@@ -166,8 +168,8 @@ fn certificates_are_chosen_by_name() {
             "{name}"
         );
     }
-    // A name that is on none, and none: the first, which is not for those.
-    for name in ["two.test", "a.b.two.test", "other.test", "127.0.0.1"] {
+    // A name that is on none: the first, which is not for it.
+    for name in ["two.test", "a.b.two.test", "other.test"] {
         let error = refusal(connect(server.address, &config, name));
         assert!(
             error.contains("certificate not valid for name"),
