@@ -783,7 +783,7 @@ declare module "sampan" {
     function md5(data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** The HMAC of data. Compare it by `crypto.equal`. */
     function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): Uint8Array;
-    /** Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ. */
+    /** Whether two secrets are equal. The time it takes depends on their length only, so it does not tell where they differ. */
     function equal(a: string | Uint8Array | ArrayBuffer, b: string | Uint8Array | ArrayBuffer): boolean;
     /** Random bytes that cannot be guessed. */
     function randomBytes(count: number): Uint8Array;
@@ -1050,7 +1050,7 @@ declare module "sampan" {
     keys(): any[];
     /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session. */
     clear(): void;
-    /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
+    /** Gives the session a new id and keeps what is in it. Call it at login: a visitor who knew the old id is not logged in. */
     regenerate(): void;
   }
 

@@ -434,7 +434,7 @@ function app.crypto.md5(data) end
 ---@return string
 function app.crypto.hmac(algorithm, key, data) end
 
---- Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ.
+--- Whether two secrets are equal. The time it takes depends on their length only, so it does not tell where they differ.
 ---@param a string Bytes or text.
 ---@param b string Bytes or text.
 ---@return boolean
@@ -707,7 +707,7 @@ function Session:keys() end
 --- Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session.
 function Session:clear() end
 
---- Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.
+--- Gives the session a new id and keeps what is in it. Call it at login: a visitor who knew the old id is not logged in.
 function Session:regenerate() end
 
 --- Sends a message to all functions that `app.subscribe` gave for a topic, on all workers. It leaves when the writes of the request so far are on disk, and not at all if they fail or the `db.batch` around it is rolled back. Messages of one worker on one topic arrive in their order.

@@ -61,7 +61,7 @@ impl AcmeSettings {
     }
 
     /// Returns the folder of the certificates that answer `tls-alpn-01`: `NAME.pem`, by the name that clients ask for.
-    /// What answers `http-01` is in it too.
+    /// The answers to `http-01` are in it too.
     pub fn challenge_folder(&self) -> PathBuf {
         self.folder.join("challenges")
     }

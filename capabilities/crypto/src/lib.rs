@@ -45,8 +45,8 @@ pub static MODULE: Module = Module {
                 param!("a": Type::Bytes, "Bytes or text."),
                 param!("b": Type::Bytes, "Bytes or text."),
             ) -> Type::Bool, FunctionKind::Sync(|_, args| digests::equal(args)),
-            "Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where \
-             they differ."),
+            "Whether two secrets are equal. The time it takes depends on their length only, so it does not tell \
+             where they differ."),
         row!("random_bytes"(COUNT) -> Type::Bytes, FunctionKind::Sync(|_, args| random::bytes(&args)),
             "Random bytes that cannot be guessed."),
         row!("token"(

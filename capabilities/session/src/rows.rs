@@ -30,8 +30,8 @@ pub(crate) static SESSION: Class = Class {
              `store = \"cookie\"` only this browser forgets it: a copy of the cookie works until it ends. What is set \
              after this begins a new session."),
         row!("regenerate"() -> Type::Nothing, FunctionKind::Sync(regenerate),
-            "Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not \
-             logged in."),
+            "Gives the session a new id and keeps what is in it. Call it at login: a visitor who knew the old id \
+             is not logged in."),
     ],
     // It goes with the request whose field it is, see `SessionOfRequest`; in JavaScript that may not be the one whose
     // turn it is.

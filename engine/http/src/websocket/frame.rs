@@ -94,7 +94,7 @@ impl Head {
     /// Parses the beginning of `bytes`. Gives the head and its length, or nothing while bytes are missing.
     ///
     /// # Errors
-    /// What is there breaks the protocol. Only what the first bytes say is checked before the rest is there.
+    /// The bytes break the protocol. Only what the first ones say is checked before the rest is there.
     pub fn parse(bytes: &[u8], role: Role) -> Result<Option<(Self, usize)>, ProtocolFault> {
         let fault = |text| Err(ProtocolFault::Protocol(text));
         let Some(&first) = bytes.first() else {

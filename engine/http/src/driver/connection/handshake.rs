@@ -27,16 +27,7 @@ impl<S: Socket> Connection<S> {
                 return Poll::Ready(true);
             }
             Poll::Ready(HandshakeOutcome::Gone) => return Poll::Ready(false),
-            Poll::Pending => {
-                if local.draining.get() {
-                    self.read_by = self.read_by.min(now + DRAIN_MILLIS_MAX);
-                }
-                if let Expired::Gone = self.expire() {
-                    return Poll::Ready(false);
-                }
-                self.arm(cx);
-                return Poll::Pending;
-            }
+            Poll::Pending => return self.await_opening(cx),
             Poll::Ready(HandshakeOutcome::Plain { is_head }) => {
                 let mut response = Response::new(400);
                 response.content_type("text/plain; charset=utf-8");
@@ -58,5 +49,18 @@ impl<S: Socket> Connection<S> {
         };
         local.handler().connection_fault(self.client.peer, &fault);
         Poll::Ready(true)
+    }
+
+    /// Waits for more of what comes before the first request. False if its time is over.
+    pub(super) fn await_opening(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        if self.local.draining.get() {
+            let now = self.local.now_millis();
+            self.read_by = self.read_by.min(now + DRAIN_MILLIS_MAX);
+        }
+        if let Expired::Gone = self.expire() {
+            return Poll::Ready(false);
+        }
+        self.arm(cx);
+        Poll::Pending
     }
 }

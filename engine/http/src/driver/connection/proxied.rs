@@ -4,8 +4,6 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::Connection;
-use super::expiry::Expired;
-use super::input::DRAIN_MILLIS_MAX;
 use crate::answer::ConnectionFault;
 use crate::codec::{PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 use crate::driver::runtime::Socket;
@@ -22,17 +20,7 @@ impl<S: Socket> Connection<S> {
             parse_proxy_header(bytes) != ProxyHeader::Incomplete
         });
         let fault = match peeked {
-            Poll::Pending => {
-                let now = local.now_millis();
-                if local.draining.get() {
-                    self.read_by = self.read_by.min(now + DRAIN_MILLIS_MAX);
-                }
-                if let Expired::Gone = self.expire() {
-                    return Poll::Ready(false);
-                }
-                self.arm(cx);
-                return Poll::Pending;
-            }
+            Poll::Pending => return self.await_opening(cx),
             Poll::Ready(Err(_) | Ok(0)) => return Poll::Ready(false),
             Poll::Ready(Ok(len)) => match parse_proxy_header(&space[..len]) {
                 ProxyHeader::Complete { len, client } => {

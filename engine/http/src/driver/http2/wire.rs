@@ -1,6 +1,6 @@
 //! The way of the frames to and from the transport.
 //!
-//! What the `h2` crate writes is gathered and sent once per turn, so that many small frames cost one call of the
+//! The writes of the `h2` crate are gathered and sent once per turn, so that many small frames cost one call of the
 //! system, or one record of TLS.
 
 use std::cell::RefCell;
