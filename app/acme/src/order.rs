@@ -136,11 +136,17 @@ async fn begin(
 fn is_about_replacing(error: &Error) -> bool {
     let kind = kind_of(error).unwrap_or_default();
     let is_local = matches!(error, Error::Unsupported(_) | Error::Other(_));
-    // Another account has ordered it, in the case of the third.
+    // Another account has ordered it, in the case of the third. With the fourth an authority says that it has the
+    // certificate and cannot find its order, for a moment or for good.
     is_local
-        || [":alreadyReplaced", ":malformed", ":unauthorized"]
-            .iter()
-            .any(|end| kind.ends_with(end))
+        || [
+            ":alreadyReplaced",
+            ":malformed",
+            ":unauthorized",
+            ":serverInternal",
+        ]
+        .iter()
+        .any(|end| kind.ends_with(end))
 }
 
 /// Publishes the answer to a challenge of each authorization, and has the authority look.
@@ -223,4 +229,33 @@ async fn refusal(order: &mut Order) -> Failure {
         }
     }
     "the authority has refused the order".to_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use instant_acme::Problem;
+
+    #[test]
+    fn faults_of_the_replaced_certificate_are_told_from_others() {
+        let is_about_replacing = |kind: &str| {
+            is_about_replacing(&Error::Api(Problem {
+                r#type: Some(format!("urn:ietf:params:acme:error:{kind}")),
+                detail: None,
+                status: None,
+                subproblems: Vec::new(),
+            }))
+        };
+        for kind in [
+            "alreadyReplaced",
+            "malformed",
+            "unauthorized",
+            "serverInternal",
+        ] {
+            assert!(is_about_replacing(kind), "{kind}");
+        }
+        for kind in ["rateLimited", "accountDoesNotExist", "rejectedIdentifier"] {
+            assert!(!is_about_replacing(kind), "{kind}");
+        }
+    }
 }

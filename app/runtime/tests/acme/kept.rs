@@ -59,9 +59,13 @@ impl TestHost {
         lines.iter().filter(|(_, line)| line.contains(text)).count()
     }
 
-    /// Waits for a line with this text.
+    /// Waits for a line with this text. A failure shows the lines that came instead.
     pub(crate) fn wait_for(&self, text: &str) -> String {
-        wait::found(text, || {
+        let shown = std::fmt::from_fn(|f| {
+            let lines = self.0.lock().expect("whole");
+            write!(f, "{text:?} in the log {lines:#?}")
+        });
+        wait::found(shown, || {
             let lines = self.0.lock().expect("whole");
             let found = lines.iter().find(|(_, line)| line.contains(text));
             found.map(|(_, line)| line.clone())
