@@ -35,6 +35,8 @@ enum ProjectKind {
     Web,
     /// JSON for programs.
     Api,
+    /// A page that shows messages as they come, by a WebSocket.
+    Chat,
     /// Pages and JSON with Hono, from npm.
     Hono,
 }
@@ -48,13 +50,9 @@ macro_rules! template {
     };
 }
 
-const COMMON: [ProjectFile; 5] = [
+const COMMON: [ProjectFile; 4] = [
     ("sampan.toml", template!("common/sampan.toml")),
     (".gitignore", template!("common/gitignore")),
-    (
-        "migrations/0001_notes.sql",
-        template!("common/0001_notes.sql"),
-    ),
     ("README.md", template!("common/README.md")),
     ("deploy.md", template!("common/deploy.md")),
 ];
@@ -62,6 +60,19 @@ const PAGES: [ProjectFile; 2] = [
     ("templates/index.html", template!("web/index.html")),
     ("public/app.css", template!("web/app.css")),
 ];
+const CHAT_PAGES: [ProjectFile; 3] = [
+    ("templates/index.html", template!("chat/index.html")),
+    ("public/app.css", template!("web/app.css")),
+    ("public/chat.js", template!("chat/chat.js")),
+];
+const NOTES_SCHEMA: ProjectFile = (
+    "migrations/0001_notes.sql",
+    template!("common/0001_notes.sql"),
+);
+const CHAT_SCHEMA: ProjectFile = (
+    "migrations/0001_messages.sql",
+    template!("chat/0001_messages.sql"),
+);
 const LUA_EDITORS: [ProjectFile; 3] = [
     (".luarc.json", template!("common/luarc.json")),
     (
@@ -96,6 +107,9 @@ fn scripts(language: ProjectLanguage, kind: ProjectKind) -> Option<[ProjectFile;
         (Language::Lua, Kind::Api) => (template!("api/app.lua"), template!("api/app.test.lua")),
         (Language::Js, Kind::Api) => (template!("api/app.js"), template!("api/app.test.js")),
         (Language::Ts, Kind::Api) => (template!("api/app.ts"), template!("api/app.test.ts")),
+        (Language::Lua, Kind::Chat) => (template!("chat/app.lua"), template!("chat/app.test.lua")),
+        (Language::Js, Kind::Chat) => (template!("chat/app.js"), template!("chat/app.test.js")),
+        (Language::Ts, Kind::Chat) => (template!("chat/app.ts"), template!("chat/app.test.ts")),
         (Language::Lua, Kind::Hono) => return None,
         (Language::Js, Kind::Hono) => (template!("hono/app.jsx"), template!("hono/app.test.js")),
         (Language::Ts, Kind::Hono) => (template!("hono/app.tsx"), template!("hono/app.test.ts")),
@@ -123,9 +137,15 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), String> {
     check_empty(&args.path)?;
     let mut files = COMMON.to_vec();
     files.extend([app, test]);
-    if kind == ProjectKind::Web {
-        files.extend(PAGES);
+    match kind {
+        ProjectKind::Web => files.extend(PAGES),
+        ProjectKind::Chat => files.extend(CHAT_PAGES),
+        ProjectKind::Api | ProjectKind::Hono => {}
     }
+    files.push(match kind {
+        ProjectKind::Chat => CHAT_SCHEMA,
+        _ => NOTES_SCHEMA,
+    });
     match language {
         ProjectLanguage::Lua => files.extend(LUA_EDITORS),
         _ => files.extend(JS_EDITORS),
@@ -163,6 +183,7 @@ fn words(
     kind: ProjectKind,
 ) -> [(&'static str, String); 7] {
     let is_hono = kind == ProjectKind::Hono;
+    let has_pages = matches!(kind, ProjectKind::Web | ProjectKind::Chat);
     let mut compiler = String::new();
     if language == ProjectLanguage::Js {
         compiler += ",\n    \"allowJs\": true,\n    \"checkJs\": true";
@@ -188,7 +209,7 @@ fn words(
         ("{{name}}", name.to_owned()),
         ("{{entry}}", entry.to_owned()),
         ("{{editor_file}}", editor_file.to_owned()),
-        ("{{template_row}}", only(kind == ProjectKind::Web, pages)),
+        ("{{template_row}}", only(has_pages, pages)),
         ("{{install_line}}", only(is_hono, install)),
         ("{{compiler_options}}", compiler),
         ("{{packages}}", packages.join(",\n")),

@@ -1,12 +1,10 @@
 //! The clinic in a browser: what a visitor does with the mouse and with keys alone, what axe-core finds, and pictures
 //! of the pages for people to look at (`target/petclinic/*.png`).
 
-use crate::notes::notes;
 use crate::support::{Process, Scratch};
 use crate::webdriver::{Browser, ENTER, TAB};
-use crate::{LANGUAGES, petclinic, petclinic_as_one_file, root};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use crate::{LANGUAGES, petclinic, petclinic_as_one_file, petclinic_command, root};
+use sampan_client::certificates::Identity;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -33,9 +31,6 @@ const PAGES: [(&str, &str); 10] = [
     ("vets", "/vets.html"),
     ("error", "/oups"),
 ];
-
-/// A PNG of one pixel.
-const ONE_PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 /// One browser at a time: a machine with two cores has enough to do with it.
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
@@ -140,6 +135,32 @@ fn one_file_is_the_same_clinic() {
         browser.follow("Deutsch");
         browser.follow("Tierärzte");
         assert_eq!(browser.text("h1"), "Tierärzte");
+    }
+}
+
+/// Visits the clinic by HTTPS, over which the browser speaks HTTP/2.
+#[test]
+fn https_is_the_same_clinic() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let identity = Identity::new(&["127.0.0.1"]);
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        let mut command = petclinic_command(language, &scratch);
+        command.arg("--tls-cert").arg(identity.certificate_file());
+        command.arg("--tls-key").arg(identity.key_file());
+        let server = Process::start(&mut command);
+        let mut browser = Browser::start_secure(server.address);
+        visit_the_clinic(&mut browser);
+        let protocols = browser.run(
+            "return performance.getEntries().map((one) => one.nextHopProtocol).filter(Boolean)",
+            &json!([]),
+        );
+        let protocols = protocols.as_array().expect("a list");
+        assert!(protocols.len() > 1, "the page and its style: {protocols:?}");
+        assert!(protocols.iter().all(|one| one == "h2"), "{protocols:?}");
     }
 }
 
@@ -361,85 +382,8 @@ fn axe_finds_nothing() {
 }
 
 /// Gives how many pixels a page is wider than its window.
-const OVERFLOW: &str =
+pub(crate) const OVERFLOW: &str =
     "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
-
-/// A visit of examples/notes: register, write with a picture, search. axe-core looks at each page, where it is there.
-#[test]
-fn notes_in_a_browser() {
-    let _turn = turn();
-    if !is_there() {
-        return;
-    }
-    let axe = axe();
-    let scratch = Scratch::new(&[]);
-    let server = notes("lua", &scratch);
-    let mut browser = Browser::start(server.address);
-    let mut faults = Vec::new();
-    let mut check = |browser: &mut Browser, what: &str| {
-        if let Some(axe) = &axe {
-            for scheme in ["light", "dark"] {
-                browser.colours(scheme);
-                faults.extend(faults_of(browser, axe, &format!("{what}, {scheme}")));
-            }
-        }
-        browser.picture(&results().join(format!("notes-{what}.png")));
-    };
-    browser.open("/");
-    assert_eq!(browser.path(), "/login");
-    check(&mut browser, "login");
-    browser.follow("Register");
-    browser.fill("#name", "Ann");
-    browser.fill("#password", "short");
-    browser.submit("main button");
-    assert!(browser.has("#password-error"));
-    check(&mut browser, "register");
-    browser.fill("#password", "correct horse");
-    browser.submit("main button");
-    assert_eq!(browser.path(), "/");
-    browser.follow("New note");
-    browser.fill("#title", "Clinic");
-    browser.fill("#body", "A dog and a cat");
-    browser.fill("#tags", "pets");
-    let picture = scratch.path().join("one.png");
-    fs::write(&picture, BASE64_STANDARD.decode(ONE_PIXEL).expect("base64")).expect("written");
-    browser.choose("#image", &picture);
-    check(&mut browser, "new");
-    browser.submit("main button");
-    assert_eq!(browser.text(".flash"), "The note was saved.");
-    assert_eq!(browser.property("main img", "naturalWidth"), json!(1));
-    check(&mut browser, "note");
-    browser.follow("Notes");
-    browser.fill("#q", "dog");
-    browser.submit("main form button");
-    browser.follow("Clinic");
-    browser.follow("Notes");
-    check(&mut browser, "list");
-    browser.follow("New note");
-    browser.fill("#title", &"Unbroken".repeat(20));
-    browser.fill("#body", &"w".repeat(500));
-    browser.fill("#tags", &"long".repeat(30));
-    browser.submit("main button");
-    for width in [390, 1280] {
-        browser.size(width, 844);
-        for page in [
-            "/notes/9",
-            "/notes/2",
-            "/notes/2/edit",
-            "/notes/2/delete",
-            "/",
-        ] {
-            browser.open(page);
-            let name = page.replace('/', "-");
-            check(&mut browser, &format!("long{name}-{width}"));
-            let overflow = browser.run(OVERFLOW, &json!([]));
-            assert_eq!(overflow, json!(0), "{page} at {width} pixels");
-        }
-    }
-    browser.submit("header button");
-    assert_eq!(browser.path(), "/login");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
 
 #[test]
 fn pictures_of_the_pages() {

@@ -1,8 +1,11 @@
-//! The examples as their users meet them: the same pages from both languages over HTTP, and PetClinic in a browser.
+//! The examples as their users meet them: the same pages from both languages over HTTP, and in browsers.
 
 mod browser;
+mod chat;
+mod chat_pages;
 mod dev;
 mod notes;
+mod notes_pages;
 mod petclinic;
 #[path = "../support/mod.rs"]
 mod support;
@@ -22,12 +25,24 @@ fn root() -> PathBuf {
 
 /// PetClinic in a language, with a database of its own in `scratch`.
 fn petclinic(language: &str, scratch: &Scratch) -> Process {
-    let folder = root().join("examples/petclinic").join(language);
-    Process::start(
-        sampan(&folder)
-            .arg("--db")
-            .arg(scratch.path().join("data.db")),
-    )
+    Process::start(&mut petclinic_command(language, scratch))
+}
+
+fn petclinic_command(language: &str, scratch: &Scratch) -> Command {
+    let mut command = sampan(&root().join("examples/petclinic").join(language));
+    command.arg("--db").arg(scratch.path().join("data.db"));
+    command
+}
+
+/// A copy of an example of one folder, in a language, in `scratch`: a folder that it may write to.
+fn copied(example: &str, language: &str, scratch: &Scratch) -> Command {
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(root().join("examples").join(example).join("."))
+        .arg(scratch.path())
+        .status();
+    assert!(copied.expect("cp exists").success());
+    sampan(&scratch.path().join(format!("app.{language}")))
 }
 
 /// Starts the clinic as one file, alone in an empty folder below `scratch`, with nothing of the environment.

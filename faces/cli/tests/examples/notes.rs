@@ -2,9 +2,8 @@
 
 use crate::support::{Process, Scratch};
 use crate::visitor::{Visitor, compared};
-use crate::{LANGUAGES, root, sampan};
+use crate::{LANGUAGES, copied, root};
 use sampan_testkit::Answer;
-use std::process::Command;
 
 /// The most lines that the app has in a language.
 const LINES_MAX: usize = 300;
@@ -45,13 +44,7 @@ const NO_IMAGE: (&str, &str, &[u8]) = ("", "application/octet-stream", b"");
 
 /// The app in a language, in a folder that it may write to.
 pub(crate) fn notes(language: &str, scratch: &Scratch) -> Process {
-    let copied = Command::new("cp")
-        .arg("-r")
-        .arg(root().join("examples/notes/."))
-        .arg(scratch.path())
-        .status();
-    assert!(copied.expect("cp exists").success());
-    Process::start(&mut sampan(&scratch.path().join(format!("app.{language}"))))
+    Process::start(&mut copied("notes", language, scratch))
 }
 
 /// A visit from the first page to the last; every answer.

@@ -36,14 +36,19 @@ impl Visitor {
         self.ask("POST", path, &lines, body)
     }
 
+    /// The cookies, as a request has them in its field `Cookie`.
+    pub(crate) fn cookie(&self) -> String {
+        let cookies = self.cookies.iter();
+        let pairs: Vec<String> = cookies
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        pairs.join("; ")
+    }
+
     fn ask(&mut self, method: &str, path: &str, lines: &str, body: &[u8]) -> Answer {
         let mut request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{lines}");
         if !self.cookies.is_empty() {
-            let cookies = self.cookies.iter();
-            let pairs: Vec<String> = cookies
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            request += &format!("Cookie: {}\r\n", pairs.join("; "));
+            request += &format!("Cookie: {}\r\n", self.cookie());
         }
         request += "\r\n";
         self.client

@@ -27,14 +27,23 @@ pub(crate) struct Browser {
     driver: Child,
     client: Client,
     session: String,
-    /// The site: `http://127.0.0.1:PORT`.
+    /// The site: `http://127.0.0.1:PORT`, or with `https`.
     site: String,
 }
 
 impl Browser {
     /// Starts the browser of this machine; `site` is the server whose pages it opens.
-    #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
     pub(crate) fn start(site: SocketAddr) -> Self {
+        Self::start_on(format!("http://{site}"))
+    }
+
+    /// Starts the browser for a server with HTTPS, whose certificate it does not check.
+    pub(crate) fn start_secure(site: SocketAddr) -> Self {
+        Self::start_on(format!("https://{site}"))
+    }
+
+    #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
+    fn start_on(site: String) -> Self {
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -58,7 +67,7 @@ impl Browser {
             driver,
             client,
             session: String::new(),
-            site: format!("http://{site}"),
+            site,
         };
         // Chromium's own sandbox does not work for root, as which containers run.
         let switches = [
@@ -69,8 +78,8 @@ impl Browser {
             "--lang=en",
         ];
         let options = json!({ "args": switches });
-        let wanted =
-            json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } });
+        let wanted = json!({ "goog:chromeOptions": options, "acceptInsecureCerts": true });
+        let wanted = json!({ "capabilities": { "alwaysMatch": wanted } });
         let begun = browser.command("POST", "/session", &wanted);
         let id = begun["sessionId"].as_str().expect("a session");
         browser.session = format!("/session/{id}");

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Each language with each template that it has.
-const PROJECTS: [(&str, &str); 8] = [
+const PROJECTS: [(&str, &str); 11] = [
     ("lua", "web"),
     ("lua", "api"),
+    ("lua", "chat"),
     ("js", "web"),
     ("js", "api"),
+    ("js", "chat"),
     ("js", "hono"),
     ("ts", "web"),
     ("ts", "api"),
+    ("ts", "chat"),
     ("ts", "hono"),
 ];
 
