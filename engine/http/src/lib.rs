@@ -65,7 +65,9 @@ pub use precomputed::{Precomputed, PrecomputedRest};
 pub use process::{process_memory_bytes, raise_open_files};
 pub use request::Request;
 pub use request_body::ReadError;
-pub use response::{Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response};
+pub use response::{
+    Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response, WorkerMoment,
+};
 pub use tls::{
     AcmeFiles, CertificateFiles, ClientAuth, ClientCertificate, Tls, TlsError, TlsInfo, TlsSettings,
 };

@@ -94,10 +94,28 @@ pub trait BodyStream {
     /// asked again; an error aborts the connection without a final chunk, so that the client can tell.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>>;
 
+    /// Takes note of the worker's state before each poll. Returns the time at which the stream is to be polled though
+    /// nothing has woken it, by the worker's clock; `u64::MAX` for never. A stream is polled at once when its worker
+    /// begins to end.
+    fn look(&mut self, worker: WorkerMoment) -> u64 {
+        let _ = worker;
+        u64::MAX
+    }
+
     /// Called before the server drops a stream that has not ended, because it is above a limit.
     fn cut(&mut self, limit: Exceeded) {
         let _ = limit;
     }
+}
+
+/// The state of a worker at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerMoment {
+    /// The time, in milliseconds, by a clock that is as coarse as the worker's deadlines.
+    pub now_millis: u64,
+    /// Set once the worker is about to end: the time over which clients should spread when they come back, in
+    /// milliseconds (`drain_millis`).
+    pub ends_over_millis: Option<u64>,
 }
 
 /// Why a streamed body cannot be finished. Its text is for the source's own log; nothing of it is sent.

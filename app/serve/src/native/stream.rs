@@ -5,7 +5,7 @@ use crate::request::request_view::{Trace, View};
 use sampan_host::log::Log;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::Exceeded;
-use sampan_http::{Body, BodyError, BodyStream, Chunk, Response};
+use sampan_http::{Body, BodyError, BodyStream, Chunk, Response, WorkerMoment};
 use std::mem;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -44,6 +44,10 @@ impl BodyStream for FollowedStream {
             self.log(ErrorKind::Internal, format!("(stream) {}", error.0));
         }
         polled
+    }
+
+    fn look(&mut self, worker: WorkerMoment) -> u64 {
+        self.stream.look(worker)
     }
 
     fn cut(&mut self, limit: Exceeded) {

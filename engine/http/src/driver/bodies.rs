@@ -12,6 +12,8 @@ pub(super) struct Streaming {
     pub(super) chunked: bool,
     /// When it is given up unless a chunk comes before.
     pub(super) by: u64,
+    /// When it wants to be polled though nothing has woken it.
+    pub(super) poll_at: u64,
 }
 
 /// The body of a request whose handler reads it as it comes; there from the end of the head to the end of the answer.

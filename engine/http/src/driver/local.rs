@@ -12,6 +12,7 @@ use super::pool::BufferPool;
 use super::shared::Shared;
 use crate::answer::{Handler, HandlerSlot};
 use crate::limits::Limits;
+use crate::response::WorkerMoment;
 
 /// The time between two ticks of a worker that has something to do. Deadlines are that coarse.
 const TICK_MILLIS: u64 = 20;
@@ -84,6 +85,14 @@ impl Local {
 
     pub(super) fn now_millis(&self) -> u64 {
         self.clock.now_millis()
+    }
+
+    /// Returns the worker's state, for a stream that is about to be polled.
+    pub(super) fn moment(&self) -> WorkerMoment {
+        WorkerMoment {
+            now_millis: self.now_millis(),
+            ends_over_millis: self.leaving.get().then_some(self.limits.drain_millis),
+        }
     }
 
     /// Reports whether connections end where they are, without a further answer.

@@ -97,8 +97,9 @@ impl Worker {
                 if now >= end_by {
                     kill(&local);
                 }
-            } else if self.shared.leaving.load(Relaxed) {
-                local.leaving.set(true);
+            } else if self.shared.leaving.load(Relaxed) && !local.leaving.replace(true) {
+                // Streams that can end early do so.
+                local.deadlines.wake_all();
             }
             if (local.draining.get() || local.killed.get()) && local.deadlines.len() == 0 {
                 return;

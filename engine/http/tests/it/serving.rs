@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
 
 use common::*;
-use sampan_http::{Answer, Body, BodyError, BodyStream, Chunk, Limits, Precomputed, Response};
+use sampan_http::{
+    Answer, Body, BodyError, BodyStream, Chunk, Limits, Precomputed, Response, WorkerMoment,
+};
 
 #[test]
 fn keep_alive_pipelining_and_close() {
@@ -170,6 +172,70 @@ impl BodyStream for Pieces {
             (None, None) => None,
         })
     }
+}
+
+/// A stream that nothing wakes: it gives a piece when its time has come, and ends when its worker begins to end.
+#[derive(Default)]
+struct Timed {
+    due: Option<u64>,
+    is_due: bool,
+    ends_over: Option<u64>,
+    is_over: bool,
+}
+
+impl BodyStream for Timed {
+    fn look(&mut self, worker: WorkerMoment) -> u64 {
+        const PAUSE_MILLIS: u64 = 30;
+        let now = worker.now_millis;
+        self.ends_over = worker.ends_over_millis;
+        let due = *self.due.get_or_insert(now + PAUSE_MILLIS);
+        self.is_due = due <= now;
+        if self.is_due {
+            self.due = Some(now + PAUSE_MILLIS);
+        }
+        self.due.unwrap_or(u64::MAX)
+    }
+
+    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
+        let piece = match self.ends_over {
+            _ if self.is_over => return Poll::Ready(None),
+            Some(millis) => format!("ends over {millis}"),
+            None if self.is_due => "tick".to_owned(),
+            None => return Poll::Pending,
+        };
+        self.is_over = self.ends_over.is_some();
+        Poll::Ready(Some(Ok(piece.into_bytes().into())))
+    }
+}
+
+#[test]
+fn a_stream_is_polled_when_its_time_has_come_and_when_its_worker_ends() {
+    let limits = Limits {
+        drain_millis: 123,
+        ..Limits::default()
+    };
+    let server = Server::start(limits, || {
+        Rc::new(Function(|_: &Rc<sampan_http::Request>| {
+            let mut response = with_body("");
+            response.set_body(Body::Stream(Box::new(Timed::default())));
+            Answer::Now(response)
+        }))
+    });
+    let mut socket = server.connect();
+    socket.write_all(&get("/")).unwrap();
+    let (mut got, mut room) = (String::new(), [0; 1000]);
+    while got.matches("\r\ntick\r\n").count() < 3 {
+        let len = socket.read(&mut room).unwrap();
+        assert!(len > 0, "{got}");
+        got += std::str::from_utf8(&room[..len]).unwrap();
+    }
+    server.handle.leave();
+    while !got.ends_with("\r\nends over 123\r\n0\r\n\r\n") {
+        let len = socket.read(&mut room).unwrap();
+        assert!(len > 0, "{got}");
+        got += std::str::from_utf8(&room[..len]).unwrap();
+    }
+    server.stop();
 }
 
 #[test]

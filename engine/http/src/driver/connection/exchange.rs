@@ -175,6 +175,7 @@ impl<S: Socket> Connection<S> {
                             stream,
                             chunked,
                             by,
+                            poll_at: NEVER,
                         });
                     }
                 }
@@ -218,6 +219,7 @@ impl<S: Socket> Connection<S> {
                     return Pumped::Waiting;
                 }
                 chunks += 1;
+                streaming.poll_at = streaming.stream.look(self.local.moment());
                 let polled = catch_unwind(AssertUnwindSafe(|| streaming.stream.poll_chunk(cx)));
                 if self.take_chunk(polled).is_pending() {
                     return Pumped::Waiting;

@@ -19,6 +19,11 @@ impl<S: Socket> Connection<S> {
     /// Puts the earliest deadline of this connection where the sweep looks.
     pub(super) fn arm(&mut self, cx: &Context<'_>) {
         let mut deadline = self.write_by.min(self.work_by());
+        if let Some(streaming) = &self.streaming
+            && self.output.has_room(self.local.limits.out_bytes_max)
+        {
+            deadline = deadline.min(streaming.poll_at);
+        }
         if self.reads_on_time() {
             deadline = deadline.min(self.read_by);
         }

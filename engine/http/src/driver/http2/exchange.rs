@@ -76,6 +76,8 @@ pub(super) struct Exchange {
     pub(super) sent: Rc<Sent>,
     /// When the handler, the ticket or the next chunk is too late.
     pub(super) by: u64,
+    /// When the stream of the answer wants to be polled though nothing has woken it.
+    pub(super) poll_at: u64,
     /// When the client must have taken something, and how much it had taken when that was set.
     pub(super) write_by: u64,
     pub(super) taken_before: u64,
@@ -105,6 +107,7 @@ impl Exchange {
             status: 0,
             sent: Sent::new(key, Rc::clone(&context.outflow)),
             by: NEVER,
+            poll_at: NEVER,
             write_by: NEVER,
             taken_before: 0,
         };

@@ -7,6 +7,7 @@ use h2::Reason;
 use super::context::StreamContext;
 use super::exchange::{Exchange, ExchangeState};
 use super::incoming::Incoming;
+use super::replies::AHEAD_BYTES;
 use crate::answer::Answer;
 use crate::codec::fault::{Exceeded, Fault};
 use crate::driver::deadlines::NEVER;
@@ -25,7 +26,15 @@ impl Exchange {
             self.write_by = context.local.now_millis() + limits.write_idle_millis_max;
             self.taken_before = taken;
         }
-        self.work_by().min(self.write_by)
+        self.work_by().min(self.write_by).min(self.wanted_at())
+    }
+
+    /// When the stream of the answer wants to be polled; never while its client has too much to read.
+    fn wanted_at(&self) -> u64 {
+        match &self.state {
+            ExchangeState::Streaming(_) if self.sent.pending() < AHEAD_BYTES => self.poll_at,
+            _ => NEVER,
+        }
     }
 
     /// When what is being waited for here counts as too late.
@@ -55,6 +64,10 @@ impl Exchange {
         if self.write_by <= now {
             self.reset(Reason::CANCEL);
             return true;
+        }
+        if self.wanted_at() <= now {
+            self.poll_at = NEVER;
+            context.ready.add(self.key);
         }
         if self.work_by() > now {
             return false;

@@ -29,7 +29,7 @@ use h2::server::{Builder, Connection, Handshake};
 use slab::Slab;
 
 use self::context::StreamContext;
-use self::exchange::Exchange;
+use self::exchange::{Exchange, ExchangeState};
 use self::piece::Piece;
 use self::time::Times;
 use self::wire::{Wire, WireEnd};
@@ -274,6 +274,11 @@ impl<S: Socket> Http2<S> {
         {
             self.is_draining = true;
             connection.graceful_shutdown();
+            for (key, exchange) in &self.exchanges {
+                if matches!(exchange.state, ExchangeState::Streaming(_)) {
+                    self.context.ready.add(key);
+                }
+            }
         }
     }
 

@@ -22,7 +22,7 @@ use crate::precomputed::{Precomputed, PrecomputedRest};
 use crate::response::{Body, BodyStream, Chunk, FilePart, Response};
 
 /// Bytes of one answer that may wait among the frames before its next piece is made.
-const AHEAD_BYTES: usize = 64 * 1024;
+pub(super) const AHEAD_BYTES: usize = 64 * 1024;
 
 /// The number of bytes read at once of a file.
 const PART_BYTES: usize = 64 * 1024;
@@ -163,6 +163,7 @@ impl Exchange {
         let ExchangeState::Streaming(stream) = &mut self.state else {
             return Step::Again;
         };
+        self.poll_at = stream.look(context.local.moment());
         let chunk = match catch_unwind(AssertUnwindSafe(|| stream.poll_chunk(cx))) {
             Ok(Poll::Pending) => return Step::Waiting,
             Ok(Poll::Ready(Some(Ok(chunk)))) => chunk,
