@@ -607,6 +607,16 @@ declare module "sampan" {
     compress?: boolean;
   }
 
+  /** The function that feeds a stream of server-sent events. */
+  export type EventFeed<Pattern extends string = string> = (
+    req: SampanRequest<Pattern>,
+    events: EventStream,
+  ) => Awaitable<void>;
+  export interface EventOptions {
+    /** Compresses the stream in gzip, for clients that take it. */
+    compress?: boolean;
+  }
+
   interface Verb<Prefix extends string> {
     /** Declares a route. */
     <Pattern extends string>(pattern: Pattern, handler: Handler<NoInfer<`${Prefix}${Pattern}`>>): void;
@@ -631,6 +641,13 @@ declare module "sampan" {
     all: Verb<Prefix>;
     /** Declares an address for WebSockets. */
     ws<Pattern extends string>(pattern: Pattern, declaration: SocketDeclaration<NoInfer<`${Prefix}${Pattern}`>>): void;
+    /** Declares an address for server-sent events, which a function feeds. */
+    sse<Pattern extends string>(pattern: Pattern, feed: EventFeed<NoInfer<`${Prefix}${Pattern}`>>): void;
+    sse<Pattern extends string>(
+      pattern: Pattern,
+      options: EventOptions & { name?: string },
+      feed: EventFeed<NoInfer<`${Prefix}${Pattern}`>>,
+    ): void;
     /** Wraps every path, or those of a pattern. */
     use(middleware: Middleware | NativeMiddleware): void;
     use<Pattern extends string>(pattern: Pattern, middleware: Middleware | NativeMiddleware): void;
@@ -695,6 +712,10 @@ declare module "sampan" {
     publish(topic: string, message: any): void;
     /** Calls the function with each message of a topic, in each worker, one after the other. Each call is a run of its own, with the limits of a handler; its errors are logged. Only while the project loads. */
     subscribe(topic: string, fn: (...args: any[]) => any, options?: Record<string, any>): void;
+    /** Has a topic keep its last messages, so that an event stream whose client connects again gets those that it missed. The first declaration that names a topic counts. Only while the project loads. */
+    topic(name: string, options: Record<string, any>): void;
+    /** The members of a topic, in the order in which they joined: those of all workers. Each has `id` and the `data` that it joined with. */
+    presence(topic: string): any[];
     /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent. */
     file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
     /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */
@@ -715,6 +736,11 @@ declare module "sampan" {
   export function first<T>(value: T | readonly T[] | undefined): T | undefined;
   /** 302 unless a status is given. */
   export function redirect(location: string, status?: number): Response;
+  /** A stream of server-sent events that a function feeds. */
+  export function sse(
+    feed: (events: EventStream) => Awaitable<void>,
+    options?: EventOptions & { headers?: Record<string, string> },
+  ): Response;
   /** A body that is produced while it is sent. */
   export function stream(
     produce: (write: (chunk: string | Uint8Array) => Promise<void>) => Awaitable<void>,
@@ -1090,9 +1116,13 @@ declare module "sampan" {
     /** Sends a value as a text of JSON. */
     sendJson(value: any): string;
     /** Sends the socket each message that `app.publish` gives the topic from now on, on any worker, without a run of the script. It ends with the socket. */
-    subscribe(topic: string): void;
+    subscribe(topic: string, options?: Record<string, any>): void;
     /** Ends that. Returns whether the socket was subscribed. */
     unsubscribe(topic: string): boolean;
+    /** Makes the client a member of a topic, until its socket ends: see `app.presence`. A second call replaces the data. */
+    join(topic: string, data?: any): void;
+    /** Ends that. Returns whether the client was a member. */
+    leave(topic: string): boolean;
     /** Sends a ping. The server sends its own, see `[sockets]`. */
     ping(payload?: string | Uint8Array | ArrayBuffer): void;
     /** Closes the socket, behind what was sent before. */
@@ -1113,6 +1143,33 @@ declare module "sampan" {
     /** Puts a value under a key: the same as `data.key = value`. */
     set(key: string, value?: any): void;
     /** The keys that have a value. */
+    keys(): any[];
+  }
+
+  /** A stream of server-sent events. Beside its methods it has `events.last_id`: the id of the last event that the client saw before it connected again, or nothing. */
+  export interface EventStream {
+    [key: string]: any;
+    /** Sends an event, and waits while the client is behind. What is sent while writes are not committed leaves when they are, and not at all if that fails. Once the client has left it fails with `cancelled`. */
+    send(event: any): Promise<void>;
+    /** Sends a comment, which pages do not see. The server sends its own, see `[sse]`. */
+    comment(text: string): Promise<void>;
+    /** Sends the client each message that `app.publish` gives the topic from now on, on any worker, without a run of the script. The stream stays open when its function has ended. Bytes are sent in base64. A client that connects again first gets what it missed of a topic that keeps messages, or else an event `resync`. */
+    subscribe(topic: string, options?: Record<string, any>): void;
+    /** Ends that. Returns whether the stream was subscribed. */
+    unsubscribe(topic: string): boolean;
+    /** Makes the client a member of a topic, until its stream ends: see `app.presence`. A second call replaces the data. The stream stays open when its function has ended. */
+    join(topic: string, data?: any): void;
+    /** Ends that. Returns whether the client was a member. */
+    leave(topic: string): boolean;
+    /** Waits until the client has left, or the server ends the stream. */
+    wait(): Promise<void>;
+    /** Ends the stream behind what was sent before. The client connects again unless it closes too. */
+    close(): void;
+    /** A field: the same as `events.last_id`. */
+    get(key: string): any;
+    /** Fails: the fields cannot be set. */
+    set(key: string, value?: any): void;
+    /** The names of the fields. */
     keys(): any[];
   }
 

@@ -195,6 +195,15 @@ function group.all(pattern, handler) end
 ---@param pattern string like "/chat/:room"
 ---@param declaration sampan.SocketDeclaration
 function group.ws(pattern, declaration) end
+--- A stream of server-sent events that a function feeds. `compress` asks for gzip.
+---@class sampan.EventOptions
+---@field compress? boolean
+--- The route of such a stream. Between the pattern and the function may stand options.
+---@param pattern string like "/rooms/:id/events"
+---@param feed fun(req: sampan.Request, events: sampan.EventStream): any
+---@overload fun(pattern: string, options: sampan.EventOptions|{ name?: string }, feed: fun(req: sampan.Request, events: sampan.EventStream): any)
+---@overload fun(feed: fun(events: sampan.EventStream): any, options?: sampan.EventOptions|{ headers?: table<string, string> }): sampan.Response
+function group.sse(pattern, feed) end
 --- Wraps the paths of a pattern, or every path.
 ---@param pattern string
 ---@param middleware fun(req: sampan.Request, next: sampan.Next): any
@@ -718,8 +727,18 @@ function app.publish(topic, message) end
 --- Calls the function with each message of a topic, in each worker, one after the other. Each call is a run of its own, with the limits of a handler; its errors are logged. Only while the project loads.
 ---@param topic string The name of the topic: `room:7`.
 ---@param fn function Called with the message, as it was published, and with its `topic`, `id` and `event`, which is `message`.
----@param options? table `once = true`: called on one worker only.
+---@param options? table `once = true`: called on one worker only. `presence = true`: called when members join and leave too, with `event` `join` or `leave` and the member.
 function app.subscribe(topic, fn, options) end
+
+--- Has a topic keep its last messages, so that an event stream whose client connects again gets those that it missed. The first declaration that names a topic counts. Only while the project loads.
+---@param name string The name of a topic; with `*` at its end of all that begin so.
+---@param options table `history`: the number of messages that the topic keeps, 1 to 10000.
+function app.topic(name, options) end
+
+--- The members of a topic, in the order in which they joined: those of all workers. Each has `id` and the `data` that it joined with.
+---@param topic string The name of the topic: `room:7`.
+---@return table
+function app.presence(topic) end
 
 --- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent.
 ---@param path string The file, relative to the option `folder`. Without that option it is a file of `public/` or of `storage/`, and begins with one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
@@ -1054,12 +1073,23 @@ function WebSocket:send_json(value) end
 
 --- Sends the socket each message that `app.publish` gives the topic from now on, on any worker, without a run of the script. It ends with the socket.
 ---@param topic string The topic, such as `room:7`.
-function WebSocket:subscribe(topic) end
+---@param options? table `presence = true`: a text of JSON with `event` (`join` or `leave`), `topic` and `member` when members join and leave.
+function WebSocket:subscribe(topic, options) end
 
 --- Ends that. Returns whether the socket was subscribed.
 ---@param topic string The topic.
 ---@return boolean
 function WebSocket:unsubscribe(topic) end
+
+--- Makes the client a member of a topic, until its socket ends: see `app.presence`. A second call replaces the data.
+---@param topic string The topic.
+---@param data? any What JSON has: the data of the member.
+function WebSocket:join(topic, data) end
+
+--- Ends that. Returns whether the client was a member.
+---@param topic string The topic.
+---@return boolean
+function WebSocket:leave(topic) end
 
 --- Sends a ping. The server sends its own, see `[sockets]`.
 ---@param payload? string At most 125 bytes.
@@ -1102,6 +1132,59 @@ function SocketData:set(key, value) end
 --- The keys that have a value.
 ---@return table
 function SocketData:keys() end
+
+--- A stream of server-sent events. Beside its methods it has `events.last_id`: the id of the last event that the client saw before it connected again, or nothing.
+---@class sampan.EventStream
+---@field [string] any
+local EventStream = {}
+
+--- Sends an event, and waits while the client is behind. What is sent while writes are not committed leaves when they are, and not at all if that fails. Once the client has left it fails with `cancelled`.
+---@param event any A text, which is the data of the event; or a table or object with `data` (a text, or anything else that JSON has), `event` (the name: `message` where there is none), `id` and `retry` (milliseconds until the client connects again).
+function EventStream:send(event) end
+
+--- Sends a comment, which pages do not see. The server sends its own, see `[sse]`.
+---@param text string The text.
+function EventStream:comment(text) end
+
+--- Sends the client each message that `app.publish` gives the topic from now on, on any worker, without a run of the script. The stream stays open when its function has ended. Bytes are sent in base64. A client that connects again first gets what it missed of a topic that keeps messages, or else an event `resync`.
+---@param topic string The topic, such as `room:7`.
+---@param options? table `event`: the name of its events. `presence = true`: events `join` and `leave` too, with the member.
+function EventStream:subscribe(topic, options) end
+
+--- Ends that. Returns whether the stream was subscribed.
+---@param topic string The topic, such as `room:7`.
+---@return boolean
+function EventStream:unsubscribe(topic) end
+
+--- Makes the client a member of a topic, until its stream ends: see `app.presence`. A second call replaces the data. The stream stays open when its function has ended.
+---@param topic string The topic, such as `room:7`.
+---@param data? any What JSON has: the data of the member.
+function EventStream:join(topic, data) end
+
+--- Ends that. Returns whether the client was a member.
+---@param topic string The topic, such as `room:7`.
+---@return boolean
+function EventStream:leave(topic) end
+
+--- Waits until the client has left, or the server ends the stream.
+function EventStream:wait() end
+
+--- Ends the stream behind what was sent before. The client connects again unless it closes too.
+function EventStream:close() end
+
+--- A field: the same as `events.last_id`.
+---@param key string The name.
+---@return any
+function EventStream:get(key) end
+
+--- Fails: the fields cannot be set.
+---@param key string The name.
+---@param value? any The value.
+function EventStream:set(key, value) end
+
+--- The names of the fields.
+---@return table
+function EventStream:keys() end
 
 --- Tests: only in files that `sampan test` runs.
 ---@class sampan.modules.t

@@ -24,7 +24,7 @@ pub fn files() -> Vec<(String, String)> {
 /// Returns the modules of scripts and those of tests.
 fn modules() -> Vec<&'static Module> {
     let all = sampan_runtime::modules().iter().copied();
-    let seen = all.filter(|module| !module.declares_routes());
+    let seen = all.filter(|module| module.is_seen());
     seen.chain([&crate::project::MODULE]).collect()
 }
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 21] = [
+const SHARING: [(&str, &str); 25] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
@@ -41,6 +41,9 @@ const SHARING: [(&str, &str); 21] = [
     ),
     ("session/late", "a request kept for the next"),
     ("session/waiting", "a table made at the top of the file"),
+    ("sse/faults", "what app.sse refused at the top of the file"),
+    ("sse/presence", "a stream kept for a function of a topic"),
+    ("sse/topics", "a stream kept for a function of a topic"),
     ("static/middleware", "a count of calls"),
     ("stream/leaves", "a global that tells what a request saw"),
     ("stream/one_reader", "a request kept for the next"),
@@ -49,6 +52,10 @@ const SHARING: [(&str, &str); 21] = [
         "what template.filter refused at the top of the file",
     ),
     ("time/clients_leave", "a count of calls"),
+    (
+        "topics/history",
+        "what app.topic refused at the top of the file",
+    ),
     (
         "topics/names",
         "what app.subscribe refused at the top of the file",
@@ -88,7 +95,7 @@ fn main() -> ExitCode {
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
     let modules = sampan_runtime::modules().iter();
-    for module in modules.filter(|module| !module.declares_routes()) {
+    for module in modules.filter(|module| module.is_seen()) {
         let functions = module.functions.iter();
         let functions = functions.map(|row| (module.owner(), module.doc, row));
         let methods = module.classes.iter().flat_map(|class| {

@@ -32,6 +32,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_codec::CAPABILITY,
     &sampan_password::CAPABILITY,
     &sampan_socket::CAPABILITY,
+    &sampan_sse::CAPABILITY,
 ];
 
 /// The server's own functions and sections.

@@ -7,6 +7,7 @@
 mod answer;
 mod compression;
 mod dispatch;
+mod events;
 pub mod files;
 mod gate;
 pub mod native;
@@ -21,7 +22,7 @@ pub use dispatch::build::check_native_routes;
 pub use dispatch::dispatch::{Dispatch, release_memory_with};
 pub use dispatch::loaded::Loaded;
 pub use gate::commit_gate::{Gate, Visit};
-pub use gate::control::{Control, ErrorPages};
+pub use gate::control::{Control, ErrorPages, StreamsEnd};
 pub use request::early_hints::MODULE as EARLY_HINTS;
 pub use request::id::Ids;
 pub use request::observers::{FailureObserver, Observers};

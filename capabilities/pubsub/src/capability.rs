@@ -3,14 +3,13 @@
 use crate::config::{TOPICS, TopicsConfig};
 use crate::functions::{Active, Declared};
 use crate::hub::Hub;
-use crate::hub::rules::TopicRules;
+use crate::hub::rules::{TopicRule, TopicRules};
 use crate::rows::MODULE;
 use crate::worker::{TopicsHandle, WorkerTopics};
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
-use sampan_host::database::WorkerDatabase;
 use sampan_host::log::{Entry, Level, Log};
 use sampan_host::topics::{Carrier, Topics};
-use sampan_host::{Capability, Context, Error, ErrorKind, Outbox, WorkerPlace};
+use sampan_host::{Capability, Context, Effects, Error, ErrorKind, WorkerPlace};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,6 +34,7 @@ pub(crate) struct IsolateTopics {
     pub(crate) topics: Rc<dyn Topics>,
     pub(crate) worker: Rc<WorkerTopics>,
     pub(crate) declared: RefCell<Vec<Declared>>,
+    pub(crate) rules: RefCell<Vec<TopicRule>>,
     pub(crate) is_loaded: Cell<bool>,
 }
 
@@ -64,18 +64,9 @@ fn worker_topics(setup: &IsolateSetup<'_>) -> Result<Rc<WorkerTopics>, Error> {
     }
     let missing = |what| move || Error::new(ErrorKind::Internal, format!("no {what} for topics"));
     let hub = setup.shared.get::<Hub>().ok_or_else(missing("hub"))?;
-    let outbox = setup
-        .context
-        .get::<Outbox>()
-        .ok_or_else(missing("outbox"))?;
+    let effects = Effects::of(setup.context).ok_or_else(missing("outbox"))?;
     let place = setup.context.get::<WorkerPlace>();
-    let database = setup.context.get::<Rc<dyn WorkerDatabase>>();
-    let worker = WorkerTopics::new(
-        hub,
-        place.map_or(1, |place| place.index),
-        (*outbox).clone(),
-        database.map(|database| Rc::clone(&*database)),
-    );
+    let worker = WorkerTopics::new(hub, place.map_or(1, |place| place.index), effects);
     setup.worker.put(Rc::clone(&worker));
     Ok(worker)
 }
@@ -88,6 +79,7 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
         topics,
         worker,
         declared: RefCell::default(),
+        rules: RefCell::default(),
         is_loaded: Cell::new(false),
     });
     Ok(())
@@ -106,7 +98,8 @@ fn serve(setup: &IsolateSetup<'_>) {
         return;
     };
     let config = TopicsConfig::read(&setup.settings.of(&TOPICS));
-    topics.worker.hub.configure(config, TopicRules::default());
+    let rules = TopicRules(topics.rules.take().into());
+    topics.worker.hub.configure(config, rules);
     let active = setup.worker.get::<Active>().unwrap_or_else(|| {
         setup.worker.put(Active::default());
         setup.worker.get().unwrap_or_default()

@@ -4,7 +4,7 @@ use crate::hub::members::json_value;
 use crate::limits::{FUNCTION_BYTES_MAX, FUNCTION_MESSAGES_MAX};
 use crate::worker::WorkerTopics;
 use sampan_host::log::{Cause, Entry, Level, Log};
-use sampan_host::topics::{Message, Payload, Receiver, Subscription};
+use sampan_host::topics::{Message, MessageKind, Payload, Receiver, Subscription};
 use sampan_host::{Background, Callback, Context, Error, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,6 +17,8 @@ pub(crate) struct Declared {
     pub(crate) topic: String,
     pub(crate) function: Callback,
     pub(crate) is_once: bool,
+    /// True if it hears of members too.
+    pub(crate) sees_members: bool,
 }
 
 /// The functions that get messages on a worker now.
@@ -26,6 +28,7 @@ pub(crate) struct Active(RefCell<Vec<ActiveFunction>>);
 struct ActiveFunction {
     receiver: Rc<FunctionReceiver>,
     is_once: bool,
+    sees_members: bool,
     _subscription: Subscription,
 }
 
@@ -33,6 +36,7 @@ struct ActiveFunction {
 struct FunctionReceiver {
     topic: String,
     function: Callback,
+    sees_members: bool,
     background: Rc<dyn Background>,
     log: Option<Rc<Rc<dyn Log>>>,
     waiting: RefCell<VecDeque<Arc<Message>>>,
@@ -63,11 +67,13 @@ impl Active {
             topic,
             function,
             is_once,
+            sees_members,
         } in declared
         {
             let receiver = Rc::new_cyclic(|own| FunctionReceiver {
                 topic,
                 function,
+                sees_members,
                 background: Rc::clone(&*background),
                 log: context.get(),
                 waiting: RefCell::default(),
@@ -81,8 +87,10 @@ impl Active {
                 true => worker.subscribe_once(topic, shared)?,
                 false => worker.subscribe_each(topic, shared)?,
             };
-            let is_same =
-                |one: &ActiveFunction| one.receiver.topic == *topic && one.is_once == is_once;
+            let is_same = |one: &ActiveFunction| {
+                let is_alike = one.is_once == is_once && one.sees_members == sees_members;
+                one.receiver.topic == *topic && is_alike
+            };
             if let Some(at) = before.iter().position(is_same) {
                 let waiting = before.remove(at).receiver.take();
                 waiting.iter().for_each(|message| receiver.deliver(message));
@@ -90,6 +98,7 @@ impl Active {
             active.push(ActiveFunction {
                 receiver,
                 is_once,
+                sees_members,
                 _subscription: subscription,
             });
         }
@@ -122,6 +131,9 @@ impl FunctionReceiver {
 
 impl Receiver for FunctionReceiver {
     fn deliver(&self, message: &Arc<Message>) {
+        if message.kind != MessageKind::Published && !self.sees_members {
+            return;
+        }
         let bytes = self.bytes.get() + message.size();
         if self.waiting.borrow().len() >= FUNCTION_MESSAGES_MAX || bytes > FUNCTION_BYTES_MAX {
             self.warn(format!(

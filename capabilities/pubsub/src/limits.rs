@@ -16,6 +16,8 @@ pub(crate) const MESSAGES_AT_ONCE: usize = 128;
 pub(crate) const FUNCTION_MESSAGES_MAX: usize = 10_000;
 /// The most bytes of messages that wait for a function of the script.
 pub(crate) const FUNCTION_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The most messages that a topic keeps.
+pub(crate) const HISTORY_MESSAGES_MAX: i64 = 10_000;
 /// The memory for the histories of all topics, in bytes.
 pub(crate) const HISTORY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most members of one topic.

@@ -2,6 +2,8 @@
 
 use crate::capability::IsolateTopics;
 use crate::functions::Declared;
+use crate::hub::rules::TopicRule;
+use crate::limits::HISTORY_MESSAGES_MAX;
 use crate::worker::check_topic;
 use sampan_host::topics::Payload;
 use sampan_host::{
@@ -24,10 +26,21 @@ pub(crate) static MODULE: Module = Module {
         row!("subscribe"(TOPIC, param!("fn": Type::Function,
                 "Called with the message, as it was published, and with its `topic`, `id` and `event`, which is \
                  `message`."),
-                param!("options"? Type::Map, "`once = true`: called on one worker only.")) -> Type::Nothing,
+                param!("options"? Type::Map, "`once = true`: called on one worker only. `presence = true`: called \
+                    when members join and leave too, with `event` `join` or `leave` and the member.")) -> Type::Nothing,
             FunctionKind::Sync(subscribe),
             "Calls the function with each message of a topic, in each worker, one after the other. Each call is a run \
              of its own, with the limits of a handler; its errors are logged. Only while the project loads."),
+        row!("topic"(param!("name": Type::Text, "The name of a topic; with `*` at its end of all that begin so."),
+                param!("options": Type::Map, "`history`: the number of messages that the topic keeps, 1 to 10000.")
+            ) -> Type::Nothing,
+            FunctionKind::Sync(topic),
+            "Has a topic keep its last messages, so that an event stream whose client connects again gets those that \
+             it missed. The first declaration that names a topic counts. Only while the project loads."),
+        row!("presence"(TOPIC) -> Type::List,
+            FunctionKind::Sync(presence),
+            "The members of a topic, in the order in which they joined: those of all workers. Each has `id` and the \
+             `data` that it joined with."),
     ],
     ..Module::EMPTY
 };
@@ -81,13 +94,16 @@ fn subscribe(context: &Context, mut args: Args) -> Result<Value, Error> {
     };
     let topic = args.text(0);
     check_topic(&topic)?;
-    let mut is_once = false;
+    let (mut is_once, mut sees_members) = (false, false);
     if let Value::Map(options) = args.take(2) {
         for (name, value) in options {
             match (name.as_str(), value) {
                 ("once", Value::Bool(given)) => is_once = given,
-                ("once", _) => return Err(Error::script("once must be true or false")),
-                (name, _) => return Err(refusals::unknown_option(name, &["once"])),
+                ("presence", Value::Bool(given)) => sees_members = given,
+                ("once" | "presence", _) => {
+                    return Err(Error::script(format!("{name} must be true or false")));
+                }
+                (name, _) => return Err(refusals::unknown_option(name, &["once", "presence"])),
             }
         }
     }
@@ -97,6 +113,50 @@ fn subscribe(context: &Context, mut args: Args) -> Result<Value, Error> {
         topic,
         function,
         is_once,
+        sees_members,
     });
     Ok(Value::Null)
+}
+
+fn topic(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let Some(topics) = loading(context, "topics that keep messages")? else {
+        return Ok(Value::Null);
+    };
+    let pattern = args.text(0);
+    let name = pattern.strip_suffix('*').unwrap_or(&pattern);
+    if name.contains('*') {
+        return Err(Error::script(format!(
+            "topic: `*` stands at the end of a name only, not as in {pattern:?}"
+        )));
+    }
+    check_topic(&pattern)?;
+    let mut history = None;
+    if let Value::Map(options) = args.take(1) {
+        for (name, value) in options {
+            match (name.as_str(), value) {
+                ("history", Value::Int(count)) if (1..=HISTORY_MESSAGES_MAX).contains(&count) => {
+                    history = usize::try_from(count).ok();
+                }
+                ("history", _) => {
+                    return Err(Error::script(format!(
+                        "history must be a whole number from 1 to {HISTORY_MESSAGES_MAX}"
+                    )));
+                }
+                (name, _) => return Err(refusals::unknown_option(name, &["history"])),
+            }
+        }
+    }
+    let history = history.ok_or_else(|| Error::script("topic: history is missing"))?;
+    topics
+        .rules
+        .borrow_mut()
+        .push(TopicRule { pattern, history });
+    Ok(Value::Null)
+}
+
+fn presence(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let topics = running(context, "presence")?;
+    let topic = args.text(0);
+    check_topic(&topic)?;
+    Ok(topics.topics.members(&topic))
 }

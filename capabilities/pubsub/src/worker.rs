@@ -4,11 +4,10 @@ use crate::hub::inbox::{Delivery, Inbox};
 use crate::hub::members::Member;
 use crate::hub::{Hub, WorkerKey};
 use crate::limits::{MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, TOPIC_BYTES_MAX};
-use sampan_host::database::WorkerDatabase;
 use sampan_host::topics::{
     Membership, MessageKind, Missed, Payload, Receiver, Subscription, Topics,
 };
-use sampan_host::{Error, Outbox, RequestView, Value, Verdict};
+use sampan_host::{Effects, Error, RequestView, Value, Verdict};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -19,8 +18,7 @@ use tokio::task::{JoinHandle, spawn_local};
 /// The topics of one worker, over all the isolates that it has one after the other.
 pub(crate) struct WorkerTopics {
     pub(crate) hub: Arc<Hub>,
-    outbox: Outbox,
-    database: Option<Rc<dyn WorkerDatabase>>,
+    effects: Effects,
     place: usize,
     /// Made when the worker begins to serve, or with its first receiver.
     inbox: OnceCell<(WorkerKey, Arc<Inbox>)>,
@@ -57,18 +55,11 @@ pub(crate) fn check_topic(topic: &str) -> Result<(), Error> {
 }
 
 impl WorkerTopics {
-    /// Creates the topics of the worker at a place. What depends on writes that are not committed is held in `outbox`,
-    /// or in those of transactions that `database` knows.
-    pub(crate) fn new(
-        hub: Arc<Hub>,
-        place: usize,
-        outbox: Outbox,
-        database: Option<Rc<dyn WorkerDatabase>>,
-    ) -> Rc<Self> {
+    /// Creates the topics of the worker at a place. What depends on writes that are not committed is held in `effects`.
+    pub(crate) fn new(hub: Arc<Hub>, place: usize, effects: Effects) -> Rc<Self> {
         Rc::new(Self {
             hub,
-            outbox,
-            database,
+            effects,
             place,
             inbox: OnceCell::new(),
             receivers: RefCell::default(),
@@ -225,38 +216,11 @@ impl WorkerTopics {
         request: Option<&Rc<dyn RequestView>>,
         effect: impl FnOnce() + 'static,
     ) -> Result<(), Error> {
-        let mut outboxes = Vec::new();
-        if let (Some(database), Some(request)) = (&self.database, request)
-            && database.has_transactions()
-        {
-            let behind = database.transactions_behind(request);
-            outboxes = behind.ok_or_else(|| {
-                Error::script("what this request wrote was rolled back: nothing is published")
-            })?;
-        }
-        outboxes.push(self.outbox.clone());
-        outboxes.retain(Outbox::is_open);
-        let left = Cell::new(outboxes.len());
-        if left.get() == 0 {
-            effect();
-            return Ok(());
-        }
-        let shared = Rc::new((left, Cell::new(Some(effect))));
-        for outbox in outboxes {
-            let shared = Rc::clone(&shared);
-            outbox.hold(Box::new(move |verdict| {
-                let (left, effect) = &*shared;
-                left.set(left.get() - 1);
-                if verdict == Verdict::Failed {
-                    effect.take();
-                } else if left.get() == 0
-                    && let Some(effect) = effect.take()
-                {
-                    effect();
-                }
-            }));
-        }
-        Ok(())
+        self.effects.when_settled(request, |verdict| {
+            if verdict == Verdict::Committed {
+                effect();
+            }
+        })
     }
 }
 
@@ -321,6 +285,7 @@ impl Topics for TopicsHandle {
                 data.len()
             )));
         }
+        self.0.hub.check_members(topic)?;
         let key = self.0.key();
         /// A member on its way: it may leave before it has joined.
         #[derive(Default)]

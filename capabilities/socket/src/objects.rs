@@ -49,6 +49,8 @@ pub(crate) static SOCKET: Class = Class {
             "Sends a value as a text of JSON."),
         row!("subscribe"(
                 param!("topic": Type::Text, "The topic, such as `room:7`."),
+                param!("options"? Type::Map, "`presence = true`: a text of JSON with `event` (`join` or `leave`), \
+                    `topic` and `member` when members join and leave."),
             ) -> Type::Nothing, FunctionKind::Sync(topics::subscribe),
             "Sends the socket each message that `app.publish` gives the topic from now on, on any worker, without a \
              run of the script. It ends with the socket."),
@@ -56,6 +58,16 @@ pub(crate) static SOCKET: Class = Class {
                 param!("topic": Type::Text, "The topic."),
             ) -> Type::Bool, FunctionKind::Sync(topics::unsubscribe),
             "Ends that. Returns whether the socket was subscribed."),
+        row!("join"(
+                param!("topic": Type::Text, "The topic."),
+                param!("data"? Type::Json, "What JSON has: the data of the member."),
+            ) -> Type::Nothing, FunctionKind::Sync(topics::join),
+            "Makes the client a member of a topic, until its socket ends: see `app.presence`. A second call replaces \
+             the data."),
+        row!("leave"(
+                param!("topic": Type::Text, "The topic."),
+            ) -> Type::Bool, FunctionKind::Sync(topics::leave),
+            "Ends that. Returns whether the client was a member."),
         row!("ping"(
                 param!("payload"? Type::Bytes, "At most 125 bytes."),
             ) -> Type::Nothing, FunctionKind::Sync(ping),

@@ -2,9 +2,10 @@
 
 use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::objects::this;
+use sampan_host::json::write_string;
 use sampan_host::sockets::{Payload, Socket, SocketMessage};
-use sampan_host::topics::{Message, MessageKind, Receiver, Subscription, Topics, Wire};
-use sampan_host::{Args, Context, Error, ErrorKind, Value};
+use sampan_host::topics::{Membership, Message, MessageKind, Receiver, Subscription, Topics, Wire};
+use sampan_host::{Args, Context, CurrentRun, Error, ErrorKind, Value, refusals};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -17,18 +18,44 @@ struct SocketSubscription {
     _subscription: Subscription,
 }
 
+/// A socket's membership of a topic, kept with the socket.
+struct SocketMember {
+    topic: String,
+    _membership: Membership,
+}
+
 /// The side of a socket that takes messages. It does not keep the socket.
-struct SocketReceiver(Weak<Socket>);
+struct SocketReceiver {
+    socket: Weak<Socket>,
+    /// True if its client hears of members too.
+    presence: bool,
+}
+
+/// Makes the text that tells of a member.
+fn about_member(message: &Message) -> Vec<u8> {
+    let mut out = b"{\"event\":".to_vec();
+    write_string(&mut out, message.kind.name().as_bytes());
+    out.extend_from_slice(b",\"topic\":");
+    write_string(&mut out, message.topic.as_bytes());
+    out.extend_from_slice(b",\"member\":");
+    out.extend_from_slice(message.payload.bytes());
+    out.push(b'}');
+    out
+}
 
 impl Receiver for SocketReceiver {
     fn deliver(&self, message: &Arc<Message>) {
-        let Some(socket) = self.0.upgrade() else {
+        let Some(socket) = self.socket.upgrade() else {
             return;
         };
-        if message.kind != MessageKind::Published {
+        let is_published = message.kind == MessageKind::Published;
+        if !is_published && !self.presence {
             return;
         }
-        let bytes = message.wire(Wire::Frame, |message| message.payload.bytes().to_vec());
+        let bytes = message.wire(Wire::Frame, |message| match is_published {
+            true => message.payload.bytes().to_vec(),
+            false => about_member(message),
+        });
         let payload = Payload::Shared(bytes);
         // A socket whose client does not read is closed, or drops it, as its settings say.
         socket.send(match message.payload.text() {
@@ -38,24 +65,48 @@ impl Receiver for SocketReceiver {
     }
 
     fn missed(&self, _: &str) {
-        if let Some(socket) = self.0.upgrade() {
+        if let Some(socket) = self.socket.upgrade() {
             socket.close(TRY_AGAIN_LATER, "messages were lost: connect again");
         }
     }
 }
 
+fn topics_of(context: &Context) -> Result<Rc<dyn Topics>, Error> {
+    let topics = context.get::<Rc<dyn Topics>>();
+    let topics = topics.map(|topics| Rc::clone(&*topics));
+    topics.ok_or_else(|| Error::new(ErrorKind::Internal, "there are no topics"))
+}
+
+/// Reads the options of `subscribe`.
+fn presence_of(options: Value) -> Result<bool, Error> {
+    let mut presence = false;
+    if let Value::Map(options) = options {
+        for (name, value) in options {
+            match (&*name, value) {
+                ("presence", Value::Bool(given)) => presence = given,
+                ("presence", _) => return Err(Error::script("presence must be true or false")),
+                _ => return Err(refusals::unknown_option(&name, &["presence"])),
+            }
+        }
+    }
+    Ok(presence)
+}
+
 pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
     let topic = args.text(0);
-    let topics = context.get::<Rc<dyn Topics>>();
-    let topics = topics.ok_or_else(|| Error::new(ErrorKind::Internal, "there are no topics"))?;
+    let presence = presence_of(args.take(1))?;
+    let topics = topics_of(context)?;
     let is_known = socket.detach(|one: &SocketSubscription| one.topic == topic);
     if !is_known && socket.attached() >= SUBSCRIPTIONS_MAX {
         return Err(Error::script(format!(
-            "a socket subscribes to at most {SUBSCRIPTIONS_MAX} topics"
+            "a socket subscribes to and joins at most {SUBSCRIPTIONS_MAX} topics"
         )));
     }
-    let receiver = Rc::new(SocketReceiver(Rc::downgrade(&socket)));
+    let receiver = Rc::new(SocketReceiver {
+        socket: Rc::downgrade(&socket),
+        presence,
+    });
     let subscription = topics.subscribe(&topic, receiver)?;
     socket.attach(Box::new(SocketSubscription {
         topic,
@@ -68,5 +119,40 @@ pub(crate) fn unsubscribe(context: &Context, mut args: Args) -> Result<Value, Er
     let socket = this(context, &args)?;
     let topic = args.text(0);
     let was_there = socket.detach(|one: &SocketSubscription| one.topic == topic);
+    Ok(Value::Bool(was_there))
+}
+
+pub(crate) fn join(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let socket = this(context, &args)?;
+    let (topic, data) = (args.text(0), args.text(1));
+    let data = if data.is_empty() {
+        "null".to_owned()
+    } else {
+        data
+    };
+    if socket.is_over() {
+        return Err(Error::script("join: the socket has ended"));
+    }
+    let is_known = socket.detach(|one: &SocketMember| one.topic == topic);
+    if !is_known && socket.attached() >= SUBSCRIPTIONS_MAX {
+        return Err(Error::script(format!(
+            "a socket subscribes to and joins at most {SUBSCRIPTIONS_MAX} topics"
+        )));
+    }
+    let request = context
+        .get::<CurrentRun>()
+        .and_then(|current| current.request());
+    let membership = topics_of(context)?.join(request.as_ref(), &topic, data)?;
+    socket.attach(Box::new(SocketMember {
+        topic,
+        _membership: membership,
+    }));
+    Ok(Value::Null)
+}
+
+pub(crate) fn leave(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let socket = this(context, &args)?;
+    let topic = args.text(0);
+    let was_there = socket.detach(|one: &SocketMember| one.topic == topic);
     Ok(Value::Bool(was_there))
 }

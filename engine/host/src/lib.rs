@@ -27,13 +27,14 @@ pub mod store;
 mod tables;
 pub mod value;
 
-pub use offers::{database, log, pages, sealer, sockets, texts, topics};
+pub use offers::{database, effects, events, log, pages, sealer, sockets, texts, topics};
 pub use run::{background, current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, javascript, module, names, objects, reader, refusals, words};
 
 pub use background::Background;
 pub use capability::Capability;
 pub use current_run::{CurrentRun, RanStatement};
+pub use effects::Effects;
 pub use engine::{
     BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, MiddlewareDef, Program,
     RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,

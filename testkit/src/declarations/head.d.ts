@@ -98,6 +98,16 @@ declare module "sampan" {
     compress?: boolean;
   }
 
+  /** The function that feeds a stream of server-sent events. */
+  export type EventFeed<Pattern extends string = string> = (
+    req: SampanRequest<Pattern>,
+    events: EventStream,
+  ) => Awaitable<void>;
+  export interface EventOptions {
+    /** Compresses the stream in gzip, for clients that take it. */
+    compress?: boolean;
+  }
+
   interface Verb<Prefix extends string> {
     /** Declares a route. */
     <Pattern extends string>(pattern: Pattern, handler: Handler<NoInfer<`${Prefix}${Pattern}`>>): void;
@@ -122,6 +132,13 @@ declare module "sampan" {
     all: Verb<Prefix>;
     /** Declares an address for WebSockets. */
     ws<Pattern extends string>(pattern: Pattern, declaration: SocketDeclaration<NoInfer<`${Prefix}${Pattern}`>>): void;
+    /** Declares an address for server-sent events, which a function feeds. */
+    sse<Pattern extends string>(pattern: Pattern, feed: EventFeed<NoInfer<`${Prefix}${Pattern}`>>): void;
+    sse<Pattern extends string>(
+      pattern: Pattern,
+      options: EventOptions & { name?: string },
+      feed: EventFeed<NoInfer<`${Prefix}${Pattern}`>>,
+    ): void;
     /** Wraps every path, or those of a pattern. */
     use(middleware: Middleware | NativeMiddleware): void;
     use<Pattern extends string>(pattern: Pattern, middleware: Middleware | NativeMiddleware): void;
@@ -160,6 +177,11 @@ declare module "sampan" {
   export function first<T>(value: T | readonly T[] | undefined): T | undefined;
   /** 302 unless a status is given. */
   export function redirect(location: string, status?: number): Response;
+  /** A stream of server-sent events that a function feeds. */
+  export function sse(
+    feed: (events: EventStream) => Awaitable<void>,
+    options?: EventOptions & { headers?: Record<string, string> },
+  ): Response;
   /** A body that is produced while it is sent. */
   export function stream(
     produce: (write: (chunk: string | Uint8Array) => Promise<void>) => Awaitable<void>,

@@ -114,6 +114,15 @@ function group.all(pattern, handler) end
 ---@param pattern string like "/chat/:room"
 ---@param declaration sampan.SocketDeclaration
 function group.ws(pattern, declaration) end
+--- A stream of server-sent events that a function feeds. `compress` asks for gzip.
+---@class sampan.EventOptions
+---@field compress? boolean
+--- The route of such a stream. Between the pattern and the function may stand options.
+---@param pattern string like "/rooms/:id/events"
+---@param feed fun(req: sampan.Request, events: sampan.EventStream): any
+---@overload fun(pattern: string, options: sampan.EventOptions|{ name?: string }, feed: fun(req: sampan.Request, events: sampan.EventStream): any)
+---@overload fun(feed: fun(events: sampan.EventStream): any, options?: sampan.EventOptions|{ headers?: table<string, string> }): sampan.Response
+function group.sse(pattern, feed) end
 --- Wraps the paths of a pattern, or every path.
 ---@param pattern string
 ---@param middleware fun(req: sampan.Request, next: sampan.Next): any

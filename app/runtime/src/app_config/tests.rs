@@ -273,6 +273,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_template::undefined(&all.of(&sampan_template::SECTION)),
         sampan_pubsub::TopicsConfig::read(&all.of(&sampan_pubsub::TOPICS)),
         sampan_socket::defaults(&all.of(&sampan_socket::SECTION))?,
+        sampan_sse::SseConfig::read(&all.of(&sampan_sse::SECTION)),
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(

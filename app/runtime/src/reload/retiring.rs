@@ -49,7 +49,7 @@ pub(crate) fn retire(old: Rc<Loaded>, retiring: &Retiring) {
         let control = &old.control;
         let time_max = control.shutdown_time_max;
         idle(&old, time_max).await;
-        control.is_cut_off.set(true);
+        control.streams.begin();
         // What does not answer in this time is answered by the server, and has some time to end.
         idle(&old, control.handler_time_max + control.cleanup_time_max).await;
         stop(&old, time_max).await;

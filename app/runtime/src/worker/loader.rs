@@ -29,7 +29,7 @@ use sampan_serve::Ids;
 use sampan_serve::Serving;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
-use sampan_serve::{Control, Loaded};
+use sampan_serve::{Control, Loaded, StreamsEnd};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicBool;
@@ -345,7 +345,7 @@ impl Loader {
             handler_time_max: Duration::from_millis(config.serving.http.handler_millis_max),
             cleanup_time_max: Duration::from_millis(config.serving.script.cleanup_millis_max),
             endings: Rc::clone(&self.endings),
-            is_cut_off: Cell::new(false),
+            streams: StreamsEnd::default(),
             dev: {
                 let development = config.program.development.clone();
                 development.map(|development| development.error_pages(&config.base.project))

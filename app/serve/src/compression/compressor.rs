@@ -142,6 +142,13 @@ pub(crate) fn accepted(request: &Request) -> Option<Coding> {
     accepted.choose(&CODINGS).ok().flatten()
 }
 
+/// Reports whether a client takes gzip.
+pub(crate) fn takes_gzip(request: &Request) -> bool {
+    let accepted = AcceptedCodings::of(request.headers());
+    let has_field = request.header(AcceptedCodings::FIELD).is_some();
+    has_field && accepted.choose(&[Coding::Gzip]).ok().flatten().is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,11 +7,12 @@ use crate::gate::commit_gate::Gate;
 use crate::request::id::Ids;
 use crate::request::proxies::TrustedProxy;
 use crate::request::request_view::View;
+use sampan_host::events::EventStream;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{BodyOptions, CurrentRun, Error, Guard, RequestView};
 use sampan_http::Response;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,40 @@ pub trait ErrorPages {
 
     /// Returns the answer to an error that the project's `on_error` has answered with `own`.
     fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response;
+}
+
+/// The end of a project's streams: another project has taken its place, and their time is up.
+#[derive(Default)]
+pub struct StreamsEnd {
+    is_here: Cell<bool>,
+    /// Streams of events whose functions run.
+    events: RefCell<Vec<Weak<EventStream>>>,
+}
+
+impl StreamsEnd {
+    /// Cuts the streams off.
+    pub fn begin(&self) {
+        self.is_here.set(true);
+        for stream in self.events.take() {
+            if let Some(stream) = stream.upgrade() {
+                stream.wake_body();
+            }
+        }
+    }
+
+    /// Reports whether the streams are cut off.
+    pub(crate) fn is_here(&self) -> bool {
+        self.is_here.get()
+    }
+
+    /// Has a stream polled when that begins.
+    pub(crate) fn watch(&self, stream: &Rc<EventStream>) {
+        let mut events = self.events.borrow_mut();
+        if events.len().is_power_of_two() {
+            events.retain(|one| one.strong_count() > 0);
+        }
+        events.push(Rc::downgrade(stream));
+    }
 }
 
 /// The services of a worker for a project.
@@ -54,8 +89,8 @@ pub struct Control {
     pub cleanup_time_max: Duration,
     /// The number of work items that still run.
     pub endings: Rc<Cell<usize>>,
-    /// Another project has taken the place of this one, and the time of its streams is up.
-    pub is_cut_off: Cell<bool>,
+    /// The end of the project's streams.
+    pub streams: StreamsEnd,
     /// In development: what makes pages of errors.
     pub dev: Option<Box<dyn ErrorPages>>,
 }

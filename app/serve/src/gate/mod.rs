@@ -8,4 +8,4 @@ mod dropped_answer;
 pub(crate) mod given_up;
 mod release;
 pub(crate) mod response_sink;
-mod script_stream;
+pub(crate) mod script_stream;

@@ -1,6 +1,7 @@
 //! The sink for a script's answer, which writes straight into the HTTP engine's response.
 
 use crate::answer::errors::refused;
+use crate::events::body as events;
 use crate::files::ServedFile;
 use crate::gate::chain_end::{ChainEnd, EndAnswer};
 use crate::gate::control::Control;
@@ -25,6 +26,8 @@ pub(crate) struct HttpSink {
     end: Option<EndAnswer>,
     /// The part of the answer that the script left to the server.
     served: Option<EndAnswer>,
+    /// The stream that the script produces while it is sent.
+    stream: Option<ScriptStream>,
 }
 
 impl HttpSink {
@@ -37,6 +40,7 @@ impl HttpSink {
             view: view.cloned(),
             end: None,
             served: None,
+            stream: None,
         }
     }
 
@@ -66,6 +70,13 @@ impl HttpSink {
     pub(crate) fn into_response(mut self) -> Response {
         if let (Some(EndAnswer::File(file)), Some(view)) = (&self.served, &self.view) {
             file.complete(&mut self.response, view.request());
+        }
+        if let Some(stream) = self.stream {
+            let body = match &self.view {
+                Some(view) => events::body_of(stream, &mut self.response, view),
+                None => Body::Stream(Box::new(stream)),
+            };
+            self.response.set_body(body);
         }
         self.response
     }
@@ -120,11 +131,12 @@ impl ResponseSink for HttpSink {
 
     fn stream(&mut self, body: Box<dyn StreamedBody>) {
         let stream = ScriptStream::new(body, &self.control, self.view.as_ref());
-        self.response.set_body(Body::Stream(Box::new(stream)));
+        self.stream = Some(stream);
     }
 
     fn reset(&mut self) {
         self.response = Response::new(self.status);
         self.served = None;
+        self.stream = None;
     }
 }

@@ -4,6 +4,7 @@ use crate::gate::commit_gate::Visit;
 use crate::gate::control::{Control, log, warn_cut};
 use crate::gate::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::request::request_view::View;
+use sampan_host::events::EventStream;
 use sampan_host::{Chunk, Error, ErrorKind, Fate, StreamedBody, Verdict};
 use sampan_http::BodyError;
 use sampan_http::codec::Exceeded;
@@ -11,7 +12,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 /// A script's stream as the HTTP engine reads it.
-pub(super) struct ScriptStream {
+pub(crate) struct ScriptStream {
     /// None once it has ended.
     body: Option<Box<dyn StreamedBody>>,
     visit: Visit,
@@ -86,6 +87,24 @@ impl ScriptStream {
 }
 
 impl ScriptStream {
+    /// Puts another body in the place of the script's, around it.
+    pub(crate) fn wrap(
+        &mut self,
+        wrap: impl FnOnce(Box<dyn StreamedBody>) -> Box<dyn StreamedBody>,
+    ) {
+        self.body = self.body.take().map(wrap);
+    }
+
+    /// Has a stream of events polled when its project's streams are cut off.
+    pub(crate) fn watch(&self, stream: &Rc<EventStream>) {
+        self.control.streams.watch(stream);
+    }
+
+    /// Reports whether another project has taken the place of its own, and its time is up.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.control.streams.is_here() && self.body.is_some()
+    }
+
     /// A reload gives streams of the old project some time, and no more.
     #[cold]
     fn cut_off(&self) -> BodyError {
@@ -120,7 +139,7 @@ impl sampan_http::BodyStream for ScriptStream {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<sampan_http::Chunk, BodyError>>> {
-        if self.control.is_cut_off.get() && self.body.is_some() {
+        if self.is_cut_off() {
             return Poll::Ready(Some(Err(self.cut_off())));
         }
         self.next(cx).map(|made| {

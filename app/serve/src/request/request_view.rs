@@ -179,6 +179,11 @@ impl View {
         }
     }
 
+    /// Reports whether answers of the route may be compressed.
+    pub(crate) fn may_compress(&self) -> bool {
+        self.info.compression.is_some()
+    }
+
     /// Returns the place where the answering route was declared.
     pub(crate) fn place(&self) -> Option<&Place> {
         self.info.place.as_ref()

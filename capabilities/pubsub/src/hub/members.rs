@@ -67,17 +67,30 @@ pub(crate) fn json_value(text: &str) -> Value {
 }
 
 impl Members {
-    /// Adds a member.
+    /// Checks that a topic has room for one more.
     ///
     /// # Errors
     /// The topic has as many as are allowed.
-    pub(crate) fn add(&mut self, topic: &Arc<str>, member: &Arc<Member>) -> Result<(), Error> {
-        let members = self.0.entry(Arc::clone(topic)).or_default();
-        if members.len() >= MEMBERS_MAX {
-            return Err(Error::script(format!(
-                "the topic {topic:?} has {MEMBERS_MAX} members already; no more are allowed"
-            )));
+    pub(crate) fn check(&self, topic: &str) -> Result<(), Error> {
+        if self
+            .0
+            .get(topic)
+            .is_none_or(|members| members.len() < MEMBERS_MAX)
+        {
+            return Ok(());
         }
+        Err(Error::script(format!(
+            "the topic {topic:?} has {MEMBERS_MAX} members already; no more are allowed"
+        )))
+    }
+
+    /// Adds a member.
+    ///
+    /// # Errors
+    /// As for [`Members::check`].
+    pub(crate) fn add(&mut self, topic: &Arc<str>, member: &Arc<Member>) -> Result<(), Error> {
+        self.check(topic)?;
+        let members = self.0.entry(Arc::clone(topic)).or_default();
         members.insert(member.number, Arc::clone(member));
         Ok(())
     }

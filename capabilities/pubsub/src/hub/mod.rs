@@ -194,6 +194,11 @@ impl Hub {
         }
     }
 
+    /// Checks that a topic has room for one more member.
+    pub(crate) fn check_members(&self, topic: &str) -> Result<(), Error> {
+        self.state().members.check(topic)
+    }
+
     /// Adds a member, and tells of it.
     pub(crate) fn join(
         &self,
@@ -239,7 +244,11 @@ impl Hub {
 impl Arrivals for Hub {
     fn arrived(&self, topic: Arc<str>, kind: MessageKind, payload: Payload) {
         let mut state = self.state();
-        let count = state.rules.history(&topic);
+        // Joins and leaves are not kept: the list of members has what they come to.
+        let count = match kind {
+            MessageKind::Published => state.rules.history(&topic),
+            MessageKind::Joined | MessageKind::Left => 0,
+        };
         if count == 0 && !state.topics.contains_key(&topic) {
             return;
         }

@@ -1,6 +1,8 @@
 //! Traits and plain types by which capabilities and the server offer something to each other.
 
 pub mod database;
+pub mod effects;
+pub mod events;
 pub mod log;
 pub mod pages;
 pub mod sealer;

@@ -15,6 +15,9 @@ use std::rc::Rc;
 /// The name of modules whose functions declare routes.
 pub const ROUTE_KINDS: &str = "route_kinds";
 
+/// The name of modules whose functions make answers that a function of the script feeds.
+pub const STREAM_KINDS: &str = "stream_kinds";
+
 /// A table of functions under one name.
 #[derive(Debug)]
 pub struct Module {
@@ -56,6 +59,20 @@ impl Module {
     /// requests that is called `answer_ws`, with the object and what `upgrade` returned. Scripts see nothing of this.
     pub fn declares_routes(&self) -> bool {
         self.name == ROUTE_KINDS
+    }
+
+    /// Reports whether its functions make answers that a function of the script feeds: `sse` is the answer
+    /// `app.sse(fn, options)` of any handler, and the route `app.sse(pattern, options, fn)`, also of groups. The engine
+    /// calls it with the options but `headers` when the answer is made; it gives header fields, the content type among
+    /// them. When the body is read, the engine calls the function `begin_sse` in a run of the request, and then that of
+    /// the script with the object that this gave. Scripts see nothing of this.
+    pub fn feeds_answers(&self) -> bool {
+        self.name == STREAM_KINDS
+    }
+
+    /// Reports whether scripts see its functions.
+    pub fn is_seen(&self) -> bool {
+        !self.declares_routes() && !self.feeds_answers()
     }
 
     /// Returns the owner of its functions.

@@ -118,10 +118,38 @@ function stream(produce, opts) {
   return build("stream", types.bytes, body, opts);
 }
 
+// Functions of such modules make answers that a function of the script feeds, by an object that it gets when the body is
+// sent: one builder for each kind.
+const streamKinds = modules.streamKinds ?? {};
+delete modules.streamKinds;
+const feeders = {};
+for (const kind of keys(streamKinds)) {
+  const [open, begin] = [streamKinds[kind], streamKinds[`begin${kind[0].toUpperCase()}${kind.slice(1)}`]];
+  if (begin !== undefined) feeders[kind] = (feed, opts) => fedAnswer(kind, open, begin, feed, opts);
+}
+function fedAnswer(kind, open, begin, feed, opts) {
+  check(kind, "function", "first argument", feed);
+  if (opts !== undefined) check(kind, "map", "options", opts);
+  const { headers, ...options } = opts ?? {};
+  if (headers !== undefined) check(kind, "map", "headers", headers);
+  const fields = open(options);
+  const list = headersOf(headers ?? {}, null);
+  for (const name of keys(fields)) list.set(name, fields[name]);
+  let gone = false;
+  const body = new ReadableStream({
+    pull(controller) {
+      const run = async () => feed(begin());
+      return then(run(), () => { if (!gone) controller.close(); }, (error) => { if (!gone) controller.error(error); });
+    },
+    cancel() { gone = true; },
+  }, { highWaterMark: 0 });
+  return responseWithFields(200, listOf(list), body, "");
+}
+
 // The first value under a name of a query or form: names that come twice have an array.
 const first = (value) => (isArray(value) ? value[0] : value);
 
-const builders = { json, html, text, redirect, stream, first };
+const builders = { json, html, text, redirect, stream, first, ...feeders };
 
 // A row that gives an answer returns that, or its body and its content type, or the path of a file, its content type
 // and its disposition or false. Behind the row's own arguments are the options of a builder.

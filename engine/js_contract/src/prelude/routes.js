@@ -90,6 +90,20 @@ function router(owner, prefix) {
       });
     };
   }
+  for (const kind of keys(feeders)) {
+    const title = `app.${kind}`;
+    owner[kind] = (...args) => {
+      const [pattern, given] = args;
+      if (typeof pattern === "function") return feeders[kind](...args);
+      const fn = args.length > 2 ? args[2] : given;
+      check(title, "string", "pattern", pattern);
+      checkPattern(title, pattern);
+      check(title, "function", "handler", fn);
+      if (args.length > 2) check(title, "map", "options", given);
+      const { name, ...options } = args.length > 2 ? given : {};
+      return owner.get(pattern, { name }, (request) => feeders[kind]((object) => fn(request, object), options));
+    };
+  }
   owner.use = (...args) => {
     const given = args.length > 1 ? args[1] : args[0];
     const asked = native.nativeMiddleware(given);
@@ -170,7 +184,8 @@ app.nested = nested;
 app.runtime = "js";
 app.version = native.version;
 app.worker = freeze(native.worker);
-assign(app, builders);
+// A builder that is a route too stays one.
+for (const name of keys(builders)) if (!hasOwn(feeders, name)) app[name] = builders[name];
 for (const name of keys(modules)) {
   // The functions of the module `app` are its own, and the module `json` and the builder `json` are one.
   if (name === "app") assign(app, modules[name]);

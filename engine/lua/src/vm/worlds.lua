@@ -232,6 +232,13 @@ for kind in next, prelude.route_kinds do
     world[known.slot] = prelude.route_handler(kind, known.item.pattern, given)
   end
 end
+for kind, feed in next, prelude.feeders do
+  again[kind] = function(first, second, third)
+    if type(first) == "function" then return feed(first, second) end
+    local known, world = take("app." .. kind, kind, first)
+    world[known.slot] = prelude.feeding_handler(kind, second, third)
+  end
+end
 function again.group(pattern, fn)
   take("app.group", "group", pattern)
   fn(clone(again.in_group))

@@ -276,7 +276,9 @@ end
 -- Methods of requests are found where their fields are.
 -- Functions of such modules declare routes.
 local route_kinds = {}
-local owners = { app = app, req = host.fields, route_kinds = route_kinds }
+-- Functions of such modules make answers that a function of the script feeds.
+local stream_kinds = {}
+local owners = { app = app, req = host.fields, route_kinds = route_kinds, stream_kinds = stream_kinds }
 for _, row in ipairs(host.rows) do
   -- The functions of the module `app` are its own.
   local into = owners[row.owner] or app[row.owner] or {}
@@ -440,6 +442,44 @@ local function route_handler(kind, pattern, given)
   end
 end
 
+-- Answers that a function of the script feeds, by an object that it gets when the body is sent: one builder for each kind.
+local feeders = {}
+for kind, open in pairs(stream_kinds) do
+  local begin, title = stream_kinds["begin_" .. kind], "app." .. kind
+  if begin then
+    feeders[kind] = function(fn, given)
+      host.check(title, "function", "first argument", fn)
+      if given ~= nil then host.check(title, "map", "options", given) end
+      local options, headers = {}, new_headers()
+      for key, value in pairs(given or {}) do
+        if key == "headers" then
+          host.check(title, "map", "headers", value)
+          for name, field in pairs(value) do headers[name] = field end
+        else
+          options[key] = value
+        end
+      end
+      for name, field in pairs(open(options)) do headers[name] = field end
+      return setmetatable({ headers = headers, body = function() return fn(begin()) end, kind = "stream" }, Response)
+    end
+  end
+end
+
+-- The handler of a route of such a kind, and the name of the route.
+local function feeding_handler(kind, given, fn)
+  local title, options, name = "app." .. kind, {}, nil
+  if fn == nil then given, fn = nil, given end
+  host.check(title, "function", "handler", fn)
+  if given ~= nil then host.check(title, "map", "options", given) end
+  for key, value in pairs(given or {}) do
+    if key == "name" then name = value else options[key] = value end
+  end
+  local feed = feeders[kind]
+  return function(req)
+    return feed(function(object) return fn(req, object) end, options)
+  end, name
+end
+
 local function declare(into, prefix)
   for verb, method in pairs(verbs) do
     into[verb] = function(pattern, ...)
@@ -488,6 +528,16 @@ local function declare(into, prefix)
       host.check_loading("app." .. kind)
       host.check("app." .. kind, "map", "second argument", given)
       into.get(pattern, route_handler(kind, join(prefix, pattern), given))
+      if declared then declared[#declared].kind = kind end
+    end
+  end
+  for kind, feed in pairs(feeders) do
+    into[kind] = function(first, second, third)
+      if type(first) == "function" then return feed(first, second) end
+      check_pattern(into, kind, first)
+      host.check_loading("app." .. kind)
+      local handler, name = feeding_handler(kind, second, third)
+      into.get(first, { name = name }, handler)
       if declared then declared[#declared].kind = kind end
     end
   end
@@ -647,7 +697,8 @@ end
 env.package.loaded.sampan = app
 return {
   program = program, chain = chain, make_int64 = make_int64, row_maker = row_maker, app = app,
-  declared = declared, asking = asking, route_kinds = route_kinds, route_handler = route_handler, answering_errors = answering_errors, response_headers_meta = headers_meta,
+  declared = declared, asking = asking, route_kinds = route_kinds, route_handler = route_handler,
+  feeders = feeders, feeding_handler = feeding_handler, answering_errors = answering_errors, response_headers_meta = headers_meta,
   -- A write says no more than this: the body has room again, or the reader has gone.
   stream = function(fn, write)
     fn(function(chunk)

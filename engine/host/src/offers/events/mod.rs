@@ -1,0 +1,16 @@
+//! Event streams (`text/event-stream`) as capabilities and the server share them.
+//!
+//! A script's function feeds the stream while it is sent: it gets an object of a capability, which sends by an
+//! [`EventStream`]. The server finds that in the store of the request ([`BegunEvents`]) once the function runs, and
+//! sends what it holds. So the messages of topics reach a client without a run of the script.
+
+mod outgoing;
+mod stream;
+mod wire;
+
+pub use outgoing::EventBytes;
+pub use stream::{BegunEvents, EventSettings, EventStream};
+pub use wire::{Event, HEARTBEAT, retry};
+
+/// The content type of a stream of events.
+pub const EVENT_STREAM: &str = "text/event-stream";

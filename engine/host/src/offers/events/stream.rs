@@ -1,0 +1,368 @@
+//! One stream: its state, between the body that is sent and scripts.
+
+use super::outgoing::{EventBytes, Outgoing};
+use crate::response::Chunk;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// The bytes that may wait before a function that sends waits too.
+const AHEAD_BYTES: usize = 64 * 1024;
+
+/// The settings of event streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventSettings {
+    /// A stream that was silent for so long is sent a comment, in milliseconds; 0 for never.
+    pub heartbeat_millis: u64,
+    /// The most bytes that wait for a client that does not read. Above that its stream is ended.
+    pub waiting_bytes_max: usize,
+}
+
+/// The stream that a function of the script feeds, in the store of its request.
+pub struct BegunEvents(pub Rc<EventStream>);
+
+/// A stream of events. The body that is sent and the script's object share it.
+pub struct EventStream {
+    /// Unique on its worker.
+    number: u64,
+    last_id: Option<String>,
+    settings: EventSettings,
+    out: RefCell<Outgoing>,
+    /// The bytes that wait for a commit.
+    held: Cell<usize>,
+    state: Cell<StreamState>,
+    /// Functions that wait for the end.
+    awaiting_end: Cell<usize>,
+    /// A function has waited until the end came.
+    is_told: Cell<bool>,
+    /// Wakes the body.
+    body: RefCell<Option<Waker>>,
+    /// Functions that wait for room, or for the end.
+    waiting: RefCell<Vec<Waker>>,
+    /// Dropped at the end: subscriptions and the like.
+    attached: RefCell<Vec<Box<dyn Any>>>,
+    /// Dropped at the end.
+    place: RefCell<Option<Box<dyn Any>>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StreamState {
+    Open,
+    /// Nothing more is taken; what waits is still sent.
+    Closing,
+    Over,
+}
+
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
+impl EventStream {
+    /// Creates a stream. The number is unique on its worker; `last_id` is the id that the client had last; `place` is
+    /// dropped when the stream ends.
+    pub fn new(
+        number: u64,
+        last_id: Option<String>,
+        settings: EventSettings,
+        place: Box<dyn Any>,
+    ) -> Self {
+        Self {
+            number,
+            last_id,
+            settings,
+            out: RefCell::default(),
+            held: Cell::new(0),
+            state: Cell::new(StreamState::Open),
+            awaiting_end: Cell::new(0),
+            is_told: Cell::new(false),
+            body: RefCell::default(),
+            waiting: RefCell::default(),
+            attached: RefCell::default(),
+            place: RefCell::new(Some(place)),
+        }
+    }
+
+    /// Returns the number of the stream, unique on its worker.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the id of the last event that the client has seen, if it has connected before.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &EventSettings {
+        &self.settings
+    }
+
+    /// Reports whether events are taken.
+    pub fn is_open(&self) -> bool {
+        self.state.get() == StreamState::Open
+    }
+
+    /// Sends events. False if the stream has ended, or ends because too much waits for its client.
+    pub fn send(&self, event: EventBytes) -> bool {
+        if !self.is_open() || !self.has_space(event.bytes().len()) {
+            return false;
+        }
+        self.out.borrow_mut().push(event);
+        self.wake_body();
+        true
+    }
+
+    /// Counts bytes that wait for a commit. False as for [`EventStream::send`].
+    pub fn begin_hold(&self, bytes: usize) -> bool {
+        if !self.is_open() || !self.has_space(bytes) {
+            return false;
+        }
+        self.held.set(self.held.get() + bytes);
+        true
+    }
+
+    /// The bytes wait no longer: they are sent, or dropped where `is_lost`.
+    pub fn end_hold(&self, event: EventBytes, is_lost: bool) {
+        let len = event.bytes().len();
+        self.held.set(self.held.get().saturating_sub(len));
+        if !is_lost && self.state.get() != StreamState::Over {
+            self.out.borrow_mut().push(event);
+        }
+        self.wake_body();
+        self.wake_waiting();
+    }
+
+    fn waiting_bytes(&self) -> usize {
+        self.out.borrow().bytes() + self.held.get()
+    }
+
+    fn has_space(&self, bytes: usize) -> bool {
+        let waiting = self.waiting_bytes();
+        if waiting == 0 || waiting.saturating_add(bytes) <= self.settings.waiting_bytes_max {
+            return true;
+        }
+        // Its client connects again, and asks for what it missed.
+        self.out.borrow_mut().clear();
+        self.close();
+        false
+    }
+
+    /// Waits until a function may go on to send: true then, false if the stream has ended.
+    pub fn poll_room(&self, cx: &Context<'_>) -> Poll<bool> {
+        match self.state.get() {
+            StreamState::Over => Poll::Ready(false),
+            StreamState::Open if self.waiting_bytes() > AHEAD_BYTES => {
+                self.wait(cx);
+                Poll::Pending
+            }
+            _ => Poll::Ready(true),
+        }
+    }
+
+    /// Waits until the client has left, or the stream was closed.
+    pub async fn ended(self: Rc<Self>) {
+        let counted = AwaitsEnd::new(Rc::clone(&self));
+        std::future::poll_fn(|cx| {
+            if !self.is_open() {
+                return Poll::Ready(());
+            }
+            self.wait(cx);
+            Poll::Pending
+        })
+        .await;
+        // What it does from now on is its own end.
+        self.is_told.set(true);
+        drop(counted);
+    }
+
+    /// Reports whether a function waits for the end, or has waited until it came.
+    pub fn is_end_awaited(&self) -> bool {
+        self.awaiting_end.get() > 0 || self.is_told.get()
+    }
+
+    fn wait(&self, cx: &Context<'_>) {
+        let mut waiting = self.waiting.borrow_mut();
+        if !waiting.iter().any(|known| known.will_wake(cx.waker())) {
+            waiting.push(cx.waker().clone());
+        }
+    }
+
+    fn wake_waiting(&self) {
+        for waker in self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    /// Has the body polled.
+    pub fn wake_body(&self) {
+        if let Some(waker) = &*self.body.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Ends the stream behind what was sent before.
+    pub fn close(&self) {
+        if self.is_open() {
+            self.state.set(StreamState::Closing);
+            self.wake_body();
+            self.wake_waiting();
+        }
+    }
+
+    /// Keeps a value until the stream ends, such as a subscription. The stream stays open as long as it has any.
+    pub fn attach(&self, value: Box<dyn Any>) {
+        if self.state.get() != StreamState::Over {
+            self.attached.borrow_mut().push(value);
+        }
+    }
+
+    /// Returns the number of attached values of a type.
+    pub fn attached<T: 'static>(&self) -> usize {
+        let attached = self.attached.borrow();
+        attached.iter().filter(|one| one.is::<T>()).count()
+    }
+
+    /// Drops the attached values of a type that `it` finds. True if there were any.
+    pub fn detach<T: 'static>(&self, it: impl Fn(&T) -> bool) -> bool {
+        let found = |one: &Box<dyn Any>| one.downcast_ref::<T>().is_some_and(&it);
+        let removed: Vec<Box<dyn Any>> = {
+            let mut attached = self.attached.borrow_mut();
+            attached.extract_if(.., |one| found(one)).collect()
+        };
+        if removed.is_empty() {
+            return false;
+        }
+        // What is dropped may look at the stream.
+        drop(removed);
+        self.wake_body();
+        true
+    }
+}
+
+/// The side of the body that is sent.
+impl EventStream {
+    /// Has `cx` woken when there is something to send, or the stream has ended.
+    pub fn wake_on_change(&self, cx: &Context<'_>) {
+        let mut body = self.body.borrow_mut();
+        let is_known = body
+            .as_ref()
+            .is_some_and(|known| known.will_wake(cx.waker()));
+        if !is_known {
+            *body = Some(cx.waker().clone());
+        }
+    }
+
+    /// Takes what is sent next.
+    pub fn take(&self) -> Option<Chunk> {
+        let before = self.out.borrow().bytes();
+        let taken = self.out.borrow_mut().take();
+        if before > AHEAD_BYTES && self.waiting_bytes() <= AHEAD_BYTES {
+            self.wake_waiting();
+        }
+        taken
+    }
+
+    /// Reports whether nothing follows. `has_returned` tells that the function that feeds the stream has ended: then
+    /// only what is attached keeps it open.
+    pub fn is_finished(&self, has_returned: bool) -> bool {
+        if !self.out.borrow().is_empty() || self.held.get() > 0 {
+            return false;
+        }
+        !self.is_open() || (has_returned && self.attached.borrow().is_empty())
+    }
+
+    /// The body has ended: nothing is sent any more, and what was attached is dropped.
+    pub fn end(&self) {
+        self.state.set(StreamState::Over);
+        self.out.borrow_mut().clear();
+        self.body.take();
+        self.wake_waiting();
+        // What is dropped may look at the stream.
+        drop(self.attached.take());
+        drop(self.place.take());
+    }
+}
+
+/// Counts a function that waits for the end.
+struct AwaitsEnd(Rc<EventStream>);
+
+impl AwaitsEnd {
+    fn new(stream: Rc<EventStream>) -> Self {
+        stream.awaiting_end.set(stream.awaiting_end.get() + 1);
+        Self(stream)
+    }
+}
+
+impl Drop for AwaitsEnd {
+    fn drop(&mut self) {
+        self.0.awaiting_end.set(self.0.awaiting_end.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(waiting_bytes_max: usize) -> Rc<EventStream> {
+        let settings = EventSettings {
+            heartbeat_millis: 0,
+            waiting_bytes_max,
+        };
+        Rc::new(EventStream::new(1, None, settings, Box::new(())))
+    }
+
+    fn own(bytes: usize) -> EventBytes {
+        EventBytes::Own(vec![b'x'; bytes])
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_ends_its_stream() {
+        let one = stream(10);
+        assert!(one.send(own(100)), "one event may be as large as it is");
+        assert!(!one.send(own(1)) && !one.is_open());
+        assert!(one.take().is_none() && one.is_finished(false));
+        let other = stream(10);
+        assert!(other.begin_hold(8) && !other.send(own(3)));
+    }
+
+    #[test]
+    fn what_is_held_leaves_after_its_commit_or_never() {
+        let one = stream(100);
+        assert!(one.begin_hold(3) && one.begin_hold(2));
+        one.close();
+        assert!(one.take().is_none() && !one.is_finished(true));
+        one.end_hold(own(3), false);
+        one.end_hold(own(2), true);
+        assert!(matches!(one.take(), Some(Chunk::Bytes(bytes)) if bytes.len() == 3));
+        assert!(one.is_finished(true));
+    }
+
+    #[test]
+    fn what_is_attached_keeps_it_open_and_goes_with_it() {
+        let one = stream(100);
+        assert!(one.is_finished(true) && !one.is_finished(false));
+        let kept = Rc::new(());
+        one.attach(Box::new(Rc::clone(&kept)));
+        assert!(!one.is_finished(true));
+        one.end();
+        assert_eq!(Rc::strong_count(&kept), 1);
+    }
+
+    #[test]
+    fn senders_wait_for_room() {
+        let one = stream(usize::MAX);
+        let cx = Context::from_waker(Waker::noop());
+        assert!(one.send(own(AHEAD_BYTES + 1)));
+        assert!(one.poll_room(&cx).is_pending());
+        one.take();
+        assert_eq!(one.poll_room(&cx), Poll::Ready(true));
+        one.end();
+        assert_eq!(one.poll_room(&cx), Poll::Ready(false));
+    }
+}

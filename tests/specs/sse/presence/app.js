@@ -1,0 +1,16 @@
+import { app } from "sampan";
+
+let open;
+app.subscribe("room", (member, about) => {
+  if (about.event === "leave") open?.close();
+}, { presence: true });
+
+app.sse("/room", async (req, events) => {
+  open = events;
+  events.subscribe("room", { presence: true });
+  events.join("room", { name: "Ann" });
+  const members = app.presence("room");
+  await events.send(`${members.length} ${members[0].data.name}`);
+  await events.send(`${events.leave("room")} ${events.leave("room")}`);
+  await events.send(`${app.presence("room").length} left`);
+});

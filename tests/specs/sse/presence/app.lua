@@ -1,0 +1,16 @@
+local app = require "sampan"
+
+local open
+app.subscribe("room", function(member, about)
+  if open and about.event == "leave" then open:close() end
+end, { presence = true })
+
+app.sse("/room", function(req, events)
+  open = events
+  events:subscribe("room", { presence = true })
+  events:join("room", { name = "Ann" })
+  local members = app.presence("room")
+  events:send(#members .. " " .. members[1].data.name)
+  events:send(tostring(events:leave("room")) .. " " .. tostring(events:leave("room")))
+  events:send(#app.presence("room") .. " left")
+end)
