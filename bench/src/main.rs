@@ -3,7 +3,7 @@
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
 //! [`suites::Template`] templates, [`suites::Limit`] the least that an answer can cost, [`suites::static_files()`]
 //! files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and [`suites::golua()`] the libraries for
-//! JavaScript and Go. The order of things in all:
+//! JavaScript and Go, [`suites::tls()`], [`suites::h2()`] and [`suites::ws()`] encryption, HTTP/2 and WebSockets. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
@@ -48,9 +48,21 @@ enum Benchmark {
     Gust(suites::GustOptions),
     /// Our package for Go, beside net/http with LuaJIT and with gopher-lua
     Golua(suites::SideOptions<suites::GoLua>),
+    /// The routes of examples/hello over TLS 1.3, and handshakes, beside nginx and Bun
+    Tls(suites::WireOptions<suites::Tls>),
+    /// Those routes by HTTP/2 over TLS, beside nginx and Node.js
+    H2(suites::SideOptions<suites::H2>),
+    /// Messages over WebSockets, beside Bun and Node.js with ws
+    Ws(suites::WireOptions<suites::Ws>),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
+    /// Shake hands by TLS (the benchmark starts this itself)
+    #[command(hide = true)]
+    HandshakeClient(load::handshakes::HandshakeClient),
+    /// Send messages over WebSockets (the benchmark starts this itself)
+    #[command(hide = true)]
+    SocketClient(load::socket_client::SocketClient),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +81,11 @@ fn main() -> ExitCode {
         Benchmark::Petclinic(options) => suites::petclinic(options),
         Benchmark::Gust(options) => suites::gust(options),
         Benchmark::Golua(options) => suites::golua(options),
+        Benchmark::Tls(options) => suites::tls(options),
+        Benchmark::H2(options) => suites::h2(options),
+        Benchmark::Ws(options) => suites::ws(options),
+        Benchmark::HandshakeClient(options) => load::handshakes::handshake_client(options),
+        Benchmark::SocketClient(options) => load::socket_client::socket_client(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

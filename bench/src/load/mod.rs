@@ -1,19 +1,25 @@
 //! The load: `sampan bench`, on the processors of the load.
 
+pub(crate) mod h2load;
+pub(crate) mod handshakes;
 pub(crate) mod idle;
+pub(crate) mod prepared;
+pub(crate) mod socket_client;
+pub(crate) mod sockets;
 pub(crate) mod transfers;
+mod websocket;
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 pub(crate) use idle::{IdleClient, idle_client};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::measure::case::LoadCase;
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
+use crate::peers::target::Target;
 use crate::routes::RouteExchange;
 
 /// The load program, for messages.
@@ -48,14 +54,23 @@ pub(crate) struct LoadResult {
 pub(crate) fn load(
     root: &Path,
     placement: &Placement,
-    address: SocketAddr,
+    target: impl Into<Target>,
     case: LoadCase,
     seconds: u32,
 ) -> Result<LoadResult, String> {
-    let mut command =
-        command(root, placement, address, case, seconds).map_err(|error| error.to_string())?;
+    let mut command = command(root, placement, target.into(), case, seconds)
+        .map_err(|error| error.to_string())?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Child::start(&mut command).map_err(|error| format!("{LOAD}: {error}"))?;
+    let [output, errors] = output_of(&mut command, seconds, LOAD)?;
+    LoadResult::parse(&output).ok_or_else(|| {
+        let (output, errors) = (output.trim(), errors.trim());
+        format!("{LOAD} reported nothing: {output} {errors}")
+    })
+}
+
+/// Runs a load program to its end, and returns its output and its errors.
+fn output_of(command: &mut Command, seconds: u32, name: &str) -> Result<[String; 2], String> {
+    let mut child = Child::start(command).map_err(|error| format!("{name}: {error}"))?;
     let (sender, receiver) = std::sync::mpsc::channel();
     let pipes = (child.pipes().stdout.take(), child.pipes().stderr.take());
     std::thread::spawn(move || {
@@ -66,19 +81,15 @@ pub(crate) fn load(
         let _ = sender.send([text(output), text(errors)].map(Option::unwrap_or_default));
     });
     let patience = Duration::from_secs(u64::from(seconds) + OVERTIME_SECONDS);
-    let [output, errors] = receiver
+    receiver
         .recv_timeout(patience)
-        .map_err(|_| format!("{LOAD} did not end"))?;
-    LoadResult::parse(&output).ok_or_else(|| {
-        let (output, errors) = (output.trim(), errors.trim());
-        format!("{LOAD} reported nothing: {output} {errors}")
-    })
+        .map_err(|_| format!("{name} did not end"))
 }
 
 fn command(
     root: &Path,
     placement: &Placement,
-    address: SocketAddr,
+    target: Target,
     case: LoadCase,
     seconds: u32,
 ) -> std::io::Result<Command> {
@@ -106,7 +117,7 @@ fn command(
             command.args(["--body", &format!("@{}", file.display())]);
         }
     }
-    command.arg(format!("http://{address}{}", exchange.path));
+    command.arg(format!("{}{}", target.origin(), exchange.path));
     Ok(command)
 }
 
@@ -117,6 +128,42 @@ fn lines(several: &[RouteExchange]) -> String {
 }
 
 impl LoadResult {
+    /// A line of JSON, for a load in another process.
+    fn to_line(&self) -> String {
+        json!({
+            "requests": self.requests, "per_second": self.per_second, "p50_micros": self.p50_micros,
+            "p90_micros": self.p90_micros, "p99_micros": self.p99_micros,
+        })
+        .to_string()
+    }
+
+    /// Reads such a line.
+    fn from_line(line: &str) -> Option<Self> {
+        let report: Value = serde_json::from_str(line).ok()?;
+        Some(Self {
+            requests: report["requests"].as_u64()?,
+            per_second: report["per_second"].as_f64()?,
+            p50_micros: report["p50_micros"].as_f64()?,
+            p90_micros: report["p90_micros"].as_f64()?,
+            p99_micros: report["p99_micros"].as_f64()?,
+            errors: Vec::new(),
+        })
+    }
+
+    /// The figures of these latencies, of which there is one at least.
+    fn of(mut micros: Vec<f64>, time: Duration) -> Self {
+        micros.sort_by(f64::total_cmp);
+        let at = |part: f64| micros[((micros.len() - 1) as f64 * part) as usize];
+        Self {
+            requests: micros.len() as u64,
+            per_second: micros.len() as f64 / time.as_secs_f64(),
+            p50_micros: at(0.5),
+            p90_micros: at(0.9),
+            p99_micros: at(0.99),
+            errors: Vec::new(),
+        }
+    }
+
     /// The requests that were answered 2xx.
     pub(crate) fn fulfilled(&self) -> u64 {
         let refused = self.errors.iter().find(|(kind, _)| kind == "status");
@@ -148,6 +195,16 @@ impl LoadResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_come_back_from_another_process() {
+        let micros = (1..=100).map(f64::from).collect();
+        let seen = LoadResult::of(micros, Duration::from_secs(2));
+        assert_eq!((seen.requests, seen.per_second), (100, 50.0));
+        assert_eq!((seen.p50_micros, seen.p99_micros), (50.0, 99.0));
+        assert_eq!(LoadResult::from_line(&seen.to_line()), Some(seen));
+        assert_eq!(LoadResult::from_line("a fault"), None);
+    }
 
     #[test]
     fn reads_the_report_of_the_load() {

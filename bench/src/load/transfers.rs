@@ -47,17 +47,7 @@ pub(crate) fn transfers(
         Ok(())
     };
     run().map_err(|error| error.to_string())?;
-    let per_second = micros.len() as f64 / begun.elapsed().as_secs_f64();
-    micros.sort_by(f64::total_cmp);
-    let at = |part: f64| micros[((micros.len() - 1) as f64 * part) as usize];
-    Ok(LoadResult {
-        requests: micros.len() as u64,
-        per_second,
-        p50_micros: at(0.5),
-        p90_micros: at(0.9),
-        p99_micros: at(0.99),
-        errors: Vec::new(),
-    })
+    Ok(LoadResult::of(micros, begun.elapsed()))
 }
 
 fn upload(socket: &mut TcpStream, part: &[u8]) -> io::Result<()> {

@@ -3,12 +3,14 @@
 pub(crate) mod before;
 pub(crate) mod case;
 pub(crate) mod figures;
+pub(crate) mod idle_memory;
 pub(crate) mod machine;
 pub(crate) mod setup;
 
 use std::path::Path;
 
-use crate::load::{LoadResult, load};
+use crate::load::LoadResult;
+use crate::load::prepared::Prepared;
 use crate::measure::case::{CONNECTIONS, LoadCase, MANY_CONNECTIONS};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
@@ -179,9 +181,9 @@ impl MeasurementPlan<'_> {
                 .iter_mut()
                 .find(|runner| runner.peer.id == one.peer.id);
             let runner = runner.ok_or("its server is gone")?;
-            let found = sample(&runner.server, round, || {
-                self.load(&runner.server, one.case, self.seconds)
-            });
+            let mut load = self.prepare(&runner.server, one.case)?;
+            let found = sample(&runner.server, round, || load.run(self.seconds));
+            drop(load);
             if runner.server.is_alive() {
                 found
             } else {
@@ -198,7 +200,7 @@ impl MeasurementPlan<'_> {
                 .iter()
                 .filter(|one| one.peer.routes.contains(&route))
             {
-                let fault = check::check(server.address(), route).err();
+                let fault = check::check(server.target(), route).err();
                 if let Some(fault) = &fault {
                     let what = format!("{} {}", peer.title, route.title());
                     Skipped::note(skipped, what, fault.clone());
@@ -241,7 +243,11 @@ impl MeasurementPlan<'_> {
         case: LoadCase,
         seconds: u32,
     ) -> Result<LoadResult, String> {
-        load(self.root, self.placement, server.address(), case, seconds)
+        self.prepare(server, case)?.run(seconds)
+    }
+
+    fn prepare(&self, server: &PeerServer, case: LoadCase) -> Result<Prepared<'_>, String> {
+        Prepared::new(self.root, self.placement, server.target(), case)
     }
 }
 

@@ -132,6 +132,18 @@ impl Installer {
         })
     }
 
+    /// Installs the load for HTTP/2.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing and may not be installed.
+    pub(crate) fn h2load(&self) -> Result<(), String> {
+        match find("h2load").and(find("nghttp")) {
+            Some(_) => Ok(()),
+            None => self.apt("nghttp2-client"),
+        }
+    }
+
     /// A program in C.
     fn c(&self, peer: &Peer) -> Result<Installed, String> {
         let compiler = find("cc").ok_or("a C compiler is not installed")?;
@@ -280,7 +292,12 @@ impl Installer {
         Ok(folder)
     }
 
-    fn apt(&self, package: &str) -> Result<(), String> {
+    /// Installs a package of Debian.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing and may not be installed.
+    pub(crate) fn apt(&self, package: &str) -> Result<(), String> {
         let missing = format!("{package} is not installed");
         if !self.installs {
             return Err(missing);
@@ -330,7 +347,7 @@ pub(super) fn said(program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<Str
 }
 
 /// Runs a program to its end and returns what it printed; the error has the last of its complaints.
-pub(super) fn run(command: &mut Command) -> Result<String, String> {
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{name}: {error}"))?;

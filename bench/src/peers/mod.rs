@@ -1,5 +1,6 @@
 //! The peers: who is measured, on which routes, and how each is started.
 
+pub(crate) mod certificate;
 pub(crate) mod children;
 mod faces;
 pub(crate) mod install;
@@ -8,17 +9,21 @@ pub(crate) mod placement;
 pub(crate) mod processes;
 pub(crate) mod server;
 pub(crate) mod storage;
+pub(crate) mod target;
+mod wire;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::peers::placement::Placement;
 use crate::peers::storage::{BenchStorage, files};
+use crate::peers::target::Protocol;
 use crate::routes::{
     BODIES, DB, EVENTS, GREETINGS, HELLO, LIMIT, PETCLINIC, Route, STATIC, STREAM, TEMPLATE, VISITS,
 };
 
 pub(crate) use faces::*;
+pub(crate) use wire::*;
 
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +35,7 @@ pub(crate) struct Peer {
     /// The name in reports.
     pub(crate) title: &'static str,
     pub(crate) kind: PeerKind,
+    pub(crate) protocol: Protocol,
     pub(crate) routes: &'static [Route],
 }
 
@@ -156,6 +162,9 @@ const ALL_PEERS: &[&[Peer]] = &[
     GUST_PEERS,
     GUST_DB_PEERS,
     GOLUA_PEERS,
+    TLS_PEERS,
+    H2_PEERS,
+    WS_PEERS,
 ];
 
 const fn peer(
@@ -169,6 +178,7 @@ const fn peer(
         folder: id,
         title,
         kind,
+        protocol: Protocol::Http,
         routes,
     }
 }
@@ -241,6 +251,7 @@ impl Peer {
         command
             .args(&installed.arguments)
             .current_dir(&installed.folder);
+        let [certificate, key] = certificate::files(&crate::root());
         match self.kind {
             PeerKind::Sampan(_) | PeerKind::NodeRun(_) | PeerKind::BunRun(_) => {
                 command.args([
@@ -249,6 +260,10 @@ impl Peer {
                     "--workers",
                     &threads.to_string(),
                 ]);
+                if self.protocol != Protocol::Http {
+                    command.arg("--tls-cert").arg(&certificate);
+                    command.arg("--tls-key").arg(&key);
+                }
                 if let Some(storage) = storage {
                     command.arg("--db").arg(storage.file());
                     command.arg("--config").arg(storage.settings());
@@ -274,6 +289,8 @@ impl Peer {
                     .env("PORT", port.to_string())
                     .env("THREADS", threads.to_string())
                     .env("FILES", files(&crate::root()))
+                    .env("CERTIFICATE", &certificate)
+                    .env("KEY", &key)
                     .env("SCRIPT", crate::root().join(SCRIPT))
                     .env(
                         "SOURCES",
@@ -331,10 +348,13 @@ impl Installed {
         let Some((from, to)) = &self.configuration else {
             return Ok(());
         };
+        let [certificate, key] = certificate::files(&crate::root());
         let text = std::fs::read_to_string(from)?
             .replace("@PORT@", &port.to_string())
             .replace("@THREADS@", &threads.to_string())
             .replace("@FILES@", &files(&crate::root()).display().to_string())
+            .replace("@CERTIFICATE@", &certificate.display().to_string())
+            .replace("@KEY@", &key.display().to_string())
             .replace("@MODULES@", crate::peers::install::NGINX_MODULES);
         std::fs::write(to, text)
     }

@@ -9,8 +9,8 @@ use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::peers::processes::{CpuTimes, resident_bytes};
 use crate::peers::storage::BenchStorage;
+use crate::peers::target::Target;
 use crate::peers::{Installed, Peer};
-use sampan_client::Client;
 
 /// The longest time that a server may take to give its first answer. Java takes longest.
 const START_MILLIS_MAX: u64 = 60_000;
@@ -21,7 +21,7 @@ const LAST_LINES: usize = 4;
 /// A server that has answered once; ended when dropped.
 pub(crate) struct PeerServer {
     child: Child,
-    address: SocketAddr,
+    target: Target,
 }
 
 impl PeerServer {
@@ -54,7 +54,10 @@ impl PeerServer {
         let child = Child::start(&mut command).map_err(|error| error.to_string())?;
         let mut server = Self {
             child,
-            address: (Ipv4Addr::LOCALHOST, port).into(),
+            target: Target {
+                address: (Ipv4Addr::LOCALHOST, port).into(),
+                protocol: peer.protocol,
+            },
         };
         server
             .await_answer()
@@ -68,7 +71,7 @@ impl PeerServer {
             if let Ok(Some(status)) = self.child.exited() {
                 return Err(format!("it ended at its start ({status})"));
             }
-            if answers(self.address) {
+            if answers(self.target) {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -78,7 +81,12 @@ impl PeerServer {
 
     /// Returns the listening address.
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        self.target.address
+    }
+
+    /// Returns the listening address with its protocol.
+    pub(crate) fn target(&self) -> Target {
+        self.target
     }
 
     /// The processor time it has used.
@@ -98,8 +106,9 @@ impl PeerServer {
 }
 
 /// Reports whether a server answers here, with any answer.
-pub(crate) fn answers(address: SocketAddr) -> bool {
-    Client::connect(address).is_ok_and(|mut client| client.ask("GET", "/version", &[], "").is_ok())
+pub(crate) fn answers(target: impl Into<Target>) -> bool {
+    let client = target.into().client();
+    client.is_ok_and(|mut client| client.ask("GET", "/version", &[], "").is_ok())
 }
 
 /// A port without a listener just now.

@@ -135,6 +135,36 @@ pub(crate) static GOLUA: Suite = Suite {
     ..SUITE
 };
 
+/// `bench tls`.
+pub(crate) static TLS: Suite = Suite {
+    name: "tls",
+    about: " All servers speak TLS 1.3 with the same certificate of ECDSA P-256. Handshakes exchange keys by X25519; \
+     each is followed by one request.",
+    axis_per_group: true,
+    ..SUITE
+};
+
+/// `bench h2`.
+pub(crate) static H2: Suite = Suite {
+    name: "h2",
+    about: " All servers speak HTTP/2 over TLS 1.3 with the same certificate.",
+    columns: &[COUNT_COLUMNS],
+    axis_per_group: true,
+    ..SUITE
+};
+
+/// `bench ws`.
+pub(crate) static WS: Suite = Suite {
+    name: "ws",
+    about: " A request is one message: one that is echoed, or one that 10,000 sockets get. Sockets are opened before \
+     anything is measured. No server compresses.",
+    axis_per_group: true,
+    ..SUITE
+};
+
+/// Those of a load that tells no latencies.
+const COUNT_COLUMNS: &[Column] = &[COLUMNS[0], COLUMNS[1], COLUMNS[5]];
+
 const DATABASE_COLUMNS: &[Column] = &[
     (
         "rows/s",

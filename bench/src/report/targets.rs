@@ -7,9 +7,10 @@ use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::figures::Figure;
 use crate::peers::storage::Durability::{self, Full, Normal};
 use crate::peers::{
-    BUN_DB, BUN_ETA, BUN_STREAM, EPOLL_LOOP, GO_HELLO, GO_LUAJIT, GO_SAMPAN, GO_SAMPAN_FILE,
-    GO_SAMPAN_HTTP, GUST_NODE, HONO_NODE, NGINX_STATIC, OUR_HONO_NODE, Peer, RUN_BUN, RUN_NODE,
-    SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
+    BUN_DB, BUN_ETA, BUN_STREAM, BUN_TLS, BUN_WS, EPOLL_LOOP, GO_HELLO, GO_LUAJIT, GO_SAMPAN,
+    GO_SAMPAN_FILE, GO_SAMPAN_HTTP, GUST_NODE, HONO_NODE, JS_H2, JS_TLS, JS_WS, LUA_H2, LUA_TLS,
+    LUA_WS, NGINX_H2, NGINX_STATIC, NGINX_TLS, NODE_H2, NODE_WS, OUR_HONO_NODE, Peer, RUN_BUN,
+    RUN_NODE, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
 };
 use crate::routes::{Headers, Route};
 
@@ -138,6 +139,42 @@ pub(crate) const GOLUA: &[RatioTarget] = &[
     cost(GO_SAMPAN_HTTP, GO_LUAJIT, Route::Cached, 0.30),
     cost(GO_SAMPAN_FILE, GO_LUAJIT, Route::FromFile, 0.30),
     cost(GO_SAMPAN, GO_HELLO, Route::Native, 0.80),
+];
+
+/// `bench tls`. As many handshakes in a second of the processor are as much of it for each.
+#[rustfmt::skip]
+pub(crate) const TLS: &[RatioTarget] = &[
+    cost(LUA_TLS, NGINX_TLS, Route::Version, 0.95),
+    cost(LUA_TLS, NGINX_TLS, Route::Health, 0.95),
+    cost(JS_TLS, NGINX_TLS, Route::Health, 0.95),
+    cost(LUA_TLS, BUN_TLS, Route::Version, 0.90),
+    cost(LUA_TLS, BUN_TLS, Route::Health, 0.90),
+    cost(JS_TLS, BUN_TLS, Route::Health, 0.90),
+    cost(LUA_TLS, NGINX_TLS, Route::FullHandshake, 1.00),
+    cost(LUA_TLS, NGINX_TLS, Route::ResumedHandshake, 1.00),
+];
+
+/// `bench h2`.
+#[rustfmt::skip]
+pub(crate) const H2: &[RatioTarget] = &[
+    cost(LUA_H2, NGINX_H2, Route::Version, 1.10),
+    cost(LUA_H2, NODE_H2, Route::Health, 0.35),
+    cost(JS_H2, NODE_H2, Route::Health, 0.35),
+];
+
+/// `bench ws`.
+#[rustfmt::skip]
+pub(crate) const WS: &[RatioTarget] = &[
+    cost(LUA_WS, BUN_WS, Route::Echo20, 1.00),
+    cost(JS_WS, BUN_WS, Route::Echo20, 1.00),
+    cost(LUA_WS, NODE_WS, Route::Echo20, 0.40),
+    cost(JS_WS, NODE_WS, Route::Echo20, 0.40),
+    cost(LUA_WS, BUN_WS, Route::Echo16k, 1.00),
+    cost(JS_WS, BUN_WS, Route::Echo16k, 1.00),
+    cost(LUA_WS, NODE_WS, Route::Echo16k, 0.40),
+    cost(JS_WS, NODE_WS, Route::Echo16k, 0.40),
+    cost(LUA_WS, BUN_WS, Route::Publish, 1.00),
+    cost(JS_WS, BUN_WS, Route::Publish, 1.00),
 ];
 
 const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {

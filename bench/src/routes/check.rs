@@ -1,25 +1,33 @@
 //! The check of a server's answers: nothing is measured before this says so.
 
-use std::net::SocketAddr;
-
 use serde_json::Value;
 
+use super::http2;
+use crate::peers::target::{Protocol, Target};
 use crate::routes::{ExpectedAnswer, Headers, Route, RouteExchange};
-use sampan_client::{Answer, Client};
+use sampan_client::Answer;
 
 /// Makes the route's requests, each twice on one connection, with a browser's headers and without.
 ///
 /// # Errors
 ///
 /// The fault of the first wrong answer.
-pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
+pub(crate) fn check(target: impl Into<Target>, route: Route) -> Result<(), String> {
+    let target = target.into();
+    if route.socket().is_some() {
+        // The load looks at each message.
+        return Ok(());
+    }
+    if target.protocol == Protocol::Http2 {
+        return http2::check(target, &route.measured());
+    }
     if let Some((exchange, times)) = route.prepared() {
-        repeat(address, &exchange, times)
+        repeat(target, &exchange, times)
             .map_err(|fault| format!("{} {}: {fault}", exchange.method, exchange.path))?;
     }
     for exchange in route.checked() {
         for headers in [Headers::Plain, Headers::Browser] {
-            attempt(address, &exchange, headers)
+            attempt(target, &exchange, headers)
                 .map_err(|fault| format!("{} {}: {fault}", exchange.method, exchange.path))?;
         }
     }
@@ -31,10 +39,11 @@ pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
 /// # Errors
 ///
 /// The fault of the first wrong answer.
-pub(crate) fn check_compressed(address: SocketAddr, route: Route) -> Result<(), String> {
+pub(crate) fn check_compressed(target: impl Into<Target>, route: Route) -> Result<(), String> {
+    let target = target.into();
     let exchange = route.measured();
-    attempt(address, &exchange, Headers::Plain)?;
-    let mut client = Client::connect(address).map_err(|error| error.to_string())?;
+    attempt(target, &exchange, Headers::Plain)?;
+    let mut client = target.client().map_err(|error| error.to_string())?;
     let mut ask = |headers: Headers| {
         client
             .ask(exchange.method, &exchange.path, headers.lines(), "")
@@ -51,8 +60,8 @@ pub(crate) fn check_compressed(address: SocketAddr, route: Route) -> Result<(), 
 }
 
 /// Makes a request so many times on one connection.
-fn repeat(address: SocketAddr, exchange: &RouteExchange, times: usize) -> Result<(), String> {
-    let mut client = Client::connect(address).map_err(|error| error.to_string())?;
+fn repeat(target: Target, exchange: &RouteExchange, times: usize) -> Result<(), String> {
+    let mut client = target.client().map_err(|error| error.to_string())?;
     for _ in 0..times {
         let answer = client
             .ask(exchange.method, &exchange.path, &[], &exchange.body)
@@ -63,14 +72,14 @@ fn repeat(address: SocketAddr, exchange: &RouteExchange, times: usize) -> Result
 }
 
 /// Sends a request twice: where the first answer is longer or shorter than it says, the second cannot be read.
-fn attempt(address: SocketAddr, exchange: &RouteExchange, headers: Headers) -> Result<(), String> {
+fn attempt(target: Target, exchange: &RouteExchange, headers: Headers) -> Result<(), String> {
     let RouteExchange {
         method,
         path,
         body,
         expected,
     } = exchange;
-    let mut client = Client::connect(address).map_err(|error| error.to_string())?;
+    let mut client = target.client().map_err(|error| error.to_string())?;
     // Answers are compared as they are, and some servers would compress them.
     let is_sent = |line: &&&str| !line.starts_with("Accept-Encoding");
     let lines: Vec<&str> = headers.lines().iter().filter(is_sent).copied().collect();
@@ -92,7 +101,7 @@ fn attempt(address: SocketAddr, exchange: &RouteExchange, headers: Headers) -> R
     }
 }
 
-fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
+pub(super) fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
     if let ExpectedAnswer::Refusal = expected {
         let refused = (400..600).contains(&answer.status);
         return if refused {
@@ -181,7 +190,7 @@ fn has_fields(found: &Value, wanted: &Value) -> bool {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
 
     const VERSION: &str = "{\"version\":\"1.0\"}";
 

@@ -3,8 +3,10 @@
 mod bodies;
 pub(crate) mod check;
 mod faces;
+mod http2;
 mod pages;
 pub(crate) mod rows;
+pub(crate) mod sockets;
 
 use std::borrow::Cow;
 
@@ -93,6 +95,16 @@ pub(crate) enum Route {
     Cached,
     /// `GET /native`: a text of 15 bytes from a handler in Go
     Native,
+    /// A full handshake of TLS 1.3, and one request
+    FullHandshake,
+    /// A resumed handshake of TLS 1.3, and one request
+    ResumedHandshake,
+    /// A WebSocket that echoes texts of 20 bytes
+    Echo20,
+    /// A WebSocket that echoes texts of 16 kB
+    Echo16k,
+    /// One message that is published to 10,000 WebSockets
+    Publish,
 }
 
 /// The routes of `bench hello`, in the order of reports.
@@ -160,6 +172,20 @@ pub(crate) const GUST: &[Route] = &[
 
 /// The routes of `bench golua`, in the order of reports.
 pub(crate) const GOLUA: &[Route] = &[Route::FromFile, Route::Cached, Route::Native];
+
+/// The routes of `bench h2`, in the order of reports.
+pub(crate) const H2: &[Route] = TLS.split_at(2).0;
+
+/// The routes of `bench tls`, in the order of reports.
+pub(crate) const TLS: &[Route] = &[
+    Route::Version,
+    Route::Health,
+    Route::FullHandshake,
+    Route::ResumedHandshake,
+];
+
+/// The routes of `bench ws`, in the order of reports.
+pub(crate) const WS: &[Route] = &[Route::Echo20, Route::Echo16k, Route::Publish];
 
 /// The files of `bench static`, and how many bytes each has.
 pub(crate) const FILES: &[(&str, usize)] = &[
@@ -248,6 +274,11 @@ impl Route {
             Self::FromFile => "GET /file (script from its file)",
             Self::Cached => "GET /cached (script in memory)",
             Self::Native => "GET /native (handler in Go)",
+            Self::FullHandshake => "full handshake and GET /version",
+            Self::ResumedHandshake => "resumed handshake and GET /version",
+            Self::Echo20 => "WebSocket echo of 20 B",
+            Self::Echo16k => "WebSocket echo of 16 kB",
+            Self::Publish => "publish to 10,000 WebSockets",
         }
     }
 
@@ -340,6 +371,10 @@ impl Route {
             Self::FromFile => faces::hello("/file", faces::FROM_LUA),
             Self::Cached => faces::hello("/cached", faces::FROM_LUA),
             Self::Native => faces::hello("/native", faces::FROM_GO),
+            Self::FullHandshake | Self::ResumedHandshake => Self::Version.measured(),
+            // The check of `bench ws` is in its load: each message is looked at.
+            Self::Echo20 | Self::Echo16k => get("/echo", ExpectedAnswer::Fits(|_| true)),
+            Self::Publish => get("/publish", ExpectedAnswer::Fits(|_| true)),
         }
     }
 

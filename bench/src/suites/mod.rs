@@ -7,6 +7,7 @@ mod petclinic;
 mod side_by_side;
 pub(crate) mod static_files;
 mod stream;
+mod wire;
 
 pub(crate) use db::{DbOptions, db};
 pub(crate) use gust::{GustOptions, gust};
@@ -15,6 +16,7 @@ pub(crate) use petclinic::{PetClinicOptions, petclinic};
 pub(crate) use side_by_side::SideOptions;
 pub(crate) use static_files::{Static, static_files};
 pub(crate) use stream::{StreamOptions, stream};
+pub(crate) use wire::{H2, Tls, WireOptions, Ws, h2, tls, ws};
 
 use crate::Error;
 use crate::measure::ExtraCases;

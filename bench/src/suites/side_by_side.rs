@@ -22,6 +22,11 @@ pub(crate) trait SideBySide: Send + Sync + 'static {
     const ROUTES: &'static [Route];
     const TARGETS: &'static [RatioTarget];
     const EXTRA: ExtraCases = ExtraCases::Browser;
+
+    /// Describes the load, given the words for an ordinary one.
+    fn load(ordinary: String) -> String {
+        ordinary
+    }
 }
 
 /// The options of each of them.
@@ -86,7 +91,7 @@ impl<S: SideBySide> SideOptions<S> {
         let load =
             format!("sampan bench, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
         let ratios = targets::judge(S::TARGETS, &series, threads);
-        let conditions = [("threads", placed), ("load", load)];
+        let conditions = [("threads", placed), ("load", S::load(load))];
         report::finish(S::SUITE, setup, conditions, series, ratios, figures)
     }
 

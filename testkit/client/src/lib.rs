@@ -67,10 +67,18 @@ impl Client {
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
+        Self::over(stream, address)
+    }
+
+    /// Speaks over a connection that is there, such as the plain end of a tunnel.
+    ///
+    /// # Errors
+    /// The system refuses the time limit.
+    pub fn over(stream: TcpStream, server: SocketAddr) -> io::Result<Self> {
         stream.set_read_timeout(Some(Duration::from_secs(READ_SECONDS_MAX)))?;
         Ok(Self {
             stream: BufReader::new(stream),
-            server: address,
+            server,
         })
     }
 

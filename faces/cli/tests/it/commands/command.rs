@@ -2,10 +2,11 @@
 
 use crate::support::{Process, Scratch};
 use sampan_host::log::Level;
+use sampan_http::websocket::{Event, Opcode};
 use sampan_log::Logger;
 use sampan_runtime::{AppConfig, Server};
-use sampan_testkit::Client;
 use sampan_testkit::wait;
+use sampan_testkit::{Client, SocketClient};
 use std::io;
 use std::net::TcpListener;
 use std::process::Command;
@@ -335,6 +336,35 @@ fn the_example_of_templates_answers_as_it_is_measured() {
             assert_eq!(content_type, ["text/html; charset=utf-8"], "{file} {name}");
             // A template drops its last newline.
             assert_eq!(answer.text() + "\n", page, "{file} {name}");
+        }
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+    }
+}
+
+#[test]
+fn the_example_of_sockets_answers_as_it_is_measured() {
+    for file in ["app.lua", "app.js"] {
+        let folder = format!("{}/../../examples/bench_ws", env!("CARGO_MANIFEST_DIR"));
+        let process = Process::start(&mut serve(&format!("{folder}/{file}"), 1));
+        let open =
+            |path: &str| SocketClient::connect(process.address, path, &[]).expect("a WebSocket");
+        let text = |client: &mut SocketClient| match client.receive() {
+            Ok(Some(Event::Text(text))) => text,
+            other => panic!("{file}: {other:?}"),
+        };
+        let mut client = open("/echo");
+        for sent in ["a", &"x".repeat(16_000)] {
+            client.send(Opcode::Text, sent.as_bytes()).expect("sent");
+            assert_eq!(text(&mut client), sent, "{file}");
+        }
+        let mut all = [open("/publish"), open("/publish")];
+        for client in &mut all {
+            assert_eq!(text(client), "subscribed", "{file}");
+        }
+        all[0].send(Opcode::Text, b"for all").expect("sent");
+        for client in &mut all {
+            assert_eq!(text(client), "for all", "{file}");
         }
         process.signal("TERM");
         assert_eq!(process.end().0, Some(0));
