@@ -246,6 +246,8 @@ impl ServerSide {
         let mut config = builder
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(resolver);
+        // All ciphers are strong; the order is that of rustls, AES-256-GCM first.
+        config.ignore_client_order = true;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
         if settings.acme.is_some() {
             config.alpn_protocols.push(acme::PROTOCOL.to_vec());

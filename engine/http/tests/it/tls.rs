@@ -114,6 +114,26 @@ fn a_request_shows_version_cipher_and_name() {
 }
 
 #[test]
+fn the_server_chooses_the_cipher() {
+    let identity = Identity::new(&["localhost"]);
+    let (server, _, _) = start(Limits::default(), Some(settings(&identity)));
+    for versions in [[&TLS13], [&TLS12]] {
+        let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+        provider.cipher_suites.reverse();
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(identity.certificate.clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&versions)
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut client = connect(server.address, &Arc::new(config), "localhost");
+        let answer = ask(&mut client);
+        assert!(answer.contains("AES_256_GCM"), "{answer}");
+    }
+}
+
+#[test]
 fn the_protocol_is_agreed_on_or_the_client_is_refused() {
     let identity = Identity::new(&["localhost"]);
     let (server, _, faults) = start(Limits::default(), Some(settings(&identity)));
