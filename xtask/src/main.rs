@@ -5,6 +5,7 @@
 
 mod asan;
 mod c;
+mod conformance;
 mod dist;
 mod fuzz;
 mod go;
@@ -43,6 +44,8 @@ enum Task {
     Asan(asan::AsanOptions),
     /// Run fuzz targets under libFuzzer, guided by the code that they reach; needs a compiler for C++
     Fuzz(fuzz::FuzzOptions),
+    /// Run h2spec, Autobahn's cases, sslyze and testssl.sh against `sampan run`; needs the network to install them
+    Conformance(conformance::ConformanceOptions),
     /// Ask the advisory database about our dependencies; needs the network, so it is not part of `test`
     Advisories,
     /// Write docs/reference/ and types/ from the tables of functions, and the C header from faces/c
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Asan(options) => asan::run(options),
         Task::Fuzz(options) => fuzz::run(options),
+        Task::Conformance(options) => conformance::run(options),
         Task::Advisories => advisories(),
         Task::Codegen => codegen(),
         Task::Docs => docs(),
