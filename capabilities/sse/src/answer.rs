@@ -3,7 +3,7 @@
 use crate::config::SseConfig;
 use crate::limits::LAST_ID_BYTES_MAX;
 use crate::objects::EVENTS;
-use sampan_host::events::{BegunEvents, EVENT_STREAM, EventStream};
+use sampan_host::events::{BegunEvents, COMPRESS, EVENT_STREAM, EventStream};
 use sampan_host::{
     Args, Context, CurrentRun, Error, ErrorKind, RequestView, Value, names::snake_case, refusals,
 };
@@ -86,8 +86,7 @@ pub(crate) fn open(context: &Context, mut args: Args) -> Result<Value, Error> {
         ("x-accel-buffering", "no"),
     ];
     if compress {
-        // The server takes it back where the client does not take that coding.
-        fields.push(("content-encoding", "gzip"));
+        fields.push(("content-encoding", COMPRESS));
     }
     let fields = fields.into_iter();
     let fields = fields.map(|(name, value)| (name.to_owned(), Value::from(value)));

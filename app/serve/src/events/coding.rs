@@ -7,6 +7,7 @@ use crate::compression::takes_gzip;
 use crate::request::request_view::View;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use sampan_host::events::COMPRESS;
 use sampan_http::{BodyError, Response};
 use sampan_project::encoders::GZIP_LEVEL;
 use std::io::{self, Write};
@@ -15,18 +16,20 @@ use std::io::{self, Write};
 pub(super) struct EventCoding(GzEncoder<Vec<u8>>);
 
 impl EventCoding {
-    /// Returns the encoder that an answer asks for by its field `content-encoding`. Takes that field back where the
-    /// client, or the configuration, does not want it.
+    /// Returns the encoder that an answer asks for by [`COMPRESS`], unless the client, or the configuration, does not
+    /// want it. A script that encodes its own pieces names its coding itself.
     pub(super) fn asked(response: &mut Response, view: &View) -> Option<Self> {
-        if response.get_header("content-encoding") != Some(b"gzip") {
+        if response.get_header("content-encoding") != Some(COMPRESS.as_bytes()) {
             return None;
         }
+        response.remove_header("content-encoding");
         // An answer that has no room for it goes without.
         let _ = response.header(b"Vary", b"Accept-Encoding");
         if !view.may_compress() || !takes_gzip(view.request()) {
-            response.remove_header("content-encoding");
             return None;
         }
+        // An answer that has no room for the field is not encoded.
+        response.header(b"Content-Encoding", b"gzip").ok()?;
         let level = Compression::new(GZIP_LEVEL);
         Some(Self(GzEncoder::new(Vec::new(), level)))
     }

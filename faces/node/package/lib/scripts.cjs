@@ -2,8 +2,8 @@
 // when it is used, with what to do; so programs that only want `serve` need nothing else.
 "use strict";
 const NAMES = [
-  "app", "json", "html", "text", "redirect", "stream", "first", "render", "file", "time", "log", "env", "csv", "regex", "codec", "crypto", "password", "db",
-  "session", "template", "files", "i18n",
+  "app", "json", "html", "text", "redirect", "stream", "sse", "first", "render", "file", "time", "log", "env", "csv", "regex", "codec", "crypto", "password",
+  "db", "session", "template", "files", "i18n",
 ];
 const exported = {};
 let filled = false;

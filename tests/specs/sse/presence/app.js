@@ -11,6 +11,7 @@ app.sse("/room", async (req, events) => {
   events.join("room", { name: "Ann" });
   const members = app.presence("room");
   await events.send(`${members.length} ${members[0].data.name}`);
-  await events.send(`${events.leave("room")} ${events.leave("room")}`);
-  await events.send(`${app.presence("room").length} left`);
+  // The stream is closed once the function above hears of it.
+  const [wasThere, again] = [events.leave("room"), events.leave("room")];
+  await events.send(`${wasThere} ${again} ${app.presence("room").length}`);
 });

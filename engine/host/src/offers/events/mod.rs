@@ -14,3 +14,7 @@ pub use wire::{Event, HEARTBEAT, retry};
 
 /// The content type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
+
+/// The value of the field `content-encoding` of a stream that is to be compressed. The server puts the coding in its
+/// place, or takes the field away where the client does not want it.
+pub const COMPRESS: &str = "x-events";
