@@ -29,5 +29,5 @@ pub use request::observers::{FailureObserver, Observers};
 pub use request::proxies::{TrustedProxy, is_trusted};
 pub use request::record::{Record, RequestTrace, Statements};
 pub use request::request_view::View;
-pub use request::tls::MODULE as REQUEST_TLS;
+pub use request::tls::{MODULE as REQUEST_TLS, kept as kept_tls};
 pub use sockets::Serving;

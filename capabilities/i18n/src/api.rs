@@ -1,8 +1,10 @@
 //! The API for scripts: fields and methods of requests, and functions for texts that no request asks for.
 
 use crate::translate::{I18n, LocaleId};
+use sampan_host::sockets::KeptField;
 use sampan_host::{
-    Args, Context, Error, ErrorKind, FunctionKind, Module, Param, Type, Value, param, refusals, row,
+    Args, Context, Error, ErrorKind, FunctionKind, Module, Param, RequestView, Type, Value, param,
+    refusals, row,
 };
 use std::rc::Rc;
 
@@ -103,6 +105,12 @@ fn locale(context: &Context, args: Args) -> Result<Value, Error> {
 fn text_direction(context: &Context, args: Args) -> Result<Value, Error> {
     let (i18n, locale) = of_request(context, &args)?;
     Ok(i18n.direction(locale).into())
+}
+
+/// Keeps the locale for a socket.
+pub(crate) fn kept_locale(context: &Context, request: &dyn RequestView) -> Option<KeptField> {
+    let i18n = i18n(context).ok()?;
+    Some(KeptField::Value(i18n.name(i18n.locale_of(request)).into()))
 }
 
 fn text(context: &Context, mut args: Args) -> Result<Value, Error> {

@@ -1,12 +1,13 @@
 //! The capability: its catalogs for the process, its texts for each isolate and for other capabilities.
 
-use crate::{Catalogs, FOLDER, I18n, I18nSettings, MODULE, SECTION, pages};
+use crate::{Catalogs, FOLDER, I18n, I18nSettings, MODULE, SECTION, api, pages};
 use sampan_host::capability::{
     IsolateSetup, KnownTexts, ProcessSetup, ProjectCheck, ProjectWarning,
 };
 use sampan_host::log::{Level, Log};
 use sampan_host::names::hint;
 use sampan_host::pages::PageValues;
+use sampan_host::sockets::KeptFields;
 use sampan_host::texts::{MessageTexts, Translations};
 use sampan_host::{Capability, Error, ErrorKind, RequestView, Sources, Value};
 use std::rc::Rc;
@@ -55,6 +56,9 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let i18n = setup.context.get::<I18n>().ok_or_else(missing)?;
     if let Some(values) = setup.context.get::<PageValues>() {
         pages::add(&values, &i18n);
+    }
+    if let Some(kept) = setup.context.get::<KeptFields>() {
+        kept.add("locale", api::kept_locale);
     }
     setup.context.put(MessageTexts(Rc::new(Messages(i18n))));
     Ok(())

@@ -6,6 +6,7 @@ use crate::{asking, guard};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use sampan_host::sockets::KeptField;
 use sampan_host::{
     Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Hint, Reader,
     RequestView, Value,
@@ -80,6 +81,12 @@ pub(crate) fn bearer_auth(
 pub(crate) fn who(_: &Context, args: Args) -> Result<Value, Error> {
     let known = args.request().store().get::<Authenticated>();
     Ok(known.map_or(Value::Null, |known| known.0.clone()))
+}
+
+/// Keeps the field for a socket.
+pub(crate) fn kept(_: &Context, request: &dyn RequestView) -> Option<KeptField> {
+    let known = request.store().get::<Authenticated>()?;
+    Some(KeptField::Value(known.0.clone()))
 }
 
 fn make(

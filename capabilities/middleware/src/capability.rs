@@ -1,7 +1,9 @@
-//! The capability: the counts of the rate limits, which all workers share and which outlive a reload.
+//! The capability: the counts of the rate limits, which all workers share and which outlive a reload, and the field
+//! `auth` that sockets keep of their requests.
 
-use crate::{MODULE, RateLimits, RateTable, SECTION};
+use crate::{MODULE, RateLimits, RateTable, SECTION, auth};
 use sampan_host::Capability;
+use sampan_host::sockets::KeptFields;
 
 /// Ready middleware.
 pub static CAPABILITY: Capability = Capability {
@@ -21,6 +23,9 @@ pub static CAPABILITY: Capability = Capability {
     isolate: |setup| {
         let rates = setup.shared.get::<RateTable>().unwrap_or_default();
         setup.context.put(RateLimits::new(rates));
+        if let Some(kept) = setup.context.get::<KeptFields>() {
+            kept.add("auth", auth::kept);
+        }
         Ok(())
     },
     ..Capability::EMPTY

@@ -1,11 +1,14 @@
 //! The capability: sessions for each isolate, over the tables of its worker's database or in sealed cookies.
 
 use crate::table::DbSessions;
-use crate::{MODULE, SECTION, SessionConfig, SessionPlace, SessionStore, Sessions, clean, of};
+use crate::{
+    MODULE, SECTION, SessionConfig, SessionPlace, SessionStore, Sessions, clean, of, rows,
+};
 use sampan_host::capability::IsolateSetup;
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::pages::PageValues;
+use sampan_host::sockets::KeptFields;
 use sampan_host::{Capability, Context, Error, ErrorKind, RequestView, Value, sealer};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -79,6 +82,9 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
             Sessions::in_cookie(config, sealer)
         }
     });
+    if let Some(kept) = context.get::<KeptFields>() {
+        kept.add("session", rows::keep);
+    }
     if let Some(values) = context.get::<PageValues>() {
         add_values(&values, context);
     }

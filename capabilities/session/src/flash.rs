@@ -7,6 +7,15 @@ use sampan_host::{Error, Value};
 /// The key under which they are kept. Scripts do not see it.
 pub(crate) const KEY: &str = "_flash";
 
+/// Refuses that key to scripts.
+pub(crate) fn check_key(key: &str) -> Result<(), Error> {
+    if key == KEY {
+        let text = format!("the key {key:?} is the server's own: choose another one");
+        return Err(Error::script(text));
+    }
+    Ok(())
+}
+
 /// The messages of one request.
 #[derive(Default)]
 pub(crate) struct Flashes {

@@ -11,12 +11,14 @@ mod config;
 mod cookie;
 mod entries;
 mod flash;
+mod kept;
 mod limits;
 mod rows;
 mod sealed;
 mod session;
 mod store;
 mod table;
+mod trace;
 
 pub use capability::CAPABILITY;
 use clean::clean;

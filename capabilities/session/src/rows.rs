@@ -1,9 +1,13 @@
 //! The rows that scripts see: `req.session`, its methods, and the messages for the next page.
 
+use crate::kept::KeptSession;
 use crate::session::{self, Session};
+use sampan_host::sockets::KeptField;
 use sampan_host::{
-    Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, Type, Value, param, row,
+    Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, RequestView, Type, Value,
+    param, row,
 };
+use std::rc::Rc;
 
 const KEY: Param = param!("key": Type::Text, "Any text but the name of a method.");
 
@@ -14,7 +18,9 @@ pub(crate) static SESSION: Class = Class {
     doc: "What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign \
      it again after a change inside. \
           It is written once, at the end of the handler, together with what the handler wrote to the database; not if \
-           that fails.",
+           that fails. That of a socket, `ws.req.session`, is read anew each time, and written at once. A socket \
+           cannot set a cookie: it neither begins a session nor gives it a new id, and it changes none with \
+           `store = \"cookie\"`.",
     methods: &[
         row!("get"(KEY) -> Type::Any, FunctionKind::Sync(get),
             "The value under a key, or nothing: the same as `session.key`."),
@@ -88,35 +94,70 @@ fn end_all(context: &Context, mut args: Args) -> Result<Value, Error> {
     }
 }
 
+/// The session that an object of a script stands for.
+enum AnySession {
+    OfRequest(Rc<Session>),
+    OfSocket(Rc<KeptSession>),
+}
+
 fn of_request(context: &Context, args: Args) -> Result<Value, Error> {
-    let session = session::of(context, &**args.request())?;
-    let object = context.objects().add_shared(&SESSION, session);
-    Ok(Value::Object(object))
+    let session = AnySession::OfRequest(session::of(context, &**args.request())?);
+    Ok(Value::Object(context.objects().add(&SESSION, session)))
+}
+
+/// Keeps the field for a socket.
+pub(crate) fn keep(context: &Context, request: &dyn RequestView) -> Option<KeptField> {
+    let session = Rc::new(KeptSession::of(context, request).ok()?);
+    Some(KeptField::Live(Rc::new(move |context| {
+        let session = AnySession::OfSocket(Rc::clone(&session));
+        Value::Object(context.objects().add(&SESSION, session))
+    })))
+}
+
+fn this(context: &Context, args: &Args) -> Result<Rc<AnySession>, Error> {
+    Ok(args.object(context)?.1)
 }
 
 fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (_, session) = args.object::<Session>(context)?;
-    Ok(session.get(&args.text(0)))
+    let (session, key) = (this(context, &args)?, args.text(0));
+    match &*session {
+        AnySession::OfRequest(session) => Ok(session.get(&key)),
+        AnySession::OfSocket(session) => session.get(context, &key),
+    }
 }
 
 fn set(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (_, session) = args.object::<Session>(context)?;
-    session.set(&args.text(0), &args.take(1))?;
+    let (session, key, value) = (this(context, &args)?, args.text(0), args.take(1));
+    match &*session {
+        AnySession::OfRequest(session) => session.set(&key, &value)?,
+        AnySession::OfSocket(session) => {
+            SESSION.check_key(&key)?;
+            session.set(context, &key, &value)?;
+        }
+    }
     Ok(Value::Null)
 }
 
 fn keys(context: &Context, args: Args) -> Result<Value, Error> {
-    let (_, session) = args.object::<Session>(context)?;
-    Ok(Value::List(session.keys()))
+    Ok(Value::List(match &*this(context, &args)? {
+        AnySession::OfRequest(session) => session.keys(),
+        AnySession::OfSocket(session) => session.keys(context)?,
+    }))
 }
 
 fn clear(context: &Context, args: Args) -> Result<Value, Error> {
-    args.object::<Session>(context)?.1.clear()?;
+    match &*this(context, &args)? {
+        AnySession::OfRequest(session) => session.clear()?,
+        AnySession::OfSocket(session) => session.clear(context)?,
+    }
     Ok(Value::Null)
 }
 
 fn regenerate(context: &Context, args: Args) -> Result<Value, Error> {
-    args.object::<Session>(context)?.1.regenerate()?;
+    match &*this(context, &args)? {
+        AnySession::OfRequest(session) => session.regenerate()?,
+        AnySession::OfSocket(session) => session.regenerate()?,
+    }
     Ok(Value::Null)
 }
 

@@ -7,6 +7,7 @@ use crate::flash::{self, Flashes};
 use crate::rows::SESSION;
 use crate::sealed;
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
+use crate::trace::{Trace, TraceOfRequest};
 use sampan_host::request::{self, AnswerHook, AnswerHooks};
 use sampan_host::{Context, Error, ErrorKind, RequestView, Sealer, Value, clock};
 use std::cell::{Cell, RefCell};
@@ -14,18 +15,18 @@ use std::rc::Rc;
 use tokio::sync::Notify;
 
 /// The shared state of the sessions of one worker share. `app` puts it into the context.
-pub struct Sessions(Rc<SharedSessions>);
+pub struct Sessions(pub(crate) Rc<SharedSessions>);
 
-struct SharedSessions {
-    config: SessionConfig,
-    cookies: CookieNames,
-    keeper: Keeper,
+pub(crate) struct SharedSessions {
+    pub(crate) config: SessionConfig,
+    pub(crate) cookies: CookieNames,
+    pub(crate) keeper: Keeper,
     /// Told whenever a session begins: from then on there is something to clean.
     begun: Rc<Notify>,
 }
 
 /// The store of the sessions.
-enum Keeper {
+pub(crate) enum Keeper {
     Table(Rc<dyn SessionStore>),
     Cookie(Rc<dyn Sealer>),
 }
@@ -55,6 +56,7 @@ impl Sessions {
 pub struct Session {
     shared: Rc<SharedSessions>,
     cookie: Cookie,
+    trace: Rc<TraceOfRequest>,
     phase: Cell<Phase>,
     state: RefCell<SessionState>,
 }
@@ -87,6 +89,15 @@ struct Found {
     /// Nothing where it is kept in the cookie.
     key: Option<SessionKey>,
     stored: StoredSession,
+}
+
+impl Found {
+    fn trace(&self) -> Trace {
+        match self.key {
+            Some(key) => Trace::Table(key),
+            None => Trace::Cookie(self.stored.clone()),
+        }
+    }
 }
 
 /// Keeps a request's session in its store, and ends with the request.
@@ -163,6 +174,8 @@ impl Session {
             None => None,
         };
         let found = found.filter(|found| found.stored.ends > now());
+        let (trace, _) = TraceOfRequest::of(request);
+        trace.set(found.as_ref().map_or(Trace::None, Found::trace));
         let mut entries = match &found {
             Some(found) => Entries::parse(&found.stored.data),
             None => Entries::default(),
@@ -175,6 +188,7 @@ impl Session {
         Ok(Self {
             shared: Rc::clone(shared),
             cookie,
+            trace,
             phase: Cell::new(phase),
             state: RefCell::new(SessionState {
                 found,
@@ -218,10 +232,7 @@ impl Session {
     pub(crate) fn set(&self, key: &str, value: &Value) -> Result<(), Error> {
         self.check_open()?;
         SESSION.check_key(key)?;
-        if key == flash::KEY {
-            let text = format!("the key {key:?} is the server's own: choose another one");
-            return Err(Error::script(text));
-        }
+        flash::check_key(key)?;
         let value = match value {
             Value::Null => None,
             value => Some(as_kept(value)?),
@@ -358,7 +369,9 @@ impl Session {
                     _ => now,
                 };
                 let ends = config.end(began, now);
-                let sealed = sealed::seal(&**sealer, &StoredSession { data, began, ends })?;
+                let stored = StoredSession { data, began, ends };
+                let sealed = sealed::seal(&**sealer, &stored)?;
+                self.trace.set(Trace::Cookie(stored));
                 let left = (began + config.lifetime_millis).saturating_sub(now);
                 self.cookie.set(request, &sealed, left)
             }
@@ -370,6 +383,7 @@ impl Session {
         if !state.is_cleared {
             return Ok(());
         }
+        self.trace.set(Trace::None);
         if let (Keeper::Table(store), Some(found)) = (&self.shared.keeper, &state.found)
             && let Some(key) = &found.key
         {
@@ -428,6 +442,7 @@ impl Session {
             let (began, ends) = (now, config.end(now, now));
             Ok(Change::Put(key, StoredSession { data, began, ends }))
         })?;
+        self.trace.set(Trace::Table(key));
         self.shared.begun.notify_one();
         self.cookie.set(request, &id.0, config.lifetime_millis)
     }

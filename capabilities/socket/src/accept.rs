@@ -1,9 +1,28 @@
 //! The check of origins, and the answer that makes a socket of a request.
 
+use crate::limits::FIELDS_BYTES_MAX;
 use crate::routes::{Routes, SocketRoute};
-use sampan_host::sockets::{AcceptedSocket, Opening, SOCKET_ANSWER, SOCKET_TYPE, Socket};
+use sampan_host::sockets::{
+    AcceptedSocket, Opening, OwnFields, SOCKET_ANSWER, SOCKET_TYPE, Socket,
+};
 use sampan_host::{Args, Context, Error, ErrorKind, RequestView, Value, answer};
+use std::cell::RefCell;
 use std::rc::Rc;
+
+/// The fields that a script has set on a request, until a socket keeps them.
+type FieldsOfRequest = RefCell<OwnFields>;
+
+/// `req:keep_ws(name, value)`
+pub(crate) fn keep(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let (name, json) = (args.text(0), args.take(1));
+    let store = args.request().store();
+    let fields = store.get::<FieldsOfRequest>();
+    let fields = fields.unwrap_or_else(|| store.put(FieldsOfRequest::default()));
+    if let Value::Text(json) = json {
+        fields.borrow_mut().add(&name, &json);
+    }
+    Ok(Value::Null)
+}
 
 /// `req:answer_ws(route, data)`
 pub(crate) fn answer(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -15,10 +34,19 @@ pub(crate) fn answer(context: &Context, mut args: Args) -> Result<Value, Error> 
     let route = route.ok_or_else(|| Error::script("answer_ws: no route"))?;
     let request = args.request();
     check_origin(&**request, &route.origins)?;
+    let fields = request.store().get::<FieldsOfRequest>().unwrap_or_default();
+    let fields = fields.borrow();
+    if fields.bytes() > FIELDS_BYTES_MAX {
+        return Err(Error::script(format!(
+            "the fields that middleware has set on the request have {} bytes as JSON: a socket keeps at most \
+             {FIELDS_BYTES_MAX}",
+            fields.bytes()
+        )));
+    }
     let socket = Socket::new(
         routes.take_id(),
         Rc::clone(&route.pattern),
-        Opening::of(&**request),
+        Opening::of(context, &**request, &fields),
         Rc::clone(&route.settings),
     );
     let protocol = chosen(request.header("sec-websocket-protocol"), &route.protocols);

@@ -43,11 +43,18 @@ pub static ROUTES: Module = Module {
         ) -> Type::Object(&objects::ROUTE), FunctionKind::Sync(routes::declare),
         "Declares an address for WebSockets.")],
     classes: &[&objects::ROUTE],
-    request_methods: &[row!("answer_ws"(
+    request_methods: &[
+        row!("answer_ws"(
             param!("route": Type::Object(&objects::ROUTE), "A route that `ws` has declared."),
             param!("data"? Type::Map, "The first values of the socket's `data`."),
         ) -> Type::Answer, FunctionKind::Sync(accept::answer),
-        "Answers a request with a socket of the route.")],
+        "Answers a request with a socket of the route."),
+        row!("keep_ws"(
+            param!("name": Type::Text, "The name of a field that the script has set on the request."),
+            param!("value": Type::Json, "Its value."),
+        ) -> Type::Nothing, FunctionKind::Sync(accept::keep),
+        "Has the socket of the request keep a field."),
+    ],
     ..Module::EMPTY
 };
 

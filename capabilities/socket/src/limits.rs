@@ -23,3 +23,6 @@ pub(crate) const SUBSCRIPTIONS_MAX: usize = 1_000;
 
 /// The most keys that the data of a socket has.
 pub(crate) const DATA_KEYS_MAX: usize = 1_000;
+
+/// The most bytes of JSON that the fields have which middleware has set on the request of a socket.
+pub(crate) const FIELDS_BYTES_MAX: usize = 64 * 1024;

@@ -30,8 +30,9 @@ pub(crate) static SOCKET: Class = Class {
     name: "WebSocket",
     variable: "ws",
     doc: "A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay \
-          with the socket, also through a reload), `ws.req` (fields of the request that opened it: `path`, \
-          `params`, `query`, `headers`, `ip` and `id`) and `ws.buffered` (the bytes that wait for the client).",
+          with the socket, also through a reload), `ws.req` (fields of the request that opened it: `method`, \
+          `path`, `url`, `params`, `query`, `cookies`, `headers`, `ip`, `id`, `session`, `auth`, `state` and those that \
+          middleware has set) and `ws.buffered` (the bytes that wait for the client).",
     methods: &[
         row!("send"(
                 param!("message": Type::Bytes, "A text, or bytes."),
@@ -206,7 +207,7 @@ fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(match &*args.text(0) {
         "id" => Value::Int(socket.id() as i64),
         "buffered" => Value::Int(socket.buffered() as i64),
-        "req" => socket.opening().value(),
+        "req" => socket.opening().value(context),
         "data" => Value::Object(context.objects().add_shared(&DATA, socket)),
         _ => Value::Null,
     })

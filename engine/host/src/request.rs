@@ -3,7 +3,7 @@
 
 mod accept;
 mod body;
-mod cookies;
+pub(crate) mod cookies;
 mod hooks;
 pub mod multipart;
 

@@ -17,6 +17,7 @@ use sampan_env::Variables;
 use sampan_host::database::{AppTables, WorkerDatabase};
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
+use sampan_host::sockets::KeptFields;
 use sampan_host::{
     Background, Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, Module, Outbox,
     RequestView, Setup, Watch, WorkerPlace,
@@ -271,6 +272,9 @@ impl Loader {
         context.put(self.current.clone());
         context.put(Rc::clone(&self.serving));
         context.put(Arc::clone(watch));
+        let kept = KeptFields::default();
+        kept.add("tls", sampan_serve::kept_tls);
+        context.put(kept);
         pages::put_into(&context, Rc::clone(&generation.files));
         state.put_into(config, &self.worker, &context, is_project)?;
         config.program.embedding.put_into(&context);

@@ -1,6 +1,10 @@
 //! `req.tls`: the TLS of a request's connection, for scripts.
 
-use sampan_host::{Args, Cell, Function, FunctionKind, Module, Rows, Type, Value};
+use sampan_host::sockets::KeptField;
+use sampan_host::{
+    Args, Cell, ConnectionTls, Context, Function, FunctionKind, Module, RequestView, Rows, Type,
+    Value,
+};
 
 /// The field for scripts.
 pub static MODULE: Module = Module {
@@ -25,18 +29,30 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
+/// The names of the members of `req.tls`.
+const MEMBERS: [&str; 5] = ["version", "cipher", "sni", "subject", "fingerprint"];
+
+fn members(tls: ConnectionTls<'_>) -> [Option<&str>; 5] {
+    [
+        Some(tls.version),
+        Some(tls.cipher),
+        tls.sni,
+        tls.subject,
+        tls.fingerprint,
+    ]
+}
+
 fn of_request(args: &Args) -> Value {
     let Some(tls) = args.request().tls() else {
         return Value::Null;
     };
-    let text = |text| Option::map_or(text, Cell::Null, Cell::Text);
-    let cells = [
-        text(Some(tls.version)),
-        text(Some(tls.cipher)),
-        text(tls.sni),
-        text(tls.subject),
-        text(tls.fingerprint),
-    ];
-    let columns = ["version", "cipher", "sni", "subject", "fingerprint"];
-    Value::Row(Rows::of(&columns, &cells))
+    let cells = members(tls).map(|text| text.map_or(Cell::Null, Cell::Text));
+    Value::Row(Rows::of(&MEMBERS, &cells))
+}
+
+/// Keeps the field for a socket.
+pub fn kept(_: &Context, request: &dyn RequestView) -> Option<KeptField> {
+    let members = MEMBERS.into_iter().zip(members(request.tls()?));
+    let members = members.filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
+    Some(KeptField::Value(Value::Map(members.collect())))
 }

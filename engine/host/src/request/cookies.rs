@@ -3,7 +3,7 @@
 /// The cookies of one field value, in order. Of two with one name the first counts: it is the more specific one
 /// (RFC 6265 section 5.4). Pairs without `=` are passed over; a pair of double quotes around a
 /// value is removed.
-pub(super) fn pairs(field: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn pairs(field: &str) -> impl Iterator<Item = (&str, &str)> {
     field.split(';').filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         let value = value.trim_matches([' ', '\t']);

@@ -67,11 +67,25 @@ function asking(object, asked) {
 const routeKinds = modules.routeKinds ?? {};
 delete modules.routeKinds;
 
+// Has an answer keep the fields that the script has set on a request, as far as JSON has their values.
+function keepFields(keep, request) {
+  const names = keys(request);
+  names.push("state");
+  for (const name of names) {
+    try {
+      apply(keep, request, [name, request[name]]);
+    } catch {
+      // JSON has no such value.
+    }
+  }
+}
+
 function router(owner, prefix) {
   for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
   // Routes that modules answer: the functions of their declaration are for events, the rest are options.
   for (const kind of keys(routeKinds)) {
-    const [title, answerKind] = [`app.${kind}`, addedMethods[`answer${kind[0].toUpperCase()}${kind.slice(1)}`]];
+    const [title, named] = [`app.${kind}`, kind[0].toUpperCase() + kind.slice(1)];
+    const [answerKind, keepKind] = [addedMethods[`answer${named}`], addedMethods[`keep${named}`]];
     owner[kind] = (pattern, given) => {
       check(title, "string", "pattern", pattern);
       checkPattern(title, pattern);
@@ -82,8 +96,11 @@ function router(owner, prefix) {
       delete functions.upgrade;
       const route = routeKinds[kind](joined(prefix, pattern), options);
       for (const event of keys(functions)) route.on(event, functions[event]);
-      const accept = (request, data) =>
-        (isThrownResponse(data) ? data : apply(answerKind, request, [route, data ?? undefined]));
+      const accept = (request, data) => {
+        if (isThrownResponse(data)) return data;
+        if (keepKind !== undefined) keepFields(keepKind, request);
+        return apply(answerKind, request, [route, data ?? undefined]);
+      };
       return owner.get(pattern, upgrade === undefined ? (request) => accept(request) : (request) => {
         const data = apply(upgrade, given, [request]);
         return isPromise(data) ? then(data, (settled) => accept(request, settled)) : accept(request, data);

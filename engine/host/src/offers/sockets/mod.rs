@@ -4,11 +4,13 @@
 //! [`Socket`] holds. A capability has the script's side: it accepts a request ([`AcceptedSocket`]), keeps the handlers
 //! ([`SocketHandlers`]) and passes on what scripts send. Neither knows the other.
 
+mod kept;
 mod opening;
 mod outgoing;
 mod socket;
 
-pub use opening::{KeptFields, Opening};
+pub use kept::{KeepField, KeptField, KeptFields};
+pub use opening::{Opening, OwnFields};
 pub use outgoing::{Outgoing, Payload, SocketMessage};
 pub use socket::{Sent, Socket, SocketSettings};
 

@@ -1,21 +1,68 @@
 //! The request that opened a socket, as scripts see it afterwards.
 
-use crate::request::{Pairs, RequestView, Twice};
+use super::kept::{KeptField, KeptFields};
+use crate::json::Tape;
+use crate::request::{Pairs, RequestView, Twice, cookies};
+use crate::tables::module::Context;
 use crate::value::Value;
 
 /// The fields of the request that opened a socket. They are kept in one piece of text each, because there may be many
 /// sockets and few handlers look.
-#[derive(Clone, Debug, Default)]
 pub struct Opening {
     path: Box<str>,
+    url: Box<str>,
     ip: Box<str>,
     id: Box<str>,
     /// Names and values, each followed by a NUL, which neither can have.
     params: Box<str>,
     query: Box<str>,
     headers: Box<str>,
+    /// The fields that scripts have set on the request, as [`OwnFields`] has them.
+    own: Box<str>,
     /// The fields that capabilities have added to the request.
-    kept: Vec<(&'static str, Value)>,
+    kept: Vec<(&'static str, KeptField)>,
+}
+
+/// The fields that an opening has by itself, and the body, which it has not.
+const FIELDS: [&str; 10] = [
+    "method", "path", "url", "ip", "id", "params", "query", "cookies", "headers", "body",
+];
+
+/// The most that the values of script fields nest.
+const DEPTH_MAX: usize = 64;
+
+/// The fields that scripts have set on a request, as JSON, in its store. Each name and each value is followed by a NUL.
+#[derive(Default)]
+pub struct OwnFields(String);
+
+impl OwnFields {
+    /// Adds a field with a text of JSON. One that a socket knows by itself, or that has no value, is left out.
+    pub fn add(&mut self, name: &str, json: &str) {
+        let is_empty = json == "null" || (name == "state" && matches!(json, "{}" | "[]"));
+        if FIELDS.contains(&name) || name.contains('\0') || is_empty {
+            return;
+        }
+        for part in [name, "\0", json, "\0"] {
+            self.0.push_str(part);
+        }
+    }
+
+    /// Returns the number of bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The fields, each with its value.
+    fn each(text: &str) -> impl Iterator<Item = (&str, Value)> {
+        let mut parts = text.split('\0');
+        let mut tape = Tape::default();
+        std::iter::from_fn(move || {
+            let (name, json) = (parts.next()?, parts.next()?);
+            let read = tape.read(json.as_bytes(), DEPTH_MAX).is_ok();
+            let value = read.then(|| tape.value(json.as_bytes()));
+            Some((name, value.unwrap_or_default()))
+        })
+    }
 }
 
 /// Field lines that every handshake has and no handler needs.
@@ -29,7 +76,7 @@ const LEFT_OUT: [&str; 5] = [
 
 impl Opening {
     /// Copies the fields of a request.
-    pub fn of(request: &dyn RequestView) -> Self {
+    pub fn of(context: &Context, request: &dyn RequestView, own: &OwnFields) -> Self {
         let pairs = |pairs: Pairs| {
             let mut out = String::new();
             pairs.each(request, &mut |name, value| {
@@ -43,15 +90,16 @@ impl Opening {
             });
             out.into_boxed_str()
         };
-        let kept = request.store().get::<KeptFields>();
         Self {
             path: request.path().into(),
+            url: request.url().into(),
             ip: request.ip().into(),
             id: (&*request.id()).into(),
             params: pairs(Pairs::Params),
             query: pairs(Pairs::Query),
             headers: pairs(Pairs::Headers),
-            kept: kept.map_or_else(Vec::new, |kept| (kept.0)()),
+            own: own.0.as_str().into(),
+            kept: KeptFields::of(context, request),
         }
     }
 
@@ -65,24 +113,51 @@ impl Opening {
         &self.path
     }
 
-    /// Returns the fields for a script.
-    pub fn value(&self) -> Value {
+    /// Returns the fields for a script. Those that scripts have set take the place of those of capabilities.
+    pub fn value(&self, context: &Context) -> Value {
         let mut members: Vec<(String, Value)> = vec![
+            ("method".to_owned(), Value::from("GET")),
             ("path".to_owned(), Value::from(&*self.path)),
+            ("url".to_owned(), Value::from(&*self.url)),
             ("ip".to_owned(), Value::from(&*self.ip)),
             ("id".to_owned(), Value::from(&*self.id)),
             ("params".to_owned(), map(&self.params, Pairs::Params)),
             ("query".to_owned(), map(&self.query, Pairs::Query)),
-            ("headers".to_owned(), map(&self.headers, Pairs::Headers)),
         ];
-        let kept = self.kept.iter();
-        members.extend(kept.map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let headers = map(&self.headers, Pairs::Headers);
+        members.push(("cookies".to_owned(), cookies_of(&headers)));
+        members.push(("headers".to_owned(), headers));
+        let mut add = |name: &str, value: &dyn Fn() -> Value| {
+            if !members.iter().any(|(known, _)| known == name) {
+                members.push((name.to_owned(), value()));
+            }
+        };
+        for (name, value) in OwnFields::each(&self.own) {
+            add(name, &|| value.clone());
+        }
+        for (name, field) in &self.kept {
+            add(name, &|| match field {
+                KeptField::Value(value) => value.clone(),
+                KeptField::Live(make) => make(context),
+            });
+        }
+        add("state", &|| Value::Map(Vec::new()));
         Value::Map(members)
     }
 }
 
-/// The fields of a request that stay when it has ended, in its store: a function that gives them.
-pub struct KeptFields(pub Box<dyn Fn() -> Vec<(&'static str, Value)>>);
+/// The cookies in the field of this name. Of a name that comes twice the first counts.
+fn cookies_of(headers: &Value) -> Value {
+    let mut members: Vec<(String, Value)> = Vec::new();
+    if let Some(Value::Text(field)) = headers.get("cookie") {
+        for (name, value) in cookies::pairs(field) {
+            if !members.iter().any(|(known, _)| *known == *name) {
+                members.push((name.into(), Value::from(value)));
+            }
+        }
+    }
+    Value::Map(members)
+}
 
 fn map(text: &str, pairs: Pairs) -> Value {
     let mut members: Vec<(String, Value)> = Vec::new();

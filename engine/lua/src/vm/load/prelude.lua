@@ -419,6 +419,13 @@ local function is_options(value)
   return true
 end
 
+-- Has an answer keep the fields that the script has set on a request, as far as JSON has their values.
+local function keep_fields(keep, req)
+  for name, value in G.next, req do
+    if type(name) == "string" and not host.keyed[name] then pcall(keep, req, name, value) end
+  end
+end
+
 -- The handler of a route that a module answers: functions of the declaration are for events, the rest are options.
 local function route_handler(kind, pattern, given)
   local options, functions, events = {}, {}, {}
@@ -434,10 +441,11 @@ local function route_handler(kind, pattern, given)
   sort(events)
   local route = route_kinds[kind](pattern, options)
   for _, event in ipairs(events) do route:on(event, functions[event]) end
-  local answer, upgrade = host.fields["answer_" .. kind], functions.upgrade
+  local answer, keep, upgrade = host.fields["answer_" .. kind], host.fields["keep_" .. kind], functions.upgrade
   return function(req)
     local data = upgrade and upgrade(req) or nil
     if type(data) == "table" and getmetatable(data) == Response then return data end
+    if keep then keep_fields(keep, req) end
     return answer(req, route, data)
   end
 end
