@@ -28,6 +28,7 @@ pub mod project;
 mod runner;
 mod scenario;
 pub mod sockets;
+mod sockets_http2;
 
 pub use platforms::{Platform, built_addon};
 pub use runner::{Case, CaseEngine};

@@ -1,5 +1,6 @@
 //! A client for WebSockets, and the steps of a case that speak through it.
 
+use crate::sockets_http2::{self, OpenStream};
 use sampan_http::websocket::{
     CloseFrame, Decoder, DecoderLimits, Event, Head, Opcode, Role, accept_value, apply_mask,
 };
@@ -42,7 +43,6 @@ impl SocketClient {
         let mut stream = TcpStream::connect(address).map_err(told)?;
         let patience = Some(Duration::from_millis(WAIT_MILLIS_MAX));
         stream.set_read_timeout(patience).map_err(told)?;
-        stream.set_nodelay(true).map_err(told)?;
         let mut head = format!(
             "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n"
@@ -67,16 +67,37 @@ impl SocketClient {
         if !answer.contains(&accept) {
             return Err(format!("a wrong Sec-WebSocket-Accept:\n{answer}"));
         }
-        let is_compressed = answer.contains("permessage-deflate");
+        Self::over(stream, answer)
+    }
+
+    /// Connects over HTTP/2, with prior knowledge (RFC 8441).
+    ///
+    /// # Errors
+    /// The server refuses, with the head of its answer, or cannot be reached.
+    pub fn connect_http2(
+        address: SocketAddr,
+        path: &str,
+        headers: &[(String, String)],
+    ) -> Result<Self, String> {
+        let OpenStream { plain, head } = sockets_http2::open(address, path, headers)?;
+        Self::over(plain, head)
+    }
+
+    /// A socket whose handshake is done.
+    fn over(stream: TcpStream, head: String) -> Result<Self, String> {
+        let told = |error: std::io::Error| error.to_string();
+        let patience = Some(Duration::from_millis(WAIT_MILLIS_MAX));
+        stream.set_read_timeout(patience).map_err(told)?;
+        stream.set_nodelay(true).map_err(told)?;
         let limits = DecoderLimits {
             message_bytes_max: MESSAGE_BYTES_MAX,
-            is_compressed,
+            is_compressed: head.contains("permessage-deflate"),
         };
         Ok(Self {
             stream,
             decoder: Decoder::new(Role::Client, limits),
             pending: Vec::new(),
-            head: answer,
+            head,
         })
     }
 

@@ -1,4 +1,4 @@
-//! WebSockets over a server's life: slow readers, reloads and stops, in both languages.
+//! WebSockets over a server's life: slow readers, reloads and stops, in both languages and over both protocols.
 
 use sampan_http::websocket::{CloseFrame, Event, Opcode};
 use sampan_runtime::{AppConfig, Running, Server};
@@ -8,20 +8,46 @@ use std::path::Path;
 struct App {
     folder: tempfile::TempDir,
     running: Running,
+    way: Way,
 }
 
-const LANGUAGES: [&str; 2] = ["app.lua", "app.js"];
+/// The protocol that opens the sockets of a test.
+#[derive(Clone, Copy)]
+enum Way {
+    Http1,
+    Http2,
+}
+
+/// Both languages, over both protocols.
+const WAYS: [(&str, Way); 4] = [
+    ("app.lua", Way::Http1),
+    ("app.js", Way::Http1),
+    ("app.lua", Way::Http2),
+    ("app.js", Way::Http2),
+];
 
 impl App {
-    fn start(file: &str, [lua, js]: [&str; 2], sections: &str) -> Self {
+    fn start((file, way): (&str, Way), [lua, js]: [&str; 2], sections: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         write(folder.path(), file, [lua, js]);
         let running = Server::start(config(folder.path(), sections)).expect("it starts");
-        Self { folder, running }
+        Self {
+            folder,
+            running,
+            way,
+        }
     }
 
     fn connect(&self) -> SocketClient {
-        SocketClient::connect(self.running.address(), "/", &[]).expect("a socket")
+        self.connect_with(&[]).expect("a socket")
+    }
+
+    fn connect_with(&self, headers: &[(String, String)]) -> Result<SocketClient, String> {
+        let connect = match self.way {
+            Way::Http1 => SocketClient::connect,
+            Way::Http2 => SocketClient::connect_http2,
+        };
+        connect(self.running.address(), "/", headers)
     }
 
     fn reload(&self, file: &str, texts: [&str; 2]) {
@@ -39,7 +65,7 @@ fn write(folder: &Path, file: &str, [lua, js]: [&str; 2]) {
 }
 
 fn config(folder: &Path, sections: &str) -> AppConfig {
-    let text = format!("[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n{sections}");
+    let text = format!("[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\nh2c = true\n{sections}");
     AppConfig::from_text(folder, &text).expect("valid")
 }
 
@@ -75,8 +101,8 @@ const NONE: [&str; 2] = [
 
 #[test]
 fn a_socket_stays_through_a_reload_and_its_next_event_runs_the_new_code() {
-    for file in LANGUAGES {
-        let app = App::start(file, FIRST, "");
+    for (file, way) in WAYS {
+        let app = App::start((file, way), FIRST, "");
         let mut socket = app.connect();
         say(&mut socket, "a");
         assert_eq!(text(&mut socket), "first");
@@ -94,8 +120,8 @@ fn a_socket_stays_through_a_reload_and_its_next_event_runs_the_new_code() {
 
 #[test]
 fn a_stop_closes_sockets_with_1001() {
-    for file in LANGUAGES {
-        let app = App::start(file, FIRST, "");
+    for (file, way) in WAYS {
+        let app = App::start((file, way), FIRST, "");
         let mut socket = app.connect();
         say(&mut socket, "a");
         assert_eq!(text(&mut socket), "first");
@@ -155,9 +181,9 @@ fn done(app: &App) {
 
 #[test]
 fn a_client_that_does_not_read_loses_messages_or_its_socket() {
-    for file in LANGUAGES {
+    for (file, way) in WAYS {
         let dropping = "[sockets]\nbackpressure_bytes_max = 200000\non_backpressure = \"drop\"\n";
-        let app = App::start(file, FLOOD, dropping);
+        let app = App::start((file, way), FLOOD, dropping);
         let mut socket = app.connect();
         say(&mut socket, "go");
         done(&app);
@@ -174,7 +200,7 @@ fn a_client_that_does_not_read_loses_messages_or_its_socket() {
         assert!(app.running.shutdown());
 
         let close = "[sockets]\nbackpressure_bytes_max = 200000\n";
-        let app = App::start(file, FLOOD, close);
+        let app = App::start((file, way), FLOOD, close);
         let mut socket = app.connect();
         say(&mut socket, "go");
         done(&app);
@@ -200,15 +226,14 @@ app.ws("/", { compress: true, message(ws, message) { ws.send(message); } });"#,
 
 #[test]
 fn messages_are_compressed_where_both_ends_want_it() {
-    for file in LANGUAGES {
-        let app = App::start(file, ECHO, "");
-        let address = app.running.address();
+    for (file, way) in WAYS {
+        let app = App::start((file, way), ECHO, "");
         let offer = (
             "Sec-WebSocket-Extensions",
             "permessage-deflate; client_max_window_bits",
         );
         let offer = [(offer.0.to_owned(), offer.1.to_owned())];
-        let mut socket = SocketClient::connect(address, "/", &offer).expect("a socket");
+        let mut socket = app.connect_with(&offer).expect("a socket");
         assert!(
             socket.head().contains("permessage-deflate"),
             "{}",
@@ -230,6 +255,33 @@ fn messages_are_compressed_where_both_ends_want_it() {
         };
         assert_eq!(closed.code, 1009);
         drop(socket);
+        assert!(app.running.shutdown());
+    }
+}
+
+const ORIGINS: [&str; 2] = [
+    r#"local app = require "sampan"
+app.ws("/", { message = function(ws, message) ws:send(ws.req.method .. ws.req.path .. message) end })"#,
+    r#"import { app } from "sampan";
+app.ws("/", { message(ws, message) { ws.send(ws.req.method + ws.req.path + message); } });"#,
+];
+
+#[test]
+fn pages_of_other_sites_are_refused_and_ends_are_told() {
+    for (file, way) in WAYS {
+        let app = App::start((file, way), ORIGINS, "");
+        let origin = |origin: &str| [("Origin".to_owned(), origin.to_owned())];
+        let refused = app.connect_with(&origin("http://other.example"));
+        let refused = refused.expect_err("refused");
+        assert!(refused.contains(" 403"), "{refused}");
+        let own = format!("http://{}", app.running.address());
+        let mut socket = app.connect_with(&origin(&own)).expect("a socket");
+        say(&mut socket, "x");
+        assert_eq!(text(&mut socket), "GET/x");
+        let closed = CloseFrame::new(4000, "enough");
+        socket.send(Opcode::Close, &closed.payload()).expect("sent");
+        assert_eq!(socket.receive(), Ok(Some(Event::Close(closed))));
+        assert_eq!(socket.receive(), Ok(None));
         assert!(app.running.shutdown());
     }
 }

@@ -172,6 +172,12 @@ impl Request {
         }
     }
 
+    /// Reports whether the client asks over HTTP/2 for a WebSocket (RFC 8441): then the answer may be an
+    /// [`Upgrade`](crate::Upgrade), and the fields of RFC 6455 about the key and the connection are not there.
+    pub fn is_extended_connect(&self) -> bool {
+        self.decoder.head().is_extended_connect
+    }
+
     /// The value of the first field of this name, in any case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let head = self.decoder.head();

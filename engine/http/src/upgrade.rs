@@ -1,20 +1,24 @@
-//! Connections that leave HTTP: after 101 a handler has the socket for itself (RFC 9110 section 7.8).
+//! Connections that leave HTTP: after 101 a handler has the socket for itself (RFC 9110 section 7.8). Over HTTP/2 it
+//! has one stream, after the answer 200 to an extended CONNECT (RFC 8441).
 
 use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use http::header::HeaderMap;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::codec::fields::is_field_value;
+use crate::codec::http2::fields_of;
 use crate::future::LocalFuture;
 use crate::response::{HeaderError, Response};
 
 /// The rest of a connection's life: gets the socket, and is polled as part of the connection until it is ready.
 pub(crate) type Takeover = Box<dyn FnOnce(Upgraded) -> LocalFuture<()>>;
 
-/// The answer 101, and who takes the connection over after it. See [`Answer::Upgrade`](crate::Answer::Upgrade).
+/// The answer 101, or 200 to an extended CONNECT, and who takes the connection over after it. See
+/// [`Answer::Upgrade`](crate::Answer::Upgrade).
 pub struct Upgrade {
     protocol: String,
     fields: Response,
@@ -46,6 +50,13 @@ impl Upgrade {
     /// As [`Response::header`].
     pub fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
         self.fields.header(name, value)
+    }
+
+    /// Returns the fields of the answer as HTTP/2 has them, and who takes the stream over.
+    pub(crate) fn into_http2(self) -> (HeaderMap, Takeover) {
+        let mut fields = HeaderMap::new();
+        fields_of(&self.fields.into_parts().0.fields, &mut fields);
+        (fields, self.take)
     }
 
     /// Appends the head of the answer.

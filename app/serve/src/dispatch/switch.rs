@@ -1,4 +1,4 @@
-//! The answer 101: a request whose handler has accepted a socket becomes one.
+//! The answer 101, or 200 over HTTP/2: a request whose handler has accepted a socket becomes one.
 
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
@@ -13,7 +13,8 @@ use std::rc::Rc;
 
 /// The answer to a handshake.
 struct Agreed {
-    accept: String,
+    /// The value of `Sec-WebSocket-Accept`; nothing over HTTP/2.
+    accept: Option<String>,
     deflate: Option<Deflate>,
     accepted: Rc<AcceptedSocket>,
     serving: Rc<Serving>,
@@ -50,7 +51,11 @@ impl DispatchedRequest {
         let field = |name: &str| view.header(name).filter(|_| view.method() == "GET");
         let serving = self.loaded.context.get::<Rc<Serving>>();
         let serving = Rc::clone(&*serving.ok_or_else(none)?);
-        let accept = websocket::check_handshake(field).map_err(|refusal| {
+        let checked = match view.request().is_extended_connect() {
+            true => websocket::check_version(field).map(|()| None),
+            false => websocket::check_handshake(field).map(Some),
+        };
+        let accept = checked.map_err(|refusal| {
             for (name, value) in [("sec-websocket-version", "13"), ("upgrade", "websocket")] {
                 // An answer that has no room for it goes without.
                 let _ = view.add_header(name, value.as_bytes());
@@ -95,7 +100,9 @@ impl DispatchedRequest {
         let mut upgrade = Upgrade::new("websocket", move |stream| {
             Box::pin(SocketConnection::new(stream, socket, serving, deflate))
         })?;
-        upgrade.header(b"Sec-WebSocket-Accept", accept.as_bytes())?;
+        if let Some(accept) = accept {
+            upgrade.header(b"Sec-WebSocket-Accept", accept.as_bytes())?;
+        }
         if let Some(protocol) = &accepted.protocol {
             upgrade.header(b"Sec-WebSocket-Protocol", protocol.as_bytes())?;
         }

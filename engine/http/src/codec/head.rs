@@ -73,6 +73,8 @@ pub struct Head {
     pub version_minor: u8,
     /// True if it came over HTTP/2; then `version_minor` is 1.
     pub is_http2: bool,
+    /// True for a request of HTTP/2 to make a WebSocket of its stream (RFC 8441). Its method is GET, as over HTTP/1.1.
+    pub is_extended_connect: bool,
     /// All field lines in order.
     pub fields: Vec<FieldSpan>,
     /// A bit for each name, by [`name_bit`]: most names that are asked for are not there, and one look tells so.
@@ -143,6 +145,7 @@ impl Head {
         self.target = span(text.as_bytes());
         self.version_minor = minor;
         self.is_http2 = false;
+        self.is_extended_connect = false;
         if known == Method::Connect {
             // Only a proxy has tunnels. Its target has a form of its own, so this comes before the target.
             return Err(Fault::new(501, "CONNECT"));

@@ -3,6 +3,7 @@
 //! The frames are the `h2` crate's. Here the parts of a message are held to the rules of HTTP/1.1 heads, so that no
 //! request reaches a handler over one protocol that the other refuses.
 
+use h2::ext::Protocol;
 use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 
@@ -39,7 +40,12 @@ impl Head {
         limits: &Limits,
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        let method = parts.method.as_str().as_bytes();
+        let protocol = parts.extensions.get::<Protocol>().map(Protocol::as_str);
+        let is_extended_connect = protocol == Some("websocket");
+        let method = match is_extended_connect {
+            true => "GET".as_bytes(),
+            false => parts.method.as_str().as_bytes(),
+        };
         let target = parts.uri.path_and_query().map_or("", |path| path.as_str());
         let target = target.as_bytes();
         check_size(parts, method, target, limits)?;
@@ -48,6 +54,7 @@ impl Head {
         self.method = Some(known);
         self.version_minor = 1;
         self.is_http2 = true;
+        self.is_extended_connect = is_extended_connect;
         self.keep_alive = true;
         self.fields.clear();
         self.name_bits = 0;
@@ -96,6 +103,18 @@ impl Head {
                     self.authority = Some(span);
                 }
             }
+        }
+        if is_extended_connect {
+            // As over HTTP/1.1, for handlers that look.
+            self.add(out, b"upgrade", b"websocket");
+            // What follows is not a body (RFC 8441 section 5).
+            self.expects_continue = false;
+            self.body = BodyFraming::None;
+            return match (framing.finish(1)?, is_whole) {
+                (BodyFraming::None, false) => Ok(()),
+                (BodyFraming::None, true) => Err(Fault::bad("CONNECT that ends at once")),
+                _ => Err(Fault::bad("CONNECT with content-length")),
+            };
         }
         self.body = match framing.finish(1)? {
             BodyFraming::Sized(_) if is_whole => {
@@ -282,6 +301,19 @@ mod tests {
             ),
             (http::Request::connect("h:1"), "CONNECT"),
             (
+                http::Request::connect(host).extension(Protocol::from_static("connect-udp")),
+                "CONNECT",
+            ),
+            (
+                http::Request::connect(host).extension(Protocol::from_static("websocket")),
+                "CONNECT that ends at once",
+            ),
+            (
+                http::Request::connect("https://h/../a")
+                    .extension(Protocol::from_static("websocket")),
+                "dot segment or backslash in path",
+            ),
+            (
                 get(host).method("GET").uri("*"),
                 "asterisk-form without OPTIONS",
             ),
@@ -289,6 +321,22 @@ mod tests {
         for (request, reason) in cases {
             assert_eq!(compose(request, true).unwrap_err().1, reason);
         }
+    }
+
+    #[test]
+    fn an_extended_connect_for_a_websocket_is_a_get() {
+        let request = http::Request::connect("https://example.org/chat?a=1");
+        let request = request.extension(Protocol::from_static("websocket"));
+        let decoder = compose(request, false).unwrap();
+        let (head, bytes) = (decoder.head(), decoder.head_bytes());
+        assert!(head.is_extended_connect);
+        assert_eq!(head.method, Some(Method::Get));
+        assert_eq!(head.path.of(bytes), b"/chat");
+        assert_eq!(head.authority.unwrap().of(bytes), b"example.org");
+        let upgrade = head.fields.last().unwrap();
+        assert_eq!(upgrade.value.of(bytes), b"websocket");
+        let plain = compose(get("https://h/"), true).unwrap();
+        assert!(!plain.head().is_extended_connect);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The opening handshake (RFC 6455 section 4.2).
+//! The opening handshake (RFC 6455 section 4.2, RFC 8441 section 5).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -49,14 +49,23 @@ pub fn check_handshake<'a>(field: impl Fn(&str) -> Option<&'a [u8]>) -> Result<S
     if !has_token(field("upgrade"), "websocket") || !has_token(field("connection"), "upgrade") {
         return Err(Refusal::NotAsked);
     }
-    if field("sec-websocket-version").map(<[u8]>::trim_ascii) != Some(b"13") {
-        return Err(Refusal::Version);
-    }
+    check_version(&field)?;
     let key = field("sec-websocket-key").map(<[u8]>::trim_ascii);
     let key = key.ok_or(Refusal::Key)?;
     match STANDARD.decode(key) {
         Ok(bytes) if bytes.len() == 16 => Ok(accept_value(key)),
         _ => Err(Refusal::Key),
+    }
+}
+
+/// Checks the fields of an extended CONNECT (RFC 8441 section 5): it has no key.
+///
+/// # Errors
+/// The version is not the one that is spoken here.
+pub fn check_version<'a>(field: impl Fn(&str) -> Option<&'a [u8]>) -> Result<(), Refusal> {
+    match field("sec-websocket-version").map(<[u8]>::trim_ascii) {
+        Some(b"13") => Ok(()),
+        _ => Err(Refusal::Version),
     }
 }
 

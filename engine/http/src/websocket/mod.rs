@@ -19,4 +19,4 @@ pub use deflate::Deflater;
 pub use extension::{Deflate, negotiate};
 pub use fault::ProtocolFault;
 pub use frame::{CONTROL_BYTES_MAX, HEAD_BYTES_MAX, Head, Opcode, Role, apply_mask};
-pub use handshake::{Refusal, accept_value, check_handshake};
+pub use handshake::{Refusal, accept_value, check_handshake, check_version};

@@ -11,6 +11,7 @@ use h2::{Reason, RecvStream, SendStream};
 use super::context::{HeldMark, StreamContext};
 use super::incoming::{Collected, Incoming};
 use super::piece::{Piece, Sent};
+use super::tunnel::{Tunnel, TunnelEnd};
 use crate::answer::{Answer, Decision, Ticket};
 use crate::codec::fault::Exceeded;
 use crate::codec::http2::fields_of;
@@ -44,6 +45,8 @@ pub(super) enum ExchangeState {
         part: FilePart,
         at: u64,
     },
+    /// The stream is its handler's.
+    Tunnel(Tunnel),
     /// The end of the answer is among the frames, or never comes.
     Sending,
 }
@@ -52,6 +55,8 @@ pub(super) enum ExchangeState {
 pub(super) enum Outgoing {
     Unanswered(SendResponse<Piece>),
     Answered(SendStream<Piece>),
+    /// The stream of a tunnel, or of one that has ended.
+    Tunnel(Rc<TunnelEnd>),
     /// A stream that has been reset.
     Over,
 }
@@ -69,6 +74,8 @@ pub(super) struct Exchange {
     pub(super) state: ExchangeState,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Option<Incoming>,
+    /// The receiving direction of an extended CONNECT that is not answered yet.
+    pub(super) connect: Option<RecvStream>,
     pub(super) head_only: bool,
     pub(super) observed: Observed,
     /// The status of the answer, once that has begun.
@@ -102,6 +109,7 @@ impl Exchange {
             state: ExchangeState::Sending,
             outgoing: Outgoing::Unanswered(respond),
             incoming: None,
+            connect: None,
             head_only: request.method() == http::Method::HEAD,
             observed: None,
             status: 0,
@@ -144,6 +152,10 @@ impl Exchange {
                 };
                 return;
             }
+            Answer::Upgrade(upgrade) if self.connect.is_some() => {
+                self.give_back(request, context);
+                return self.open_tunnel(*upgrade, context);
+            }
             // HTTP/2 has no 101 (RFC 9113 section 8.6).
             Answer::Upgrade(_) => Reply::Response(context.local.handler().error(500, None)),
         };
@@ -155,6 +167,11 @@ impl Exchange {
         if let Some(request) = request {
             context.local.pool.give_request(request);
         }
+    }
+
+    /// Reports whether the stream is its handler's.
+    pub(super) fn is_tunnel(&self) -> bool {
+        matches!(self.state, ExchangeState::Tunnel(_))
     }
 
     /// Goes as far as it can. Ready if the exchange is over.
@@ -201,7 +218,8 @@ impl Exchange {
                 is_reset
             }
             Outgoing::Answered(stream) => stream.poll_reset(cx).is_ready(),
-            Outgoing::Over => false,
+            // A tunnel sees it when it reads or writes.
+            Outgoing::Tunnel(_) | Outgoing::Over => false,
         }
     }
 
@@ -227,6 +245,7 @@ impl Exchange {
                 step => step,
             },
             ExchangeState::File { .. } => self.next_part(),
+            ExchangeState::Tunnel(_) => self.run_tunnel(cx, context),
             ExchangeState::Sending => match self.poll_sent(context) {
                 Poll::Ready(()) => Step::Over,
                 Poll::Pending => Step::Waiting,
@@ -340,6 +359,7 @@ impl Exchange {
         match &mut self.outgoing {
             Outgoing::Unanswered(respond) => respond.send_reset(reason),
             Outgoing::Answered(stream) => stream.send_reset(reason),
+            Outgoing::Tunnel(end) => end.stream.borrow_mut().send_reset(reason),
             Outgoing::Over => {}
         }
         self.outgoing = Outgoing::Over;

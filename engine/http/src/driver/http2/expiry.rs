@@ -18,6 +18,9 @@ impl Exchange {
     pub(super) fn deadline(&mut self, context: &StreamContext) -> u64 {
         let limits = &context.local.limits;
         let taken = self.sent.taken();
+        if let ExchangeState::Tunnel(tunnel) = &self.state {
+            return tunnel.wake_at();
+        }
         if self.sent.pending() == 0 {
             self.write_by = NEVER;
         } else if self.write_by == NEVER
@@ -61,6 +64,12 @@ impl Exchange {
 
     /// Acts on a deadline that has passed. True if the exchange is over.
     pub(super) fn expire(&mut self, now: u64, context: &StreamContext) -> bool {
+        if let ExchangeState::Tunnel(tunnel) = &mut self.state {
+            if tunnel.is_due(now, context) {
+                context.ready.add(self.key);
+            }
+            return false;
+        }
         if self.write_by <= now {
             self.reset(Reason::CANCEL);
             return true;
@@ -122,7 +131,7 @@ impl Exchange {
                 self.reset(Reason::INTERNAL_ERROR);
                 return true;
             }
-            ExchangeState::File { .. } | ExchangeState::Sending => {}
+            ExchangeState::File { .. } | ExchangeState::Tunnel(_) | ExchangeState::Sending => {}
         }
         false
     }

@@ -3,9 +3,11 @@
 //!
 //! [`Http2`] is polled by its connection in place of the logic of HTTP/1.1. Each stream is an [`exchange`] with a waker
 //! of its own ([`wakers`]); its request comes by [`requests`] and [`incoming`], its answer goes by [`replies`] as
-//! [`piece`]s of memory that the frames take from where they are. [`wire`] is the way of the frames to the transport,
+//! [`piece`]s of memory that the frames take from where they are; a [`tunnel`] is a stream that its handler has taken
+//! over. [`wire`] is the way of the frames to the transport,
 //! and [`frames`] looks at them for limits that `h2` does not have.
 
+mod builder;
 mod context;
 mod exchange;
 mod expiry;
@@ -15,6 +17,7 @@ mod piece;
 mod replies;
 mod requests;
 mod time;
+mod tunnel;
 mod wakers;
 mod wire;
 
@@ -25,9 +28,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use h2::Reason;
-use h2::server::{Builder, Connection, Handshake};
+use h2::server::{Connection, Handshake};
 use slab::Slab;
 
+use self::builder::builder;
 use self::context::StreamContext;
 use self::exchange::{Exchange, ExchangeState};
 use self::piece::Piece;
@@ -37,7 +41,6 @@ use super::local::Local;
 use super::runtime::{SharedSocket, Socket};
 use super::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
 use super::transport::Transport;
-use crate::limits::Limits;
 use crate::peer::RemoteEnd;
 
 /// Requests taken in one turn; then other connections get theirs.
@@ -45,9 +48,6 @@ const TURN_REQUESTS_MAX: u32 = 64;
 
 /// Rounds of frames and streams in one turn.
 const TURN_ROUNDS_MAX: u32 = 16;
-
-/// The window of all bodies of a connection, as a multiple of that of one.
-const CONNECTION_WINDOWS: usize = 4;
 
 /// The state of the frames.
 enum Session<S: Socket> {
@@ -84,28 +84,10 @@ pub(super) struct Http2<S: Socket> {
     is_draining: bool,
     /// The connection ends as soon as the frames that say so are sent.
     is_closing: bool,
+    /// Nothing is received any more. Set to whether answers were cut.
+    was_cut: Option<bool>,
     /// Kept for the keys of streams that are to be polled.
     keys: Vec<usize>,
-}
-
-fn builder(limits: &Limits) -> Builder {
-    // A head that HTTP/1.1 takes is taken here. Each field counts for 32 bytes more (RFC 9113 section 6.5.2).
-    let list_bytes = limits.head_bytes_max + 32 * (limits.headers_max + 4);
-    let window = limits.window_bytes_max;
-    let mut builder = Builder::new();
-    builder
-        .max_concurrent_streams(clamped(limits.streams_max))
-        .max_header_list_size(clamped(list_bytes))
-        .initial_window_size(clamped(window))
-        .initial_connection_window_size(clamped(window * CONNECTION_WINDOWS))
-        .max_pending_accept_reset_streams(limits.resets_max)
-        .max_local_error_reset_streams(Some(limits.resets_max));
-    builder
-}
-
-/// Limits are checked when they are set, so nothing is lost here.
-fn clamped(value: usize) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX >> 1)
 }
 
 impl<S: Socket> Http2<S> {
@@ -129,6 +111,7 @@ impl<S: Socket> Http2<S> {
             taken_before: 0,
             is_draining: false,
             is_closing: false,
+            was_cut: None,
             keys: Vec::new(),
         }
     }
@@ -142,7 +125,10 @@ impl<S: Socket> Http2<S> {
             self.expire();
             let frames = self.poll_frames(cx, &mut turn);
             if let Frames::End = frames {
-                return Poll::Ready(self.end(cx));
+                return match self.poll_last() {
+                    Poll::Ready(is_cut) => Poll::Ready(self.end(is_cut, cx)),
+                    Poll::Pending => Poll::Pending,
+                };
             }
             let has_polled = self.poll_streams();
             let was_blocked = self.wire.borrow_mut().take_blocked();
@@ -171,6 +157,9 @@ impl<S: Socket> Http2<S> {
         let streams = self.exchanges.iter_mut();
         let streams = streams.map(|(_, exchange)| exchange.deadline(&self.context));
         let streams = streams.min().unwrap_or(u64::MAX);
+        if self.was_cut.is_some() {
+            return streams;
+        }
         let is_idle = self.exchanges.is_empty();
         let mut wire = self.wire.borrow_mut();
         streams.min(self.times.deadline(&mut wire, is_idle, &self.context.local))
@@ -319,11 +308,27 @@ impl<S: Socket> Http2<S> {
         }
     }
 
-    /// The frames have come to their end.
-    fn end(&mut self, cx: &mut Context<'_>) -> Http2End {
-        let is_cut = !self.exchanges.is_empty();
-        self.exchanges.clear();
-        self.session = Session::Ended;
+    /// The frames have come to their end: answers are cut, and tunnels see it and do what is left to do. Ready when
+    /// these are over too, with whether there were any of both.
+    fn poll_last(&mut self) -> Poll<bool> {
+        if self.was_cut.is_none() {
+            self.was_cut = Some(!self.exchanges.is_empty());
+            self.exchanges.retain(|_, exchange| exchange.is_tunnel());
+            // From now on the streams of the tunnels fail.
+            self.session = Session::Ended;
+            for (key, _) in &self.exchanges {
+                self.context.ready.add(key);
+            }
+        }
+        self.poll_streams();
+        match self.was_cut {
+            Some(was_cut) if self.exchanges.is_empty() => Poll::Ready(was_cut),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Sends the last frames.
+    fn end(&mut self, is_cut: bool, cx: &mut Context<'_>) -> Http2End {
         let mut wire = self.wire.borrow_mut();
         if is_cut {
             wire.cut();

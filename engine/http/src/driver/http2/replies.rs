@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use h2::Reason;
+use h2::{Reason, SendStream};
 use http::StatusCode;
 use http::header::{
     CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY,
@@ -38,6 +38,13 @@ enum Rest {
 impl Exchange {
     /// Begins to send an answer.
     pub(super) fn reply(&mut self, reply: Reply, context: &StreamContext) {
+        let reply = match self.connect.take() {
+            // A success would say that the stream is open (RFC 8441 section 5).
+            Some(_) if (200..300).contains(&reply.status()) => {
+                Reply::Response(context.local.handler().error(400, None))
+            }
+            _ => reply,
+        };
         let status = reply.status();
         let mut fields = HeaderMap::with_capacity(8);
         let (rest, ends) = match reply {
@@ -51,6 +58,17 @@ impl Exchange {
         if ends {
             context.is_ending.set(true);
         }
+        self.send(status, fields, rest, context);
+    }
+
+    /// Sends the head of an answer. Nothing is returned where the client has taken the request back, or has gone.
+    pub(super) fn send_head(
+        &mut self,
+        status: u16,
+        mut fields: HeaderMap,
+        is_last: bool,
+        context: &StreamContext,
+    ) -> Option<SendStream<Piece>> {
         if !fields.contains_key(DATE)
             && let Some(date) = context.date()
         {
@@ -65,21 +83,21 @@ impl Exchange {
         let mut head = http::Response::new(());
         *head.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
         *head.headers_mut() = fields;
-        self.send(status, head, rest, context);
-    }
-
-    fn send(&mut self, status: u16, head: http::Response<()>, rest: Rest, context: &StreamContext) {
         self.state = ExchangeState::Sending;
         let outgoing = mem::replace(&mut self.outgoing, Outgoing::Over);
         let Outgoing::Unanswered(mut respond) = outgoing else {
-            return;
+            return None;
         };
-        let is_last = matches!(rest, Rest::Nothing);
-        // Fails only where the client has taken the request back, or has gone.
-        let Ok(stream) = respond.send_response(head, is_last) else {
-            return;
-        };
+        let stream = respond.send_response(head, is_last).ok()?;
         self.status = status;
+        Some(stream)
+    }
+
+    fn send(&mut self, status: u16, fields: HeaderMap, rest: Rest, context: &StreamContext) {
+        let is_last = matches!(rest, Rest::Nothing);
+        let Some(stream) = self.send_head(status, fields, is_last, context) else {
+            return;
+        };
         self.outgoing = Outgoing::Answered(stream);
         match rest {
             Rest::Nothing => self.incoming = None,

@@ -33,6 +33,10 @@ impl Exchange {
             local.pool.give_request(request);
             return self.refuse(None, fault, context);
         }
+        if request.is_extended_connect() {
+            self.connect = Some(stream);
+            return self.dispatch(request, context);
+        }
         if is_whole {
             return self.dispatch(request, context);
         }

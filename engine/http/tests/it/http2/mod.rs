@@ -6,3 +6,4 @@ mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
 mod hostile;
+mod tunnels;
