@@ -320,6 +320,37 @@ declare function setInterval(fn: (...args: any[]) => void, millis?: number, ...a
 declare function setTimeout(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;
 declare function structuredClone<T>(value: T, options?: { transfer?: any[] }): T;
 
+declare module "sampan/hono" {
+  import type { UpgradedSocket, UpgradedSocketEvents, SocketOptions } from "sampan";
+
+  /** The socket as the functions of `upgradeWebSocket` get it. */
+  export interface SocketContext {
+    readonly raw: UpgradedSocket;
+    readonly url: URL;
+    readonly protocol: string;
+    readonly readyState: number;
+    /** What a message of bytes is; `arraybuffer` unless set. */
+    binaryType: "blob" | "arraybuffer";
+    send(data: string | ArrayBufferLike | ArrayBufferView | Blob): void;
+    close(code?: number, reason?: string): void;
+  }
+  /** The functions for the events of a socket. What they return is waited for. */
+  export interface SocketEvents {
+    onOpen?(event: UpgradedSocketEvents["open"], ws: SocketContext): unknown;
+    onMessage?(event: UpgradedSocketEvents["message"], ws: SocketContext): unknown;
+    onClose?(event: UpgradedSocketEvents["close"], ws: SocketContext): unknown;
+    onError?(event: UpgradedSocketEvents["error"], ws: SocketContext): unknown;
+  }
+  type Options = Omit<SocketOptions, "protocols"> & { protocol?: string | readonly string[] };
+  /** Middleware of Hono that makes a socket of a request for one. `options` are those of `upgrade`. */
+  export function upgradeWebSocket(
+    createEvents: (c: any) => SocketEvents | Promise<SocketEvents>,
+    options?: Options,
+  ): (c: any, next: () => Promise<void>) => Promise<Response | void>;
+  /** Answers one request. */
+  export function upgradeWebSocket(c: any, events: SocketEvents, options?: Options): Promise<Response>;
+}
+
 declare module "sampan" {
   type Awaitable<T> = T | Promise<T>;
   /** An object that is no function: functions have all three members. */
@@ -587,7 +618,7 @@ declare module "sampan" {
   export type Row = Record<string, any>;
 
   /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
-  export interface SocketDeclaration<Pattern extends string = string> {
+  export interface SocketDeclaration<Pattern extends string = string> extends SocketOptions {
     /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */
     upgrade?(req: SampanRequest<Pattern>): Awaitable<Response | Record<string, any> | void | null>;
     open?(ws: WebSocket): Awaitable<void>;
@@ -595,6 +626,10 @@ declare module "sampan" {
     /** What was held back has been written. */
     drain?(ws: WebSocket): Awaitable<void>;
     close?(ws: WebSocket, code: number, reason: string): Awaitable<void>;
+  }
+
+  /** What sockets may have of their own in place of `[sockets]`. */
+  export interface SocketOptions {
     /** Other sites that may connect, such as `https://example.org`; `*` for all. */
     origins?: string | readonly string[];
     /** Subprotocols, the preferred first. */
@@ -615,6 +650,45 @@ declare module "sampan" {
   export interface EventOptions {
     /** Compresses the stream in gzip, for clients that take it. */
     compress?: boolean;
+  }
+
+  /** The events of a socket that `upgrade` has made. */
+  export interface UpgradedSocketEvents {
+    open: Event;
+    message: Event & { readonly data: any; readonly origin: string };
+    /** The connection was lost: `close` follows. */
+    error: Event;
+    close: Event & { readonly code: number; readonly reason: string; readonly wasClean: boolean };
+  }
+  /** A socket that `upgrade` has made, with the interface of the Web's WebSocket. What a listener returns is waited for. */
+  export interface UpgradedSocket {
+    readonly CONNECTING: 0;
+    readonly OPEN: 1;
+    readonly CLOSING: 2;
+    readonly CLOSED: 3;
+    readonly url: string;
+    readonly readyState: number;
+    readonly bufferedAmount: number;
+    readonly protocol: string;
+    readonly extensions: string;
+    /** What a message of bytes is; `blob` unless set. */
+    binaryType: "blob" | "arraybuffer";
+    onopen: ((event: UpgradedSocketEvents["open"]) => unknown) | null;
+    onmessage: ((event: UpgradedSocketEvents["message"]) => unknown) | null;
+    onerror: ((event: UpgradedSocketEvents["error"]) => unknown) | null;
+    onclose: ((event: UpgradedSocketEvents["close"]) => unknown) | null;
+    send(data: string | ArrayBufferLike | ArrayBufferView | Blob): void;
+    close(code?: number, reason?: string): void;
+    addEventListener<Type extends keyof UpgradedSocketEvents>(
+      type: Type,
+      listener: (event: UpgradedSocketEvents[Type]) => unknown,
+      options?: { once?: boolean; signal?: AbortSignal },
+    ): void;
+    removeEventListener<Type extends keyof UpgradedSocketEvents>(
+      type: Type,
+      listener: (event: UpgradedSocketEvents[Type]) => unknown,
+    ): void;
+    dispatchEvent(event: Event): boolean;
   }
 
   interface Verb<Prefix extends string> {
@@ -746,6 +820,11 @@ declare module "sampan" {
     produce: (write: (chunk: string | Uint8Array) => Promise<void>) => Awaitable<void>,
     options?: ResponseOptions,
   ): Response;
+  /** Makes a socket of a request for one: return the response. `protocol` is a subprotocol, or a list of them. */
+  export function upgrade(
+    req: Request,
+    options?: Omit<SocketOptions, "protocols"> & { protocol?: string | readonly string[] },
+  ): { socket: UpgradedSocket; response: Response };
   /** A JSON answer. */
   export function json(body: unknown, options?: ResponseOptions): Response;
 
@@ -1065,7 +1144,7 @@ declare module "sampan" {
     readonly [Symbol.toStringTag]: "NativeMiddleware";
   }
 
-  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. */
+  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. That of a socket, `ws.req.session`, is read anew each time, and written at once. A socket cannot set a cookie: it neither begins a session nor gives it a new id, and it changes none with `store = "cookie"`. */
   export interface Session {
     [key: string]: any;
     /** The value under a key, or nothing: the same as `session.key`. */
@@ -1106,7 +1185,7 @@ declare module "sampan" {
     split(text: string): any[];
   }
 
-  /** A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay with the socket, also through a reload), `ws.req` (fields of the request that opened it: `path`, `params`, `query`, `headers`, `ip` and `id`) and `ws.buffered` (the bytes that wait for the client). */
+  /** A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay with the socket, also through a reload), `ws.req` (fields of the request that opened it: `method`, `path`, `url`, `params`, `query`, `cookies`, `headers`, `ip`, `id`, `session`, `auth`, `state` and those that middleware has set), `ws.buffered` (the bytes that wait for the client) and `ws.protocol` (the subprotocol). */
   export interface WebSocket {
     [key: string]: any;
     /** Sends a message. Returns what becomes of it: `sent`, `queued` (it waits for a commit, or for a client that does not read) or `dropped` (the socket is closed, or too much waits). What is sent while writes are not committed leaves when they are, and not at all if that fails. */

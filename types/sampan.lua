@@ -694,7 +694,7 @@ app.session = {}
 ---@return integer
 function app.session.end_all(values) end
 
---- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.
+--- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. That of a socket, `ws.req.session`, is read anew each time, and written at once. A socket cannot set a cookie: it neither begins a session nor gives it a new id, and it changes none with `store = "cookie"`.
 ---@class sampan.Session
 ---@field [string] any
 local Session = {}
@@ -1051,7 +1051,7 @@ function app.password.verify(password, hash) end
 ---@return boolean
 function app.password.needs_rehash(hash) end
 
---- A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay with the socket, also through a reload), `ws.req` (fields of the request that opened it: `path`, `params`, `query`, `headers`, `ip` and `id`) and `ws.buffered` (the bytes that wait for the client).
+--- A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay with the socket, also through a reload), `ws.req` (fields of the request that opened it: `method`, `path`, `url`, `params`, `query`, `cookies`, `headers`, `ip`, `id`, `session`, `auth`, `state` and those that middleware has set), `ws.buffered` (the bytes that wait for the client) and `ws.protocol` (the subprotocol).
 ---@class sampan.WebSocket
 ---@field [string] any
 local WebSocket = {}

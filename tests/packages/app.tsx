@@ -1,7 +1,9 @@
 // Real packages as npm installs them: Hono with its JSX, itty-router, zod, Preact, and React, which is CommonJS.
-import { app } from "sampan";
+import { app, log } from "sampan";
 import { Hono } from "hono";
 import { basicAuth } from "hono/basic-auth";
+import { cors } from "hono/cors";
+import { upgradeWebSocket } from "sampan/hono";
 import { AutoRouter } from "itty-router";
 import { nanoid } from "nanoid/non-secure";
 import { z } from "zod";
@@ -21,6 +23,22 @@ const hono = new Hono();
 hono.get("/hono", (c) => c.html(<Layout title="Hono & co"><p class="x">{"<escaped>"}</p></Layout>));
 hono.use("/closed/*", basicAuth({ username: "ann", password: "secret" }));
 hono.get("/closed/page", (c) => c.text("in"));
+
+hono.use("/socket/*", cors());
+hono.get("/socket/:room", upgradeWebSocket((c) => {
+  let count = 0;
+  return {
+    onOpen: (event, ws) => ws.send(`${event.type} ${c.req.param("room")} ${ws.readyState} ${ws.url?.pathname}`),
+    async onMessage({ data }, ws) {
+      await null;
+      count += 1;
+      if (data === "close") ws.close(4000, "enough");
+      else ws.send(typeof data === "string" ? `${count} ${data}` : new Uint8Array(data as ArrayBuffer));
+    },
+    onClose: ({ code, reason }) => log.info(`gone ${code} ${reason} ${count}`),
+  };
+}));
+hono.get("/socket/:room", (c) => c.text("a page"));
 
 const router = AutoRouter({ base: "/itty" });
 router.get("/hello/:name", ({ params }) => ({ hello: params.name }));

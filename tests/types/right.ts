@@ -1,5 +1,6 @@
 // Programs that must type-check; `wrong.ts` has those that must not.
-import sampan, { app, db, env, first, json, html, text, redirect, stream, time, log } from "sampan";
+import sampan, { app, db, env, first, json, html, text, redirect, stream, time, log, upgrade } from "sampan";
+import { upgradeWebSocket } from "sampan/hono";
 import type { DatabaseError, FetchContext, SampanRequest, Handler, Middleware, Params, UploadedFile } from "sampan";
 
 interface User { id: number; email: string }
@@ -107,3 +108,10 @@ app.use(app.secureHeaders({ hsts: false }));
 const found = app.regex.new("a", { flags: "i" }).find("A");
 setTimeout(() => console.log(new URL("http://x/").pathname, new TextEncoder().encode("x").length, crypto.randomUUID()), 10);
 const read = new ReadableStream<string>({ start(controller) { controller.enqueue("x"); controller.close(); } });
+app.get("/socket", (req) => {
+  const { socket, response } = upgrade(req, { protocol: ["a"], messageBytesMax: "1 MiB" });
+  socket.onmessage = ({ data }) => socket.send(typeof data === "string" ? data : new Uint8Array(2));
+  socket.addEventListener("close", ({ code }) => log.info(code.toFixed()), { once: true });
+  return response;
+});
+upgradeWebSocket(() => ({ onMessage: (event, ws) => ws.send(event.data) }), { compress: true });

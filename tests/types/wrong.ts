@@ -1,5 +1,5 @@
 // Each line below a directive must be an error: one that is none is an error itself.
-import { app, db, env, type SampanRequest } from "sampan";
+import { app, db, env, type SampanRequest, upgrade } from "sampan";
 // @ts-expect-error a parameter that the pattern does not have
 app.get("/users/:id", (req) => req.params.name);
 // @ts-expect-error a handler that returns a function
@@ -39,3 +39,5 @@ const checked = app.validate({}, { age: { type: "integer" } });
 if (checked.errors === null) checked.data.name;
 // @ts-expect-error it may be missing
 if (checked.errors === null) checked.data.age.toFixed();
+// @ts-expect-error an option that does not exist
+upgrade(new Request("http://x/"), { colour: "red" });

@@ -48,6 +48,8 @@ pub(crate) fn run(options: &NpmOptions) -> Result<bool, Error> {
     }
     let types = fs::read_to_string(root.join("types/sampan.d.ts"))?;
     let serve = fs::read_to_string(package.join("serve/types.d.ts"))?;
+    let (hono, types) = without_hono(&types)?;
+    fs::write(package.join("hono.d.ts"), hono)?;
     fs::write(package.join("index.d.ts"), as_module(&types)? + &serve)?;
     let packed = Command::new("npm")
         .args(["pack", "--silent", "--pack-destination"])
@@ -89,6 +91,17 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Takes the types of the module `sampan/hono` out of those of all. Returns them as those of a file, and the rest.
+fn without_hono(types: &str) -> Result<(String, String), Error> {
+    let (before, rest) = types
+        .split_once("declare module \"sampan/hono\" {\n")
+        .ok_or("types/sampan.d.ts declares no module sampan/hono")?;
+    let (inside, after) = rest
+        .split_once("\n}\n\n")
+        .ok_or("types/sampan.d.ts does not end the module sampan/hono")?;
+    Ok((format!("{inside}\n"), format!("{before}{after}")))
+}
+
 /// The types of the module `sampan` as those of a package: without the declaration around them.
 fn as_module(types: &str) -> Result<String, Error> {
     const OPENING: &str = "declare module \"sampan\" {\n";
@@ -111,5 +124,8 @@ mod tests {
         let module = as_module(types).map_err(|error| error.to_string());
         assert_eq!(module.as_deref(), Ok("// x\n  export const a: 1;\n"));
         assert!(as_module("export {}").is_err());
+        let both = format!("declare module \"sampan/hono\" {{\n  export {{}};\n}}\n\n{types}");
+        let split = without_hono(&both).map_err(|error| error.to_string());
+        assert_eq!(split, Ok(("  export {};\n".to_owned(), types.to_owned())));
     }
 }

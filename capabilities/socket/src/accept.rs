@@ -1,9 +1,10 @@
 //! The check of origins, and the answer that makes a socket of a request.
 
 use crate::limits::FIELDS_BYTES_MAX;
-use crate::routes::{Routes, SocketRoute};
+use crate::options::RouteOptions;
+use crate::routes::{OwnHandlers, Routes, SocketRoute};
 use sampan_host::sockets::{
-    AcceptedSocket, Opening, OwnFields, SOCKET_ANSWER, SOCKET_TYPE, Socket,
+    AcceptedSocket, Opening, OwnFields, SOCKET_ANSWER, SOCKET_TYPE, Socket, SocketSettings,
 };
 use sampan_host::{Args, Context, Error, ErrorKind, RequestView, Value, answer};
 use std::cell::RefCell;
@@ -26,39 +27,85 @@ pub(crate) fn keep(_: &Context, mut args: Args) -> Result<Value, Error> {
 
 /// `req:answer_ws(route, data)`
 pub(crate) fn answer(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let routes = Routes::of(context)?;
     let Value::Object(route) = args.take(0) else {
         return Err(Error::script("answer_ws: no route"));
     };
     let route = context.objects().get::<SocketRoute>(route);
     let route = route.ok_or_else(|| Error::script("answer_ws: no route"))?;
     let request = args.request();
-    check_origin(&**request, &route.origins)?;
-    let fields = request.store().get::<FieldsOfRequest>().unwrap_or_default();
-    let fields = fields.borrow();
-    if fields.bytes() > FIELDS_BYTES_MAX {
-        return Err(Error::script(format!(
-            "the fields that middleware has set on the request have {} bytes as JSON: a socket keeps at most \
-             {FIELDS_BYTES_MAX}",
-            fields.bytes()
-        )));
+    let offer = Offer {
+        pattern: &route.pattern,
+        settings: &route.settings,
+        origins: &route.origins,
+        protocols: &route.protocols,
+    };
+    let socket = offer.socket(context, &**request)?;
+    if let Value::Map(data) = args.take(1) {
+        *socket.data().borrow_mut() = data;
     }
-    let socket = Socket::new(
-        routes.take_id(),
-        Rc::clone(&route.pattern),
-        Opening::of(context, &**request, &fields),
-        Rc::clone(&route.settings),
-    );
-    let protocol = chosen(request.header("sec-websocket-protocol"), &route.protocols);
-    request.store().put(AcceptedSocket {
-        protocol,
-        socket: Rc::new(socket),
-    });
-    let accepted = request.store().get::<AcceptedSocket>();
-    if let (Value::Map(data), Some(accepted)) = (args.take(1), accepted) {
-        *accepted.socket.data().borrow_mut() = data;
-    }
+    accept(&**args.request(), socket);
     Ok(answer::file(SOCKET_ANSWER, SOCKET_TYPE, None))
+}
+
+/// `req:upgrade_ws(options, fn)`: a socket without a route, whose events call a function. Returns the content type of
+/// the answer that makes a socket of the request.
+pub(crate) fn upgrade(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let routes = Routes::of(context)?;
+    let options = RouteOptions::read(args.take(0), routes.defaults())?;
+    let function = args.function(1);
+    let function = function.ok_or_else(|| Error::script("upgrade_ws: no function"))?;
+    let request = args.request();
+    let offer = Offer {
+        pattern: &"".into(),
+        settings: &Rc::new(options.settings),
+        origins: &options.origins,
+        protocols: &options.protocols,
+    };
+    let socket = offer.socket(context, &**request)?;
+    let handlers = OwnHandlers {
+        routes: Rc::downgrade(&routes),
+        function,
+    };
+    accept(&**request, socket.with_handlers(handlers));
+    Ok(Value::from(SOCKET_TYPE))
+}
+
+/// The conditions of the server for a socket.
+struct Offer<'a> {
+    pattern: &'a Rc<str>,
+    settings: &'a Rc<SocketSettings>,
+    origins: &'a [String],
+    protocols: &'a [String],
+}
+
+impl Offer<'_> {
+    /// Makes a socket of a request.
+    fn socket(&self, context: &Context, request: &dyn RequestView) -> Result<Socket, Error> {
+        check_origin(request, self.origins)?;
+        let fields = request.store().get::<FieldsOfRequest>().unwrap_or_default();
+        let fields = fields.borrow();
+        if fields.bytes() > FIELDS_BYTES_MAX {
+            return Err(Error::script(format!(
+                "the fields that middleware has set on the request have {} bytes as JSON: a socket keeps at most \
+                 {FIELDS_BYTES_MAX}",
+                fields.bytes()
+            )));
+        }
+        let protocol = chosen(request.header("sec-websocket-protocol"), self.protocols);
+        let socket = Socket::new(
+            Routes::of(context)?.take_id(),
+            Rc::clone(self.pattern),
+            Opening::of(context, request, &fields),
+            Rc::clone(self.settings),
+        );
+        Ok(socket.with_protocol(protocol.as_deref()))
+    }
+}
+
+/// Keeps a socket for the server.
+fn accept(request: &dyn RequestView, socket: Socket) {
+    let socket = Rc::new(socket);
+    request.store().put(AcceptedSocket { socket });
 }
 
 /// Returns the first of the server's subprotocols that the client offers too.

@@ -49,6 +49,11 @@ pub static ROUTES: Module = Module {
             param!("data"? Type::Map, "The first values of the socket's `data`."),
         ) -> Type::Answer, FunctionKind::Sync(accept::answer),
         "Answers a request with a socket of the route."),
+        row!("upgrade_ws"(
+            param!("options": Type::Map, "As those of `ws`."),
+            param!("fn": Type::Function, "Called for each event, with its name, the socket and what the event has."),
+        ) -> Type::Text, FunctionKind::Sync(accept::upgrade),
+        "Makes a socket without a route. Returns the content type of the answer to its request."),
         row!("keep_ws"(
             param!("name": Type::Text, "The name of a field that the script has set on the request."),
             param!("value": Type::Json, "Its value."),

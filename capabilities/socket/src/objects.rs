@@ -31,8 +31,9 @@ pub(crate) static SOCKET: Class = Class {
     variable: "ws",
     doc: "A WebSocket. Beside its methods it has `ws.id` (a number, unique on its worker), `ws.data` (values that stay \
           with the socket, also through a reload), `ws.req` (fields of the request that opened it: `method`, \
-          `path`, `url`, `params`, `query`, `cookies`, `headers`, `ip`, `id`, `session`, `auth`, `state` and those that \
-          middleware has set) and `ws.buffered` (the bytes that wait for the client).",
+          `path`, `url`, `params`, `query`, `cookies`, `headers`, `ip`, `id`, `session`, `auth`, `state` and those \
+          that middleware has set), `ws.buffered` (the bytes that wait for the client) and `ws.protocol` (the \
+          subprotocol).",
     methods: &[
         row!("send"(
                 param!("message": Type::Bytes, "A text, or bytes."),
@@ -207,6 +208,7 @@ fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(match &*args.text(0) {
         "id" => Value::Int(socket.id() as i64),
         "buffered" => Value::Int(socket.buffered() as i64),
+        "protocol" => socket.protocol().map_or(Value::Null, Value::from),
         "req" => socket.opening().value(context),
         "data" => Value::Object(context.objects().add_shared(&DATA, socket)),
         _ => Value::Null,
@@ -231,7 +233,7 @@ fn set(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn keys(_: &Context, _: Args) -> Result<Value, Error> {
-    let names = ["id", "data", "req", "buffered"];
+    let names = ["id", "data", "req", "buffered", "protocol"];
     Ok(Value::List(names.map(Value::from).to_vec()))
 }
 

@@ -8,7 +8,7 @@ use sampan_host::{
 };
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// The names of the functions that a route may have.
 const EVENTS: [&str; 4] = ["open", "message", "drain", "close"];
@@ -21,6 +21,13 @@ pub(crate) struct SocketRoute {
     pub(crate) protocols: Vec<String>,
     /// In the order of [`EVENTS`].
     handlers: [RefCell<Option<Callback>>; 4],
+}
+
+/// The function that a socket without a route calls for each event, with the name of the event and its arguments.
+pub(crate) struct OwnHandlers {
+    /// The isolate of the function.
+    pub(crate) routes: Weak<Routes>,
+    pub(crate) function: Callback,
 }
 
 /// The routes of an isolate, and the objects of its sockets.
@@ -50,6 +57,30 @@ impl Routes {
         routes.ok_or_else(|| Error::new(ErrorKind::Internal, "no sockets"))
     }
 
+    /// Returns the settings of sockets whose route says nothing else.
+    pub(crate) fn defaults(&self) -> SocketSettings {
+        self.defaults.clone()
+    }
+
+    /// Returns the function for an event, and what it is called with before the arguments of the event. Nothing where
+    /// the socket has no place in this isolate.
+    fn handler(&self, socket: &Rc<Socket>, at: usize) -> Option<Handler> {
+        if let Some(own) = socket.handlers::<OwnHandlers>() {
+            // Another project may serve by now.
+            let is_ours = std::ptr::eq(own.routes.as_ptr(), self);
+            return is_ours.then(|| Handler {
+                function: Some(Rc::clone(&own.function)),
+                first: vec![Value::from(EVENTS[at])],
+            });
+        }
+        let route = self.by_pattern.borrow().get(&**socket.route()).cloned()?;
+        let function = route.handlers[at].borrow().clone();
+        Some(Handler {
+            function,
+            first: Vec::new(),
+        })
+    }
+
     /// Returns the number of the next socket.
     pub(crate) fn take_id(&self) -> u64 {
         self.next_id.set(self.next_id.get() + 1);
@@ -70,20 +101,20 @@ impl Routes {
 
 impl SocketHandlers for Routes {
     fn start(&self, socket: &Rc<Socket>, event: SocketEvent) -> EventRun {
-        let route = self.by_pattern.borrow().get(&**socket.route()).cloned();
-        let Some(route) = route else {
-            return EventRun::NoRoute;
-        };
         let at = match event {
             SocketEvent::Open => 0,
             SocketEvent::Text(_) | SocketEvent::Bytes(_) => 1,
             SocketEvent::Drain => 2,
             SocketEvent::Close { .. } => 3,
         };
-        let Some(handler) = route.handlers[at].borrow().clone() else {
+        let Some(Handler { function, first }) = self.handler(socket, at) else {
+            return EventRun::NoRoute;
+        };
+        let Some(function) = function else {
             return EventRun::Nothing;
         };
-        let mut args = vec![Value::Object(self.object_of(socket))];
+        let mut args = first;
+        args.push(Value::Object(self.object_of(socket)));
         match event {
             SocketEvent::Open | SocketEvent::Drain => {}
             SocketEvent::Text(text) => args.extend([Value::Text(text), Value::Bool(true)]),
@@ -92,13 +123,20 @@ impl SocketHandlers for Routes {
                 args.extend([Value::Int(code.into()), Value::Text(reason)]);
             }
         }
-        EventRun::Run(handler.start_apart(args))
+        EventRun::Run(function.start_apart(args))
     }
 
     fn ended(&self, socket: &Rc<Socket>) {
         // A script that keeps the object may still read the data; it goes when the script has forgotten it.
         self.sockets.borrow_mut().remove(&socket.id());
+        socket.drop_handlers();
     }
+}
+
+/// A function for an event, and its first arguments.
+struct Handler {
+    function: Option<Callback>,
+    first: Vec<Value>,
 }
 
 /// `app.ws(pattern, options)`

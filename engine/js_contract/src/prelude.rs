@@ -4,5 +4,6 @@
 pub const PRELUDE: &str = concat!(
     include_str!("prelude/builders.js"),
     include_str!("prelude/chain.js"),
+    include_str!("prelude/upgrade.js"),
     include_str!("prelude/routes.js"),
 );

@@ -7,6 +7,7 @@
 //!
 //! Nothing here runs a script, and files are read through [`Sources`] alone.
 
+mod built_in;
 mod imports;
 mod nesting;
 mod package;
@@ -152,6 +153,9 @@ impl Modules {
     /// # Errors
     /// Why there is none, and what to do.
     pub fn resolve(&self, importer: &str, name: &str, asked: Asked) -> Result<String, String> {
+        if let Some((known, _)) = built_in::find(name) {
+            return Ok(known.to_owned());
+        }
         let config = self.config();
         let config = Result::as_ref(&config).map_err(Clone::clone)?;
         self.resolver.resolve(config, importer, name, asked)
@@ -162,6 +166,9 @@ impl Modules {
     /// # Errors
     /// There is no such file, or it is no TypeScript: what is wrong, with its place.
     pub fn load(&self, path: &str) -> Result<Arc<Script>, Error> {
+        if let Some((_, source)) = built_in::find(path) {
+            return Ok(self.script(path, Kind::Esm, source.as_bytes().to_vec()));
+        }
         let absent = || Error::new(ErrorKind::Load, format!("there is no file {path}"));
         let source = self.sources.read_script(path).ok_or_else(absent)?;
         match extension(path) {

@@ -1,6 +1,37 @@
 // What `import ... from "sampan"` gives. Made by `cargo xtask codegen`; do not edit.
 
 @WEB@
+declare module "sampan/hono" {
+  import type { UpgradedSocket, UpgradedSocketEvents, SocketOptions } from "sampan";
+
+  /** The socket as the functions of `upgradeWebSocket` get it. */
+  export interface SocketContext {
+    readonly raw: UpgradedSocket;
+    readonly url: URL;
+    readonly protocol: string;
+    readonly readyState: number;
+    /** What a message of bytes is; `arraybuffer` unless set. */
+    binaryType: "blob" | "arraybuffer";
+    send(data: string | ArrayBufferLike | ArrayBufferView | Blob): void;
+    close(code?: number, reason?: string): void;
+  }
+  /** The functions for the events of a socket. What they return is waited for. */
+  export interface SocketEvents {
+    onOpen?(event: UpgradedSocketEvents["open"], ws: SocketContext): unknown;
+    onMessage?(event: UpgradedSocketEvents["message"], ws: SocketContext): unknown;
+    onClose?(event: UpgradedSocketEvents["close"], ws: SocketContext): unknown;
+    onError?(event: UpgradedSocketEvents["error"], ws: SocketContext): unknown;
+  }
+  type Options = Omit<SocketOptions, "protocols"> & { protocol?: string | readonly string[] };
+  /** Middleware of Hono that makes a socket of a request for one. `options` are those of `upgrade`. */
+  export function upgradeWebSocket(
+    createEvents: (c: any) => SocketEvents | Promise<SocketEvents>,
+    options?: Options,
+  ): (c: any, next: () => Promise<void>) => Promise<Response | void>;
+  /** Answers one request. */
+  export function upgradeWebSocket(c: any, events: SocketEvents, options?: Options): Promise<Response>;
+}
+
 declare module "sampan" {
   type Awaitable<T> = T | Promise<T>;
   /** An object that is no function: functions have all three members. */
@@ -78,7 +109,7 @@ declare module "sampan" {
   export type Row = Record<string, any>;
 
   /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
-  export interface SocketDeclaration<Pattern extends string = string> {
+  export interface SocketDeclaration<Pattern extends string = string> extends SocketOptions {
     /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */
     upgrade?(req: SampanRequest<Pattern>): Awaitable<Response | Record<string, any> | void | null>;
     open?(ws: WebSocket): Awaitable<void>;
@@ -86,6 +117,10 @@ declare module "sampan" {
     /** What was held back has been written. */
     drain?(ws: WebSocket): Awaitable<void>;
     close?(ws: WebSocket, code: number, reason: string): Awaitable<void>;
+  }
+
+  /** What sockets may have of their own in place of `[sockets]`. */
+  export interface SocketOptions {
     /** Other sites that may connect, such as `https://example.org`; `*` for all. */
     origins?: string | readonly string[];
     /** Subprotocols, the preferred first. */
@@ -106,6 +141,45 @@ declare module "sampan" {
   export interface EventOptions {
     /** Compresses the stream in gzip, for clients that take it. */
     compress?: boolean;
+  }
+
+  /** The events of a socket that `upgrade` has made. */
+  export interface UpgradedSocketEvents {
+    open: Event;
+    message: Event & { readonly data: any; readonly origin: string };
+    /** The connection was lost: `close` follows. */
+    error: Event;
+    close: Event & { readonly code: number; readonly reason: string; readonly wasClean: boolean };
+  }
+  /** A socket that `upgrade` has made, with the interface of the Web's WebSocket. What a listener returns is waited for. */
+  export interface UpgradedSocket {
+    readonly CONNECTING: 0;
+    readonly OPEN: 1;
+    readonly CLOSING: 2;
+    readonly CLOSED: 3;
+    readonly url: string;
+    readonly readyState: number;
+    readonly bufferedAmount: number;
+    readonly protocol: string;
+    readonly extensions: string;
+    /** What a message of bytes is; `blob` unless set. */
+    binaryType: "blob" | "arraybuffer";
+    onopen: ((event: UpgradedSocketEvents["open"]) => unknown) | null;
+    onmessage: ((event: UpgradedSocketEvents["message"]) => unknown) | null;
+    onerror: ((event: UpgradedSocketEvents["error"]) => unknown) | null;
+    onclose: ((event: UpgradedSocketEvents["close"]) => unknown) | null;
+    send(data: string | ArrayBufferLike | ArrayBufferView | Blob): void;
+    close(code?: number, reason?: string): void;
+    addEventListener<Type extends keyof UpgradedSocketEvents>(
+      type: Type,
+      listener: (event: UpgradedSocketEvents[Type]) => unknown,
+      options?: { once?: boolean; signal?: AbortSignal },
+    ): void;
+    removeEventListener<Type extends keyof UpgradedSocketEvents>(
+      type: Type,
+      listener: (event: UpgradedSocketEvents[Type]) => unknown,
+    ): void;
+    dispatchEvent(event: Event): boolean;
   }
 
   interface Verb<Prefix extends string> {
@@ -187,6 +261,11 @@ declare module "sampan" {
     produce: (write: (chunk: string | Uint8Array) => Promise<void>) => Awaitable<void>,
     options?: ResponseOptions,
   ): Response;
+  /** Makes a socket of a request for one: return the response. `protocol` is a subprotocol, or a list of them. */
+  export function upgrade(
+    req: Request,
+    options?: Omit<SocketOptions, "protocols"> & { protocol?: string | readonly string[] },
+  ): { socket: UpgradedSocket; response: Response };
   /** A JSON answer. */
   export function json(body: unknown, options?: ResponseOptions): Response;
 

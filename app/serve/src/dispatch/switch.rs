@@ -103,7 +103,7 @@ impl DispatchedRequest {
         if let Some(accept) = accept {
             upgrade.header(b"Sec-WebSocket-Accept", accept.as_bytes())?;
         }
-        if let Some(protocol) = &accepted.protocol {
+        if let Some(protocol) = accepted.socket.protocol() {
             upgrade.header(b"Sec-WebSocket-Protocol", protocol.as_bytes())?;
         }
         if let Some(deflate) = deflate {

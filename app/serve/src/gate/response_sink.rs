@@ -9,8 +9,8 @@ use crate::gate::script_stream::ScriptStream;
 use crate::native::route::NativeHandler;
 use crate::request::request_view::View;
 use sampan_host::engine::END_OF_CHAIN;
-use sampan_host::sockets::SOCKET_ANSWER;
-use sampan_host::{Error, ErrorKind, ResponseSink, StreamedBody, answer};
+use sampan_host::sockets::{AcceptedSocket, SOCKET_ANSWER, SOCKET_TYPE};
+use sampan_host::{Error, ErrorKind, RequestView, ResponseSink, StreamedBody, answer};
 use sampan_http::{Body, Response};
 use std::rc::Rc;
 
@@ -62,7 +62,18 @@ impl HttpSink {
 
     /// Reports whether the answer is the socket that the handler has accepted.
     pub(crate) fn is_socket(&self) -> bool {
-        matches!(self.served, Some(EndAnswer::Socket))
+        matches!(self.served, Some(EndAnswer::Socket)) || self.has_socket_type()
+    }
+
+    /// Reports whether the answer is that of a socket, however middleware has copied it.
+    fn has_socket_type(&self) -> bool {
+        let Some(view) = self.view.as_ref().filter(|view| !view.store().is_empty()) else {
+            return false;
+        };
+        view.store().get::<AcceptedSocket>().is_some()
+            && self.response.headers().any(|(name, value)| {
+                name.eq_ignore_ascii_case(b"content-type") && value == SOCKET_TYPE.as_bytes()
+            })
     }
 
     /// Returns the written response.

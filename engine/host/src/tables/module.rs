@@ -56,7 +56,9 @@ impl Module {
     /// Reports whether its functions declare routes: `ws` is the function `app.ws(pattern, declaration)`, also of
     /// groups. The engine calls it with the pattern and the options of the declaration, calls `on(event, fn)` of the
     /// object that it returns for each function of the declaration but `upgrade`, and answers requests by the method of
-    /// requests that is called `answer_ws`, with the object and what `upgrade` returned. Scripts see nothing of this.
+    /// requests that is called `answer_ws`, with the object and what `upgrade` returned. Before that it gives `keep_ws`
+    /// each field that the script has set on the request. Where `upgrade_ws` is, the function `upgrade` of the Web
+    /// calls it. Scripts see nothing of this.
     pub fn declares_routes(&self) -> bool {
         self.name == ROUTE_KINDS
     }

@@ -63,28 +63,11 @@ function asking(object, asked) {
   };
 }
 
-// Functions of such modules declare routes.
-const routeKinds = modules.routeKinds ?? {};
-delete modules.routeKinds;
-
-// Has an answer keep the fields that the script has set on a request, as far as JSON has their values.
-function keepFields(keep, request) {
-  const names = keys(request);
-  names.push("state");
-  for (const name of names) {
-    try {
-      apply(keep, request, [name, request[name]]);
-    } catch {
-      // JSON has no such value.
-    }
-  }
-}
-
 function router(owner, prefix) {
   for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
   // Routes that modules answer: the functions of their declaration are for events, the rest are options.
   for (const kind of keys(routeKinds)) {
-    const [title, named] = [`app.${kind}`, kind[0].toUpperCase() + kind.slice(1)];
+    const [title, named] = [`app.${kind}`, capital(kind)];
     const [answerKind, keepKind] = [addedMethods[`answer${named}`], addedMethods[`keep${named}`]];
     owner[kind] = (pattern, given) => {
       check(title, "string", "pattern", pattern);
@@ -232,5 +215,6 @@ if (native.now !== undefined) followTime(native.now);
 const exports = { app, default: app };
 for (const name of keys(builders)) exports[name] = builders[name];
 for (const name of keys(modules)) exports[name] ??= modules[name];
+if (upgrade !== undefined) exports.upgrade = upgrade;
 return { exports, runHandler, runEmpty, serve };
 })

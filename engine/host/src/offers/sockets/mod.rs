@@ -22,15 +22,14 @@ use std::rc::Rc;
 /// the socket that was accepted in the request's store. No path of a file ends in a slash.
 pub const SOCKET_ANSWER: &str = "socket/";
 
-/// The content type by which middleware sees such an answer.
+/// The content type by which middleware sees such an answer. An answer of this type to a request with an accepted
+/// socket is one too, also if a script has made it.
 pub const SOCKET_TYPE: &str = "application/x-websocket";
 
 /// A socket that a handler has accepted, in the store of its request.
 pub struct AcceptedSocket {
     /// The socket.
     pub socket: Rc<Socket>,
-    /// The subprotocol that was chosen among those that the client offers.
-    pub protocol: Option<String>,
 }
 
 /// An event of a socket.

@@ -3,6 +3,7 @@
 use super::opening::Opening;
 use super::outgoing::{Outgoing, Payload, SocketMessage};
 use crate::value::Value;
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -53,6 +54,10 @@ pub struct Socket {
     route: Rc<str>,
     opening: Opening,
     settings: Rc<SocketSettings>,
+    /// The subprotocol that was agreed on.
+    protocol: Option<Box<str>>,
+    /// The handlers of this socket alone, where it has no route: a value of the capability.
+    handlers: RefCell<Option<Rc<dyn Any>>>,
     /// The values that scripts keep with it.
     data: RefCell<Vec<(String, Value)>>,
     out: RefCell<Outgoing>,
@@ -60,7 +65,7 @@ pub struct Socket {
     /// Wakes the connection.
     waker: RefCell<Option<Waker>>,
     /// Dropped with the connection: subscriptions and the like.
-    attached: RefCell<Vec<Box<dyn std::any::Any>>>,
+    attached: RefCell<Vec<Box<dyn Any>>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -92,12 +97,46 @@ impl Socket {
             route,
             opening,
             settings,
+            protocol: None,
+            handlers: RefCell::default(),
             data: RefCell::default(),
             out: RefCell::default(),
             state: Cell::default(),
             waker: RefCell::default(),
             attached: RefCell::default(),
         }
+    }
+
+    /// Sets the subprotocol that was agreed on.
+    #[must_use]
+    pub fn with_protocol(mut self, protocol: Option<&str>) -> Self {
+        self.protocol = protocol.map(Into::into);
+        self
+    }
+
+    /// Sets the handlers of this socket alone. They stay until [`Socket::drop_handlers`].
+    #[must_use]
+    pub fn with_handlers<T: 'static>(self, handlers: T) -> Self {
+        self.handlers.replace(Some(Rc::new(handlers)));
+        self
+    }
+
+    /// Returns the handlers of this socket alone.
+    pub fn handlers<T: 'static>(&self) -> Option<Rc<T>> {
+        let handlers = self.handlers.borrow().clone();
+        handlers?.downcast().ok()
+    }
+
+    /// Drops these handlers: no event follows.
+    pub fn drop_handlers(&self) {
+        let handlers = self.handlers.take();
+        // They may hold what looks at the socket while it is dropped.
+        drop(handlers);
+    }
+
+    /// Returns the subprotocol that was agreed on.
+    pub fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
     }
 
     /// Returns the number of the socket, unique on its worker.
@@ -126,7 +165,7 @@ impl Socket {
     }
 
     /// Keeps a value until the connection ends, such as a subscription.
-    pub fn attach(&self, value: Box<dyn std::any::Any>) {
+    pub fn attach(&self, value: Box<dyn Any>) {
         if !self.is_over() {
             self.attached.borrow_mut().push(value);
         }

@@ -1,0 +1,1 @@
+../../../engine/js_modules/src/built_in/hono.js
