@@ -79,6 +79,7 @@ app.get("/rooms/:id", (req) => {
   const room = find(req);
   return req.render("room.html", {
     room, rooms: rooms(), name: req.state.name, messages: messages(room.id, 0), messages_max: MESSAGES_MAX,
+    people: app.presence(topic(room.id)),
   });
 });
 
@@ -93,11 +94,13 @@ app.ws("/rooms/:id/socket", {
   messageBytesMax: "8 KB",
   upgrade: (req) => ({ room: find(req).id, name: req.state.name, events: 0, since: 0 }),
 
-  // Subscribes first and then reads what was missed, so that no message falls between the two.
+  // Subscribes first and then reads what was missed and who is here, so that nothing falls between the two.
   open(ws) {
-    const { room } = ws.data;
-    ws.subscribe(topic(room));
-    ws.sendJson({ missed: messages(room, Number(first(ws.req.query.after)) || 0) });
+    const { room, name } = ws.data;
+    ws.subscribe(topic(room), { presence: true });
+    ws.join(topic(room), { name });
+    const missed = messages(room, Number(first(ws.req.query.after)) || 0);
+    ws.sendJson({ missed, people: app.presence(topic(room)) });
   },
 
   // A text is a message. An empty one says that its sender is typing.

@@ -82,7 +82,7 @@ app.get("/rooms/:id", function(req)
   local room = find(req)
   return req:render("room.html", {
     room = room, rooms = rooms(), name = req.state.name, messages = messages(room.id, 0),
-    messages_max = MESSAGES_MAX,
+    messages_max = MESSAGES_MAX, people = app.presence(topic(room.id)),
   })
 end)
 
@@ -97,11 +97,14 @@ app.ws("/rooms/:id/socket", {
   message_bytes_max = "8 KB",
   upgrade = function(req) return { room = find(req).id, name = req.state.name, events = 0, since = 0 } end,
 
-  -- Subscribes first and then reads what was missed, so that no message falls between the two.
+  -- Subscribes first and then reads what was missed and who is here, so that nothing falls between the two.
   open = function(ws)
-    local room = ws.data.room
-    ws:subscribe(topic(room))
-    ws:send_json { missed = messages(room, tonumber(app.first(ws.req.query.after)) or 0) }
+    local data = ws.data
+    local here = topic(data.room)
+    ws:subscribe(here, { presence = true })
+    ws:join(here, { name = data.name })
+    local missed = messages(data.room, tonumber(app.first(ws.req.query.after)) or 0)
+    ws:send_json { missed = missed, people = app.json.array(app.presence(here)) }
   end,
 
   -- A text is a message. An empty one says that its sender is typing.

@@ -51,6 +51,20 @@ function show(message) {
   showTyping(message.name, false);
 }
 
+// People
+
+// Names by the ids of the members: a user with two pages is two of them.
+const people = new Map();
+
+function showPeople() {
+  const names = [...new Set(people.values())].sort((one, other) => one.localeCompare(other));
+  find(".people").replaceChildren(...names.map((name) => {
+    const item = document.createElement("li");
+    item.textContent = name;
+    return item;
+  }));
+}
+
 // Typing
 
 const typing = new Map();
@@ -76,6 +90,16 @@ function receive(event) {
   const told = JSON.parse(event.data);
   if (told.message) show(told.message);
   if (told.typing && told.typing !== ownName) showTyping(told.typing, true);
+  if (told.event === "join") people.set(told.member.id, told.member.data.name);
+  if (told.event === "leave") {
+    people.delete(told.member.id);
+    showTyping(told.member.data.name, false);
+  }
+  if (told.people) {
+    people.clear();
+    for (const member of told.people) people.set(member.id, member.data.name);
+  }
+  if (told.event || told.people) showPeople();
   if (told.missed) {
     isReady = true;
     attempts = 0;
@@ -105,6 +129,12 @@ function connect() {
 
 addEventListener("online", () => {
   if (socket.readyState === WebSocket.CLOSED) connect();
+});
+
+// A browser may keep a page that was left, for the way back. Its user is not here meanwhile.
+addEventListener("pagehide", () => socket.close());
+addEventListener("pageshow", (event) => {
+  if (event.persisted) connect();
 });
 
 form.addEventListener("submit", (event) => {

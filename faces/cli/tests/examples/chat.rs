@@ -87,6 +87,18 @@ fn what_is_said_reaches_the_room_and_stays() {
             assert_eq!(member.until("missed"), json!([]), "{language}");
         }
 
+        // Who is here is told to those in the room, and shown by the page.
+        let mut joined = || ann_here.until("member")["data"]["name"].take();
+        assert_eq!([joined(), joined()], ["Ann", "Bob"], "{language}");
+        let is_shown = |visitor: &mut Visitor, name: &str| {
+            let page = visitor.get("/rooms/1", "*/*").text();
+            page.contains(&format!("<li>{name}</li>"))
+        };
+        assert!(
+            is_shown(&mut ann, "Ann") && is_shown(&mut ann, "Bob"),
+            "{language}"
+        );
+
         ann_here.say("  Hello <b>  ");
         for member in [&mut ann_here, &mut bob_here] {
             let message = member.until("message");
@@ -127,6 +139,10 @@ fn what_is_said_reaches_the_room_and_stays() {
             "{language}: {page}"
         );
         assert!(!page.contains("elsewhere"), "{language}: {page}");
+
+        drop(bob_here);
+        while late.until("member")["data"]["name"] != "Bob" {}
+        assert!(!is_shown(&mut ann, "Bob"), "{language}: he has left");
 
         for n in 0..MESSAGES_MAX {
             assert_eq!(

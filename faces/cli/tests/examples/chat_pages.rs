@@ -21,10 +21,17 @@ fn visit(site: SocketAddr, name: &str) -> Browser {
     browser
 }
 
+/// The text of an element as it is shown. In one step: the page may put another in its place at any time.
+fn shown(browser: &mut Browser, selector: &str) -> String {
+    let script = "return document.querySelector(arguments[0])?.innerText ?? ''";
+    let text = browser.run(script, &json!([selector]));
+    text.as_str().expect("a text").to_owned()
+}
+
 /// Waits until a text is shown in an element.
 fn wait_for(browser: &mut Browser, selector: &str, text: &str) {
     wait::until(format!("{text:?} in {selector}"), || {
-        browser.text(selector).contains(text)
+        shown(browser, selector).contains(text)
     });
 }
 
@@ -43,6 +50,9 @@ fn two_browsers_talk() {
         let scratch = Scratch::new(&[]);
         let server = chat(language, &scratch);
         let (mut ann, mut bob) = (visit(server.address, "Ann"), visit(server.address, "Bob"));
+        for browser in [&mut ann, &mut bob] {
+            wait_for(browser, ".people", "Ann\nBob");
+        }
         say(&mut ann, "Hello Bob");
         for browser in [&mut ann, &mut bob] {
             wait_for(browser, ".messages li:last-child .text", "Hello Bob");
@@ -59,6 +69,8 @@ fn two_browsers_talk() {
         );
         assert_eq!(ann.text(".typing"), "", "he has sent it");
         // Who comes later reads it.
+        bob.open("/");
+        wait::until("he has left", || shown(&mut ann, ".people") == "Ann");
         bob.open("/rooms/1");
         assert_eq!(
             bob.text(".messages li:last-child .text"),
@@ -130,6 +142,7 @@ fn a_page_connects_again_and_shows_what_it_missed() {
         json!(["before", "missed", "meanwhile"]),
         json!(["before", "meanwhile", "missed"]),
     ];
+    wait_for(&mut ann, ".people", "Ann");
     wait::until("what was missed and what was written", || {
         wanted.contains(&ann.run(shown, &json!([])))
     });
@@ -176,7 +189,7 @@ fn pages_of_the_chat() {
             ] {
                 ann.open(path);
                 if name == "room" {
-                    wait::until("a socket", || ann.text(".state").is_empty());
+                    wait::until("a socket", || shown(&mut ann, ".state").is_empty());
                     bob_here.say("");
                     wait_for(&mut ann, ".typing", "Bob is typing…");
                     let is_last_seen = "const list = document.querySelector('.messages');
