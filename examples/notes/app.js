@@ -23,7 +23,8 @@ async function pictureType(image) {
 }
 
 function page(req, name, data, status = 200) {
-  return req.render(name, { ...data, user: req.state.user }, status);
+  // A refresh is that of public/notes.js, which shows no messages.
+  return req.render(name, { ...data, user: req.state.user, is_refresh: req.headers.has("x-refresh") }, status);
 }
 
 // Entering and leaving
@@ -79,6 +80,11 @@ async function usersOnly(req, next) {
 }
 app.use("/", usersOnly);
 app.use("/notes/*", usersOnly);
+
+// Open pages of a user follow what the user changes elsewhere: public/notes.js fetches them again.
+const topic = (req) => `notes:${req.state.user.id}`;
+
+app.sse("/notes/events", (req, events) => { events.subscribe(topic(req)); });
 
 // Notes
 
@@ -143,6 +149,7 @@ async function save(req, note) {
     await image.save(`images/${id}`);
     db.exec("UPDATE notes SET image = ? WHERE id = ?", [kind, id]);
   }
+  app.publish(topic(req), "saved");
   req.flash("notice", "The note was saved.");
   return redirect(`/notes/${id}`, 303);
 }
@@ -170,6 +177,7 @@ app.post("/notes/:id/delete", async (req) => {
   const note = find(req);
   db.exec("DELETE FROM notes WHERE id = ?", [note.id]);
   if (note.image) await files.remove(`images/${note.id}`);
+  app.publish(topic(req), "deleted");
   req.flash("notice", "The note was deleted.");
   return redirect("/", 303);
 });

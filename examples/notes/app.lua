@@ -27,6 +27,7 @@ end
 
 local function page(req, name, data, status)
   data.user = req.state.user
+  data.is_refresh = req.headers["x-refresh"] ~= nil -- by public/notes.js, which shows no messages
   return req:render(name, data, status)
 end
 
@@ -81,6 +82,11 @@ local function users_only(req, next)
 end
 app.use("/", users_only)
 app.use("/notes/*", users_only)
+
+-- Open pages of a user follow what the user changes elsewhere: public/notes.js fetches them again.
+local function topic(req) return "notes:" .. req.state.user.id end
+
+app.sse("/notes/events", function(req, events) events:subscribe(topic(req)) end)
 
 -- Notes
 
@@ -145,6 +151,7 @@ local function save(req, note)
     image:save("images/" .. id)
     db.exec("UPDATE notes SET image = ? WHERE id = ?", { kind, id })
   end
+  app.publish(topic(req), "saved")
   req:flash("notice", "The note was saved.")
   return app.redirect("/notes/" .. id, 303)
 end
@@ -172,6 +179,7 @@ app.post("/notes/:id/delete", function(req)
   local note = find(req)
   db.exec("DELETE FROM notes WHERE id = ?", { note.id })
   if note.image then files.remove("images/" .. note.id) end
+  app.publish(topic(req), "deleted")
   req:flash("notice", "The note was deleted.")
   return app.redirect("/", 303)
 end)

@@ -1,11 +1,13 @@
 //! examples/notes in browsers: its pages, and what axe-core finds on them.
 
+use crate::LANGUAGES;
 use crate::browser::{OVERFLOW, axe, faults_of, is_there, results, turn};
 use crate::notes::notes;
 use crate::support::Scratch;
 use crate::webdriver::Browser;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use sampan_testkit::wait;
 use serde_json::json;
 use std::fs;
 
@@ -87,4 +89,53 @@ fn notes_in_a_browser() {
     browser.submit("header button");
     assert_eq!(browser.path(), "/login");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Changes by one browser of a user appear on the pages that another has open.
+#[test]
+fn open_pages_follow_changes() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        let server = notes(language, &scratch);
+        let mut writer = Browser::start(server.address);
+        let mut reader = Browser::start(server.address);
+        for (browser, page) in [(&mut writer, "/register"), (&mut reader, "/login")] {
+            browser.open(page);
+            browser.fill("#name", "Ann");
+            browser.fill("#password", "correct horse");
+            browser.submit("main button");
+        }
+        let shows = |reader: &mut Browser, text: &str| {
+            wait::until(format!("{language}: {text:?}"), || {
+                reader.text("main").contains(text)
+            });
+            let is_same = reader.run("return window.isSame === true", &json!([]));
+            assert_eq!(is_same, json!(true), "{language}: a reload");
+        };
+        reader.run("window.isSame = true", &json!([]));
+        writer.open("/notes/new");
+        writer.fill("#title", "Garden");
+        writer.fill("#body", "Plant tulips");
+        writer.submit("main button");
+        assert_eq!(writer.text(".flash"), "The note was saved.", "{language}");
+        shows(&mut reader, "Plant tulips");
+        assert!(
+            !reader.has(".flash"),
+            "{language}: the message is for the writer"
+        );
+
+        reader.open("/notes/1");
+        reader.run("window.isSame = true", &json!([]));
+        writer.open("/notes/1/edit");
+        writer.fill("#body", "Plant roses");
+        writer.submit("main button");
+        shows(&mut reader, "Plant roses");
+        writer.open("/notes/1/delete");
+        writer.submit("main button");
+        shows(&mut reader, "This page does not exist");
+    }
 }
