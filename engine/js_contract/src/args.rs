@@ -9,8 +9,8 @@ use sampan_host::{Args, Error, Type, Value};
 pub(crate) fn checked<'a, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
-    this: V::Raw,
-    args: &[V::Raw],
+    this: V::Raw<'_>,
+    args: &[V::Raw<'_>],
 ) -> Result<Args, Failure> {
     if row.is_of_request() {
         let request = vm.request_at(this)?;
@@ -22,7 +22,11 @@ pub(crate) fn checked<'a, V: Vm<'a>>(
 
 /// Reads the arguments.
 #[inline]
-pub(crate) fn read<'a, V: Vm<'a>>(vm: V, row: &BoundRow, args: &[V::Raw]) -> Result<Args, Failure> {
+pub(crate) fn read<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    args: &[V::Raw<'_>],
+) -> Result<Args, Failure> {
     let mut values = Vec::with_capacity(row.function.params.len());
     let mut functions = Vec::new();
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
@@ -66,7 +70,7 @@ pub(crate) fn read<'a, V: Vm<'a>>(vm: V, row: &BoundRow, args: &[V::Raw]) -> Res
 pub(crate) fn tagged<'a, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
-    args: &[V::Raw],
+    args: &[V::Raw<'_>],
 ) -> Result<Args, Failure> {
     let name = row.name();
     let wrong = || javascript::not_a_tag(&name);

@@ -37,8 +37,8 @@ impl OpenBracket<'_> {
 pub(crate) fn bracket<'a, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
-    this: V::Raw,
-    args: &[V::Raw],
+    this: V::Raw<'_>,
+    args: &[V::Raw<'_>],
     enter: SyncBody,
     leave: LeaveBody,
 ) -> Result<V::Val, Failure> {
@@ -86,11 +86,11 @@ pub(crate) fn bracket<'a, V: Vm<'a>>(
 }
 
 /// Returns the function, and the arguments in front of it.
-pub(crate) fn check_function<'a, 'b, V: Vm<'a>>(
+pub(crate) fn check_function<'a, 'b, 'v, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
-    args: &'b [V::Raw],
-) -> Result<(V::Raw, &'b [V::Raw]), Error> {
+    args: &'b [V::Raw<'v>],
+) -> Result<(V::Raw<'v>, &'b [V::Raw<'v>]), Error> {
     match args.split_last() {
         Some((function, rest)) if vm.is_callable(*function) => Ok((*function, rest)),
         last => {
@@ -113,7 +113,7 @@ pub(crate) fn leave_later<'a, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
     leave: AsyncLeaveBody,
-    args: &[V::Raw],
+    args: &[V::Raw<'_>],
 ) -> Result<V::Val, Failure> {
     let &[token, succeeded] = args else {
         return Err(Error::script("not a bracket that waits").into());

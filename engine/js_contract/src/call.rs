@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub fn call<'a, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
-    this: V::Raw,
-    args: &[V::Raw],
+    this: V::Raw<'_>,
+    args: &[V::Raw<'_>],
 ) -> Result<V::Val, Failure> {
     let context = &*vm.contract().context;
     match row.function.kind {
@@ -68,8 +68,8 @@ pub fn call<'a, V: Vm<'a>>(
 fn read_in_place<'a, V: Vm<'a>>(
     vm: V,
     row: &BoundRow,
-    this: V::Raw,
-    raw: &[V::Raw],
+    this: V::Raw<'_>,
+    raw: &[V::Raw<'_>],
     body: ReadingBody,
 ) -> Result<Value, Failure> {
     let args = checked(vm, row, this, raw)?;
@@ -103,7 +103,7 @@ pub fn call_method<'a, V: Vm<'a>>(
     vm: V,
     object: Object,
     name: &str,
-    args: &[V::Raw],
+    args: &[V::Raw<'_>],
 ) -> Result<V::Val, Failure> {
     let class = object.class();
     let function = class.method(name);

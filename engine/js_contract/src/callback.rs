@@ -15,7 +15,7 @@ pub fn call_kept<'a, V: Vm<'a>>(
 ) -> Result<V::Val, Thrown> {
     let passed = args.iter().map(|arg| vm.give(arg.clone()));
     let passed = passed.collect::<Result<Vec<_>, _>>()?;
-    let raw: Vec<V::Raw> = passed.iter().map(|arg| vm.raw(arg)).collect();
+    let raw: Vec<V::Raw<'_>> = passed.iter().map(|arg| vm.raw(arg)).collect();
     vm.invoke(vm.raw(function), &raw)
 }
 

@@ -9,12 +9,12 @@ use sampan_host::{AskingGuard, NativeMiddleware, Value};
 use std::rc::Rc;
 
 /// Returns the middleware that a value is, if it is a native object that is one.
-pub(crate) fn at<'a, V: Vm<'a>>(vm: V, value: V::Raw) -> Option<NativeMiddleware> {
+pub(crate) fn at<'a, V: Vm<'a>>(vm: V, value: V::Raw<'_>) -> Option<NativeMiddleware> {
     let object = vm.object_at(value)?;
     vm.contract().context.objects().middleware(object)
 }
 
-pub(crate) fn function<'a, V: Vm<'a>>(vm: V, args: &[V::Raw]) -> Result<V::Val, Failure> {
+pub(crate) fn function<'a, V: Vm<'a>>(vm: V, args: &[V::Raw<'_>]) -> Result<V::Val, Failure> {
     match args.first().and_then(|value| at(vm, *value)) {
         None => Ok(vm.nothing()),
         Some(NativeMiddleware::Guard(_)) => Ok(vm.give(Value::Null)?),
@@ -22,14 +22,14 @@ pub(crate) fn function<'a, V: Vm<'a>>(vm: V, args: &[V::Raw]) -> Result<V::Val, 
     }
 }
 
-fn asking_at<'a, V: Vm<'a>>(vm: V, value: V::Raw) -> Result<Rc<dyn AskingGuard>, Failure> {
+fn asking_at<'a, V: Vm<'a>>(vm: V, value: V::Raw<'_>) -> Result<Rc<dyn AskingGuard>, Failure> {
     match at(vm, value) {
         Some(NativeMiddleware::Asking(asking)) => Ok(asking),
         _ => Err(isolate_is_gone().into()),
     }
 }
 
-pub(crate) fn ask<'a, V: Vm<'a>>(vm: V, args: &[V::Raw]) -> Result<V::Val, Failure> {
+pub(crate) fn ask<'a, V: Vm<'a>>(vm: V, args: &[V::Raw<'_>]) -> Result<V::Val, Failure> {
     let &[native, request] = args else {
         return Ok(vm.nothing());
     };
@@ -40,7 +40,7 @@ pub(crate) fn ask<'a, V: Vm<'a>>(vm: V, args: &[V::Raw]) -> Result<V::Val, Failu
     Ok(vm.new_list(passed)?)
 }
 
-pub(crate) fn decide<'a, V: Vm<'a>>(vm: V, args: &[V::Raw]) -> Result<V::Val, Failure> {
+pub(crate) fn decide<'a, V: Vm<'a>>(vm: V, args: &[V::Raw<'_>]) -> Result<V::Val, Failure> {
     let &[native, request, returned] = args else {
         return Ok(vm.nothing());
     };

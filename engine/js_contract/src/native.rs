@@ -73,7 +73,7 @@ impl Native {
     ///
     /// # Errors
     /// It refuses an argument, or comes too late.
-    pub fn call<'a, V: Vm<'a>>(self, vm: V, args: &[V::Raw]) -> Result<V::Val, Failure> {
+    pub fn call<'a, V: Vm<'a>>(self, vm: V, args: &[V::Raw<'_>]) -> Result<V::Val, Failure> {
         let args = NativeArgs { vm, args };
         match self {
             Self::Route => args.route(),
@@ -120,7 +120,7 @@ struct NativeArgs<'b, V, R> {
     args: &'b [R],
 }
 
-impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw> {
+impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
     fn kind(&self, index: usize) -> Kind {
         let value = self.args.get(index);
         value.map_or(Kind::Undefined, |value| self.vm.kind(*value))
@@ -239,7 +239,7 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw> {
 /// # Errors
 /// There is no memory for it.
 pub fn served<'a, V: Vm<'a>>(vm: V, parts: &[V::Val]) -> Result<(HandlerId, BodyOptions), Failure> {
-    let args: Vec<V::Raw> = parts.iter().map(|part| vm.raw(part)).collect();
+    let args: Vec<V::Raw<'_>> = parts.iter().map(|part| vm.raw(part)).collect();
     let args = NativeArgs { vm, args: &args };
     Ok((args.handler(0), args.body_options(1)?))
 }

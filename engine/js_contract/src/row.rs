@@ -50,7 +50,7 @@ impl BoundRow {
     pub(crate) fn receiver<'a, V: Vm<'a>>(
         &self,
         vm: V,
-        this: V::Raw,
+        this: V::Raw<'_>,
     ) -> Result<Option<Object>, Error> {
         let Some(class) = self.class else {
             return Ok(None);

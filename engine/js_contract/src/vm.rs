@@ -56,8 +56,9 @@ pub enum Kind {
 
 /// Access to an isolate of an engine.
 pub trait Vm<'a>: Copy {
-    /// A value that a native function was given: valid until that returns.
-    type Raw: Copy;
+    /// A value that is held for `'v` by something else: by the engine, until a native function that was given it
+    /// returns, or by a [`Self::Val`].
+    type Raw<'v>: Copy;
     /// A value that is held.
     type Val: Clone;
 
@@ -65,39 +66,39 @@ pub trait Vm<'a>: Copy {
     fn contract(self) -> &'a Contract;
 
     /// Shows a value that is held.
-    fn raw(self, value: &Self::Val) -> Self::Raw;
+    fn raw<'v>(self, value: &'v Self::Val) -> Self::Raw<'v>;
 
     /// Holds a value.
-    fn hold(self, value: Self::Raw) -> Self::Val;
+    fn hold(self, value: Self::Raw<'_>) -> Self::Val;
 
     /// Returns the kind of a value.
-    fn kind(self, value: Self::Raw) -> Kind;
+    fn kind(self, value: Self::Raw<'_>) -> Kind;
 
     /// Reports whether a value can be called.
-    fn is_callable(self, value: Self::Raw) -> bool {
+    fn is_callable(self, value: Self::Raw<'_>) -> bool {
         self.kind(value) == Kind::Function
     }
 
     /// Reports whether a value is an array.
-    fn is_list(self, value: Self::Raw) -> bool;
+    fn is_list(self, value: Self::Raw<'_>) -> bool;
 
     /// Reports whether a value is `true`.
-    fn is_yes(self, value: Self::Raw) -> bool;
+    fn is_yes(self, value: Self::Raw<'_>) -> bool;
 
     /// Returns the number that a value is.
-    fn number_at(self, value: Self::Raw) -> Option<f64>;
+    fn number_at(self, value: Self::Raw<'_>) -> Option<f64>;
 
     /// Returns the text of a string.
     ///
     /// # Errors
     /// There is no memory for it.
-    fn text_at(self, value: Self::Raw) -> Result<String, Thrown>;
+    fn text_at(self, value: Self::Raw<'_>) -> Result<String, Thrown>;
 
     /// Reads a property.
     ///
     /// # Errors
     /// A getter or a proxy has thrown.
-    fn member(self, object: Self::Raw, name: &str) -> Result<Self::Val, Thrown>;
+    fn member(self, object: Self::Raw<'_>, name: &str) -> Result<Self::Val, Thrown>;
 
     /// `undefined`.
     fn nothing(self) -> Self::Val;
@@ -155,7 +156,7 @@ pub trait Vm<'a>: Copy {
     ///
     /// # Errors
     /// It has thrown.
-    fn invoke(self, function: Self::Raw, args: &[Self::Raw]) -> Result<Self::Val, Thrown>;
+    fn invoke(self, function: Self::Raw<'_>, args: &[Self::Raw<'_>]) -> Result<Self::Val, Thrown>;
 
     /// Takes the pending exception, if there is one.
     fn take_exception(self) -> Option<Self::Val>;
@@ -168,40 +169,40 @@ pub trait Vm<'a>: Copy {
     ///
     /// # Errors
     /// The value cannot be passed on, or reading it has thrown.
-    fn read(self, value: Self::Raw) -> Result<Value, Failure>;
+    fn read(self, value: Self::Raw<'_>) -> Result<Value, Failure>;
 
     /// Returns the JSON of a value, by the rules of an answer.
     ///
     /// # Errors
     /// The value has no JSON, or reading it has thrown.
-    fn json_at(self, value: Self::Raw) -> Result<String, Failure>;
+    fn json_at(self, value: Self::Raw<'_>) -> Result<String, Failure>;
 
     /// Reads a value for people.
     ///
     /// # Errors
     /// There is no memory for it.
-    fn shown_at(self, value: Self::Raw) -> Result<Value, Failure>;
+    fn shown_at(self, value: Self::Raw<'_>) -> Result<Value, Failure>;
 
     /// Returns the native object that a value is.
-    fn object_at(self, value: Self::Raw) -> Option<Object>;
+    fn object_at(self, value: Self::Raw<'_>) -> Option<Object>;
 
     /// Returns the request that a request object stands for.
     ///
     /// # Errors
     /// It is none of ours, or is over.
-    fn request_at(self, value: Self::Raw) -> Result<Rc<dyn RequestView>, Failure>;
+    fn request_at(self, value: Self::Raw<'_>) -> Result<Rc<dyn RequestView>, Failure>;
 
     /// Forgets the fields that modules add to a request, so that each is computed again.
     ///
     /// # Errors
     /// It is none of ours.
-    fn forget_added(self, request: Self::Raw) -> Result<(), Failure>;
+    fn forget_added(self, request: Self::Raw<'_>) -> Result<(), Failure>;
 
     /// Keeps a function for a capability.
     ///
     /// # Errors
     /// There is no memory for it.
-    fn keep_function(self, function: Self::Raw, row: BoundRow) -> Result<Callback, Failure>;
+    fn keep_function(self, function: Self::Raw<'_>, row: BoundRow) -> Result<Callback, Failure>;
 
     /// Returns the function that a callback stands for.
     ///
@@ -212,7 +213,7 @@ pub trait Vm<'a>: Copy {
     /// Reads arguments where they lie, for a row.
     fn with_reader<R>(
         self,
-        args: &[Self::Raw],
+        args: &[Self::Raw<'_>],
         row: &BoundRow,
         read: impl FnOnce(&dyn Reader) -> R,
     ) -> R;
@@ -235,7 +236,10 @@ pub trait Vm<'a>: Copy {
     ///
     /// # Errors
     /// Looking at it has thrown.
-    fn waiting_function(self, function: Self::Raw) -> Result<Option<Cow<'static, str>>, Failure>;
+    fn waiting_function(
+        self,
+        function: Self::Raw<'_>,
+    ) -> Result<Option<Cow<'static, str>>, Failure>;
 
     /// Returns the name of a result whose work is not done, such as "a promise".
     ///
@@ -247,13 +251,13 @@ pub trait Vm<'a>: Copy {
     fn place_in(self, stack: &str) -> Option<Place>;
 
     /// Reports whether a value is `undefined` or `null`.
-    fn is_nothing(self, value: Self::Raw) -> bool {
+    fn is_nothing(self, value: Self::Raw<'_>) -> bool {
         matches!(self.kind(value), Kind::Undefined | Kind::Null)
     }
 }
 
 /// Returns the name of a value of a wrong type, with its article.
-pub fn found<'a, V: Vm<'a>>(vm: V, value: V::Raw) -> &'static str {
+pub fn found<'a, V: Vm<'a>>(vm: V, value: V::Raw<'_>) -> &'static str {
     match vm.kind(value) {
         Kind::Undefined => "undefined",
         Kind::Null => "null",

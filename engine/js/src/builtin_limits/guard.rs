@@ -51,13 +51,13 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
             Rule::Sort => cx.eval(COMPARE, c"sampan:sort")?,
             _ => cx.undefined(),
         };
-        let mut data = [original.raw(), typed_length.raw(), symbol.raw()];
-        let wrapped = wrapper(cx, guarded, &mut data, name, index)?;
+        let data = [original.raw(), typed_length.raw(), symbol.raw()];
+        let wrapped = wrapper(cx, guarded, &data, name, index)?;
         hidden(cx, owner.raw(), name, wrapped)?;
     }
     let json = find(cx, c"JSON")?;
     let original = cx.get(json.raw(), c"stringify")?;
-    let wrapped = wrapper(cx, stringify, &mut [original.raw()], c"stringify", 0)?;
+    let wrapped = wrapper(cx, stringify, &[original.raw()], c"stringify", 0)?;
     hidden(cx, json.raw(), c"stringify", wrapped)
 }
 
@@ -65,40 +65,40 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
 // SAFETY: a type alone; QuickJS calls such functions with live values, as many of each as the numbers say.
 type WithData = unsafe extern "C" fn(
     *mut qjs::JSContext,
-    RawValue,
+    qjs::JSValue,
     c_int,
-    *mut RawValue,
+    *mut qjs::JSValue,
     c_int,
-    *mut RawValue,
-) -> RawValue;
+    *mut qjs::JSValue,
+) -> qjs::JSValue;
 
 /// A function around the built-in that is the first of its data.
 fn wrapper(
     cx: Cx<'_>,
     body: WithData,
-    data: &mut [RawValue],
+    data: &[RawValue<'_>],
     name: &CStr,
     index: usize,
 ) -> Result<Val, Thrown> {
     let (length, index) = (cx.length(data[0])? as c_int, index as c_int);
-    // SAFETY: the data are copied, the name terminated.
-    cx.check(unsafe {
-        qjs::JS_NewCFunctionData2(
+    // SAFETY: the data are copied, the name terminated. The reference that comes back is owned.
+    unsafe {
+        cx.check(qjs::JS_NewCFunctionData2(
             cx.raw(),
             Some(body),
             name.as_ptr(),
             length,
             index,
             data.len() as c_int,
-            data.as_mut_ptr(),
-        )
-    })
+            data.as_ptr().cast::<qjs::JSValue>().cast_mut(),
+        ))
+    }
 }
 
 /// The object of a path from the global object.
 fn find(cx: Cx<'_>, path: &CStr) -> Result<Val, Thrown> {
-    // SAFETY: the context is alive.
-    let mut at = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    // SAFETY: the context is alive. The reference that comes back is owned.
+    let mut at = unsafe { cx.own(qjs::JS_GetGlobalObject(cx.raw())) };
     for name in path.to_string_lossy().split('.') {
         at = cx.get(at.raw(), &CString::new(name).map_err(|_| Thrown)?)?;
     }
@@ -109,17 +109,21 @@ fn find(cx: Cx<'_>, path: &CStr) -> Result<Val, Thrown> {
 // SAFETY: called by QuickJS alone, with a context that has a core, `argc` values and one datum.
 unsafe extern "C" fn stringify(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     argc: c_int,
-    argv: *mut RawValue,
+    argv: *mut qjs::JSValue,
     _: c_int,
-    data: *mut RawValue,
-) -> RawValue {
+    data: *mut qjs::JSValue,
+) -> qjs::JSValue {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
-        // SAFETY: QuickJS passes `argc` values, and the function was made with one datum.
-        let (args, original) = unsafe { (arguments(argc, argv), *data) };
+        // SAFETY: QuickJS passes `argc` values, and the function was made with one datum. All are held until this
+        // returns.
+        let (this, args, original) = unsafe {
+            let this = RawValue::from_js(this);
+            (this, arguments(argc, argv), RawValue::from_js(*data))
+        };
         if let [value] = args
             && let Some(text) = json_write::standard(cx, *value)?
         {
@@ -134,18 +138,21 @@ unsafe extern "C" fn stringify(
 // SAFETY: called by QuickJS alone, with a context that has a core and the data that it was made with.
 unsafe extern "C" fn guarded(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     argc: c_int,
-    argv: *mut RawValue,
+    argv: *mut qjs::JSValue,
     index: c_int,
-    data: *mut RawValue,
-) -> RawValue {
+    data: *mut qjs::JSValue,
+) -> qjs::JSValue {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
-        // SAFETY: QuickJS passes `argc` values, and the function was made with three data.
-        let (args, [original, typed_length, symbol]) =
-            unsafe { (arguments(argc, argv), *data.cast::<[RawValue; 3]>()) };
+        // SAFETY: QuickJS passes `argc` values, and the function was made with three data. All are held until this
+        // returns.
+        let (this, args, [original, typed_length, symbol]) = unsafe {
+            let data = *data.cast::<[RawValue<'_>; 3]>();
+            (RawValue::from_js(this), arguments(argc, argv), data)
+        };
         let guard = Guard {
             cx,
             index: index as usize,
@@ -172,8 +179,8 @@ unsafe extern "C" fn guarded(
 struct Guard<'a> {
     cx: Cx<'a>,
     index: usize,
-    typed_length: RawValue,
-    symbol: RawValue,
+    typed_length: RawValue<'a>,
+    symbol: RawValue<'a>,
 }
 
 impl Guard<'_> {
@@ -192,7 +199,12 @@ impl Guard<'_> {
 
     /// The size of the work on arrays, numbers and digits.
     #[inline]
-    fn measure(&self, rule: Rule, this: RawValue, args: &[RawValue]) -> Result<i64, Failure> {
+    fn measure(
+        &self,
+        rule: Rule,
+        this: RawValue<'_>,
+        args: &[RawValue<'_>],
+    ) -> Result<i64, Failure> {
         let cx = self.cx;
         let Some(&first) = args.first() else {
             return match rule {
@@ -222,13 +234,13 @@ impl Guard<'_> {
         }
     }
 
-    fn is_array(&self, value: RawValue) -> bool {
+    fn is_array(&self, value: RawValue<'_>) -> bool {
         class_id(value) == self.cx.core().classes.array
     }
 
     /// Returns the number of elements that a built-in sees.
     #[inline]
-    fn length(&self, value: RawValue) -> Result<i64, Failure> {
+    fn length(&self, value: RawValue<'_>) -> Result<i64, Failure> {
         if self.is_array(value) {
             let length = self.cx.length(value)?;
             // A hole is looked for in the prototypes.
@@ -243,7 +255,7 @@ impl Guard<'_> {
     }
 
     #[cold]
-    fn unusual_length(&self, value: RawValue) -> Result<i64, Failure> {
+    fn unusual_length(&self, value: RawValue<'_>) -> Result<i64, Failure> {
         let length = if is_string(value) {
             self.cx.length(value)?
         } else if !is_object(value) {
@@ -272,7 +284,7 @@ impl Guard<'_> {
     }
 
     /// Returns the number of elements that an argument of `concat` adds.
-    fn spread(&self, value: RawValue) -> Result<i64, Failure> {
+    fn spread(&self, value: RawValue<'_>) -> Result<i64, Failure> {
         if !is_object(value) {
             return Ok(1);
         }
@@ -290,7 +302,7 @@ impl Guard<'_> {
     }
 
     /// A property that is no getter and not behind a proxy.
-    fn plain_property(&self, value: RawValue, name: &CStr) -> Result<Option<Val>, Failure> {
+    fn plain_property(&self, value: RawValue<'_>, name: &CStr) -> Result<Option<Val>, Failure> {
         let found = inspect::named(self.cx, value, name, self.typed_length)?;
         self.value(found)
     }
@@ -308,9 +320,9 @@ impl Guard<'_> {
     /// Runs a built-in on texts, which are converted here, so that they are the ones that were measured.
     fn on_text(
         &self,
-        original: RawValue,
-        this: RawValue,
-        args: &[RawValue],
+        original: RawValue<'_>,
+        this: RawValue<'_>,
+        args: &[RawValue<'_>],
     ) -> Result<Val, Failure> {
         let cx = self.cx;
         if is_nothing(this) {
@@ -341,7 +353,7 @@ impl Guard<'_> {
 
     /// Reports whether what is to be found says itself how, as regular expressions do.
     #[cold]
-    fn has_own_way(&self, wanted: RawValue) -> Result<bool, Failure> {
+    fn has_own_way(&self, wanted: RawValue<'_>) -> Result<bool, Failure> {
         let Rule::Search(name) = self.rule() else {
             return Ok(false);
         };

@@ -9,7 +9,7 @@ const BYTES_PER_CHECK: usize = 64 * 1024;
 /// Returns the approximate number of characters that a search compares. Bytes of UTF-8 are counted, of which a
 /// character may have
 /// three.
-pub(crate) fn search(cx: Cx<'_>, text: RawValue, wanted: RawValue) -> Result<i64, Failure> {
+pub(crate) fn search(cx: Cx<'_>, text: RawValue<'_>, wanted: RawValue<'_>) -> Result<i64, Failure> {
     let (length, wanted_length) = (cx.length(text)?, cx.length(wanted)?);
     let most = (length - wanted_length + 1)
         .max(0)
@@ -25,7 +25,7 @@ pub(crate) fn search(cx: Cx<'_>, text: RawValue, wanted: RawValue) -> Result<i64
 
 /// Returns the work of normalizing a text: what is not known to start a new character may be reordered, at a cost that
 /// grows with the square of the length of such a run.
-pub(crate) fn normalization(cx: Cx<'_>, text: RawValue) -> Result<i64, Failure> {
+pub(crate) fn normalization(cx: Cx<'_>, text: RawValue<'_>) -> Result<i64, Failure> {
     cx.with_bytes(text, |bytes| {
         let (mut sum, mut run) = (0_i64, 0_i64);
         for chunk in bytes.chunks(BYTES_PER_CHECK) {

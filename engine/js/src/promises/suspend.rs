@@ -18,9 +18,9 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue) -> bool {
+pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue<'_>) -> bool {
     // SAFETY: the promise is alive.
-    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
+    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise.js()) };
     state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
 }
 
@@ -52,8 +52,8 @@ impl WatchedPromise {
 
     fn attach(&self) -> Result<(), Thrown> {
         let cx = self.core.cx();
-        let mut data = [number(self.key as f64)];
-        // SAFETY: the data are copied; the promise and the function are alive.
+        let mut data = [number(self.key as f64).js()];
+        // SAFETY: the data are copied; the promise and the function are alive. The reference that comes back is owned.
         unsafe {
             let wake = cx.check(qjs::JS_NewCFunctionData(
                 cx.raw(),
@@ -65,9 +65,9 @@ impl WatchedPromise {
             ))?;
             cx.check(qjs::JS_PromiseThen(
                 cx.raw(),
-                self.promise.raw(),
-                wake.raw(),
-                wake.raw(),
+                self.promise.js(),
+                wake.js(),
+                wake.js(),
             ))?;
         }
         Ok(())
@@ -90,7 +90,7 @@ impl WatchedPromise {
     }
 
     /// The promise.
-    pub(crate) fn promise(&self) -> RawValue {
+    pub(crate) fn promise(&self) -> RawValue<'_> {
         self.promise.raw()
     }
 }
@@ -104,17 +104,18 @@ impl Drop for WatchedPromise {
 // SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn on_settled(
     ctx: *mut qjs::JSContext,
-    _: RawValue,
+    _: qjs::JSValue,
     _: c_int,
-    _: *mut RawValue,
+    _: *mut qjs::JSValue,
     _: c_int,
-    data: *mut RawValue,
-) -> RawValue {
+    data: *mut qjs::JSValue,
+) -> qjs::JSValue {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
-        // SAFETY: the function was made with one datum.
-        let key = crate::vm::sys::whole_number(unsafe { *data }).unwrap_or(-1);
+        // SAFETY: the function was made with one datum, which it keeps.
+        let key = unsafe { RawValue::from_js(*data) };
+        let key = crate::vm::sys::whole_number(key).unwrap_or(-1);
         let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
         // The number may belong to another task by now, which then wakes for nothing.
         if let Some(waker) = waiter.and_then(|waiter| waiter.take()) {
@@ -379,11 +380,13 @@ impl Drop for BackgroundWork {
 impl Cx<'_> {
     /// A promise with the functions that settle it.
     pub(crate) fn promise(self) -> Result<(Val, Val, Val), Thrown> {
-        let mut functions = [UNDEFINED; 2];
-        // SAFETY: QuickJS writes both functions unless it throws.
-        let promise = self
-            .check(unsafe { qjs::JS_NewPromiseCapability(self.raw(), functions.as_mut_ptr()) })?;
-        let [resolve, reject] = functions;
-        Ok((promise, self.own(resolve), self.own(reject)))
+        let mut functions = [UNDEFINED.js(); 2];
+        // SAFETY: QuickJS writes both functions unless it throws, and gives the references of all three.
+        unsafe {
+            let promise = qjs::JS_NewPromiseCapability(self.raw(), functions.as_mut_ptr());
+            let promise = self.check(promise)?;
+            let [resolve, reject] = functions;
+            Ok((promise, self.own(resolve), self.own(reject)))
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! Properties whose getters and setters are native functions.
 
-use crate::vm::sys::{Cx, RawValue, Thrown, Val};
+use crate::vm::sys::{Cx, Thrown, Val};
 use rquickjs::qjs;
 use std::ffi::c_int;
 
 /// A getter; the number says which.
 // SAFETY: a type alone; QuickJS calls getters with a live context and object.
-pub(super) type Getter = unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int) -> RawValue;
+pub(super) type Getter =
+    unsafe extern "C" fn(*mut qjs::JSContext, qjs::JSValue, c_int) -> qjs::JSValue;
 
 /// A setter.
 // SAFETY: a type alone; QuickJS calls setters with a live context, object and value.
 pub(super) type Setter =
-    unsafe extern "C" fn(*mut qjs::JSContext, RawValue, RawValue, c_int) -> RawValue;
+    unsafe extern "C" fn(*mut qjs::JSContext, qjs::JSValue, qjs::JSValue, c_int) -> qjs::JSValue;
 
 /// Gives an object a property that is read, and perhaps written, by native functions. `magic` is handed to them.
 pub(super) fn accessor(
@@ -23,8 +24,12 @@ pub(super) fn accessor(
     set: Option<Setter>,
 ) -> Result<(), Thrown> {
     // SAFETY: a type alone, of which QuickJS wants every function; it never calls a getter or setter through it.
-    type PlainFunction =
-        unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int, *mut RawValue) -> RawValue;
+    type PlainFunction = unsafe extern "C" fn(
+        *mut qjs::JSContext,
+        qjs::JSValue,
+        c_int,
+        *mut qjs::JSValue,
+    ) -> qjs::JSValue;
     // SAFETY: the kinds say how QuickJS calls the functions; it takes the references of both, and the atom is released.
     unsafe {
         let get = std::mem::transmute::<Getter, PlainFunction>(get);
@@ -55,7 +60,7 @@ pub(super) fn accessor(
         let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
         let done = qjs::JS_DefinePropertyGetSet(
             cx.raw(),
-            object.raw(),
+            object.js(),
             atom,
             getter.into_raw(),
             setter.into_raw(),

@@ -1,7 +1,7 @@
 //! The additions of modules to requests: fields, each computed when a script asks for it first, and methods.
 
 use crate::request::object::{RequestData, data};
-use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_nothing, is_undefined};
+use crate::vm::sys::{Cx, Failure, RawValue, Slot, Val, is_nothing};
 use sampan_host::names::camel_case;
 use sampan_host::{Function, RequestView, request};
 use sampan_js_contract as contract;
@@ -11,17 +11,17 @@ use std::rc::Rc;
 
 /// The fields of one request, in the order of [`names`], `undefined` until a script asks.
 #[derive(Default)]
-pub(crate) struct AddedFields(RefCell<Vec<RawValue>>);
+pub(crate) struct AddedFields(RefCell<Vec<Slot>>);
 
 impl AddedFields {
     /// Gives all away.
-    pub(crate) fn take(&self) -> Vec<RawValue> {
+    pub(crate) fn take(&self) -> Vec<Slot> {
         self.0.take()
     }
 
     /// Shows all.
-    pub(crate) fn each(&self, show: impl FnMut(RawValue)) {
-        self.0.borrow().iter().copied().for_each(show);
+    pub(crate) fn each(&self, show: impl FnMut(&Slot)) {
+        self.0.borrow().iter().for_each(show);
     }
 }
 
@@ -52,9 +52,10 @@ pub(crate) fn method_names(cx: Cx<'_>) -> Vec<CString> {
 
 /// Reads the `index`th field.
 pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, Failure> {
-    let known = data.added.0.borrow().get(index).copied();
-    if let Some(known) = known.filter(|known| !is_undefined(*known)) {
-        return Ok(cx.dup(known));
+    if let Some(known) = data.added.0.borrow().get(index)
+        && !known.is_empty()
+    {
+        return Ok(known.get(cx));
     }
     let Some(field) = fields(cx).nth(index) else {
         return Ok(cx.undefined());
@@ -67,22 +68,22 @@ pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, 
     }
     let mut added = data.added.0.borrow_mut();
     if added.len() <= index {
-        added.resize(index + 1, UNDEFINED);
+        added.resize_with(index + 1, Slot::empty);
     }
     // The field is still undefined: no script runs while it is computed.
-    added[index] = value.clone().into_raw();
+    added[index] = Slot::of(value.clone());
     Ok(value)
 }
 
 /// Forgets what the fields were, so that each is computed again.
 pub(crate) fn forget(cx: Cx<'_>, data: &RequestData) {
     for value in data.added.take() {
-        drop(cx.own(value));
+        drop(value.replace(cx, cx.undefined()));
     }
 }
 
 /// The request whose method is called.
-pub(crate) fn live_request(cx: Cx<'_>, this: RawValue) -> Result<Rc<dyn RequestView>, Failure> {
+pub(crate) fn live_request(cx: Cx<'_>, this: RawValue<'_>) -> Result<Rc<dyn RequestView>, Failure> {
     let view = data(cx, this)?.view.as_ref();
     let live = view.filter(|view| !view.is_over());
     Ok(live.cloned().ok_or_else(request::is_over)?)

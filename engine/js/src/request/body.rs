@@ -9,14 +9,14 @@ use crate::request::object::data;
 use crate::values::json_read;
 use crate::values::value::append_bytes_of;
 use crate::vm::error;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry};
+use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::request::{self, FormKind};
 use sampan_host::{Args, BodySource, Error, RequestView};
 use std::ffi::CStr;
 
 /// `json()`: a promise of the parsed body.
-pub(crate) fn json(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn json(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     consume(cx, this, c"json", json_read::json)
 }
 
@@ -26,14 +26,17 @@ pub(crate) fn register(
     ctx: &rquickjs::Ctx<'_>,
     table: &rquickjs::Object<'_>,
 ) -> rquickjs::Result<()> {
-    // SAFETY: the context is alive for as long as it is borrowed.
-    let cx = unsafe { Cx::from_raw(ctx.as_raw().as_ptr()) };
+    // SAFETY: the context and the table are alive for as long as they are borrowed.
+    let (cx, table) = unsafe {
+        let cx = Cx::from_raw(ctx.as_raw().as_ptr());
+        (cx, RawValue::from_js(table.as_raw()))
+    };
     let parse = cx.function(c"parse", 1, 0, entry(parse));
-    let done = parse.and_then(|parse| cx.define(table.as_raw(), c"parse", parse));
+    let done = parse.and_then(|parse| cx.define(table, c"parse", parse));
     done.map_err(|Thrown| rquickjs::Error::Exception)
 }
 
-fn parse(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn parse(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let &[bytes] = args else {
         return Ok(cx.undefined());
     };
@@ -43,19 +46,19 @@ fn parse(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.
-pub(crate) fn text(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn text(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     consume(cx, this, c"text", |cx, bytes| {
         Ok(cx.string(&request::text(bytes))?)
     })
 }
 
 /// `bytes()`: a promise of a `Uint8Array`.
-pub(crate) fn bytes(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn bytes(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
 }
 
 /// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.
-pub(crate) fn form(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn form(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     let known = [FormKind::Urlencoded, FormKind::Multipart];
     let mut modules = cx.core().contract.modules.iter();
@@ -84,14 +87,14 @@ pub(crate) fn form(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
 }
 
 /// `clone()`: the Web surface's, which keeps the body from now on.
-pub(crate) fn clone(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn clone(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     data(cx, this)?.is_streamed.set(true);
     inherited(cx, this, c"clone")
 }
 
 /// The content for the Web surface, handed out once: bytes, `null` if there are none, or a stream where they are read
 /// as they come.
-pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn take(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if let Some(source) = data.view()?.body_source() {
         data.is_taken.set(true);
@@ -101,7 +104,7 @@ pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
     }
     let bytes = data.view()?.body();
     if bytes.is_empty() {
-        return Ok(cx.own(qjs::JS_NULL));
+        return Ok(cx.dup(NULL));
     }
     if data.is_taken.replace(true) {
         return Err(already_read());
@@ -110,7 +113,7 @@ pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
 }
 
 /// A promise of the next piece of a body that is read as it comes, a `Uint8Array`; `null` at its end.
-pub(crate) fn read(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn read(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     let source = data(cx, this)?.view()?.body_source();
     let next = source.ok_or_else(request::is_over)?.read();
     cx.core().tasks().promise(cx, next, None, None)
@@ -122,10 +125,10 @@ pub(crate) fn is_empty(view: &dyn RequestView) -> bool {
 }
 
 /// `body`: the Web surface's stream, which keeps the content from now on.
-pub(crate) fn stream(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
+pub(crate) fn stream(cx: Cx<'_>, this: RawValue<'_>) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if is_empty(data.view()?) {
-        return Ok(cx.own(qjs::JS_NULL));
+        return Ok(cx.dup(NULL));
     }
     data.is_streamed.set(true);
     let prototype = cx.core().tables()?.request_prototype.raw();
@@ -139,9 +142,9 @@ pub(crate) fn stream(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
         );
         let mut descriptor = qjs::JSPropertyDescriptor {
             flags: 0,
-            value: UNDEFINED,
-            getter: UNDEFINED,
-            setter: UNDEFINED,
+            value: UNDEFINED.js(),
+            getter: UNDEFINED.js(),
+            setter: UNDEFINED.js(),
         };
         let found = own_or_inherited(cx, &mut descriptor, prototype, atom);
         qjs::JS_FreeAtom(cx.raw(), atom);
@@ -162,19 +165,19 @@ pub(crate) fn stream(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
 unsafe fn own_or_inherited(
     cx: Cx<'_>,
     descriptor: &mut qjs::JSPropertyDescriptor,
-    object: RawValue,
+    object: RawValue<'_>,
     atom: qjs::JSAtom,
 ) -> Result<(), Failure> {
     let mut at = cx.dup(object);
     while crate::vm::sys::is_object(at.raw()) {
         // SAFETY: the caller promises that the atom is alive; `at` keeps the object and each prototype alive.
-        match unsafe { qjs::JS_GetOwnProperty(cx.raw(), descriptor, at.raw(), atom) } {
+        match unsafe { qjs::JS_GetOwnProperty(cx.raw(), descriptor, at.js(), atom) } {
             0 => {}
             found if found > 0 => return Ok(()),
             _ => return Err(Failure::Thrown),
         }
-        // SAFETY: `at` is alive.
-        at = cx.check(unsafe { qjs::JS_GetPrototype(cx.raw(), at.raw()) })?;
+        // SAFETY: `at` is alive. The reference that comes back is owned.
+        at = unsafe { cx.check(qjs::JS_GetPrototype(cx.raw(), at.js())) }?;
     }
     Err(Error::script("Request.prototype has lost its body").into())
 }
@@ -184,7 +187,7 @@ fn already_read() -> Failure {
 }
 
 /// Calls the method of that name on the Web surface's prototype.
-fn inherited(cx: Cx<'_>, this: RawValue, name: &CStr) -> Result<Val, Failure> {
+fn inherited(cx: Cx<'_>, this: RawValue<'_>, name: &CStr) -> Result<Val, Failure> {
     let method = cx.get(cx.core().tables()?.request_prototype.raw(), name)?;
     Ok(cx.call(method.raw(), this, &[])?)
 }
@@ -193,7 +196,7 @@ fn inherited(cx: Cx<'_>, this: RawValue, name: &CStr) -> Result<Val, Failure> {
 #[inline]
 fn consume(
     cx: Cx<'_>,
-    this: RawValue,
+    this: RawValue<'_>,
     name: &CStr,
     read: impl FnOnce(Cx<'_>, &[u8]) -> Result<Val, Failure>,
 ) -> Result<Val, Failure> {
@@ -220,7 +223,7 @@ fn consume(
 #[cold]
 fn after_whole(
     cx: Cx<'_>,
-    this: RawValue,
+    this: RawValue<'_>,
     source: &BodySource,
     name: &CStr,
 ) -> Result<Val, Failure> {
@@ -230,7 +233,7 @@ fn after_whole(
         .tasks()
         .promise(cx, read, None, Some(error::here(cx)?))?;
     // SAFETY: the class has its prototype, which the function gives a reference to.
-    let proto = cx.own(unsafe { qjs::JS_GetClassProto(cx.raw(), core.classes.request) });
+    let proto = unsafe { cx.own(qjs::JS_GetClassProto(cx.raw(), core.classes.request)) };
     let method = cx.get(proto.raw(), name)?;
     let then = core.tables()?.after.raw();
     Ok(cx.call(then, UNDEFINED, &[whole.raw(), this, method.raw()])?)
@@ -244,6 +247,6 @@ fn settled(cx: Cx<'_>, result: Result<Val, Failure>) -> Result<Val, Failure> {
         Err(Failure::Thrown) => (cx.exception(), true),
         Err(Failure::Error(failure)) => (error::to_exception(cx, &failure)?, true),
     };
-    // SAFETY: the value is alive.
-    Ok(cx.check(unsafe { qjs::JS_NewSettledPromise(cx.raw(), is_reject, value.raw()) })?)
+    // SAFETY: the value is alive. The reference that comes back is owned.
+    Ok(unsafe { cx.check(qjs::JS_NewSettledPromise(cx.raw(), is_reject, value.js())) }?)
 }

@@ -115,7 +115,7 @@ fn raised(
 fn finish(
     cx: Cx<'_>,
     answerer: &Answerer<'_>,
-    value: RawValue,
+    value: RawValue<'_>,
     sink: &mut dyn ResponseSink,
 ) -> CallOutcome {
     match answerer.write(cx, value, sink) {
@@ -125,14 +125,14 @@ fn finish(
 }
 
 /// Returns the result of a promise; `None` if it is pending.
-pub(crate) fn promise_result(cx: Cx<'_>, promise: RawValue) -> Option<Result<Val, Val>> {
-    // SAFETY: the promise is alive.
+pub(crate) fn promise_result(cx: Cx<'_>, promise: RawValue<'_>) -> Option<Result<Val, Val>> {
+    // SAFETY: the promise is alive. The reference that comes back is owned.
     unsafe {
-        let state = qjs::JS_PromiseState(cx.raw(), promise);
+        let state = qjs::JS_PromiseState(cx.raw(), promise.js());
         if state == qjs::JSPromiseStateEnum_JS_PROMISE_PENDING {
             return None;
         }
-        let result = cx.own(qjs::JS_PromiseResult(cx.raw(), promise));
+        let result = cx.own(qjs::JS_PromiseResult(cx.raw(), promise.js()));
         Some(if state == qjs::JSPromiseStateEnum_JS_PROMISE_FULFILLED {
             Ok(result)
         } else {
@@ -192,7 +192,7 @@ fn invoke_chain(
     if call.handler.is_none() {
         let status = match call.file {
             Some(file) => cx.array(vec![cx.string(file.path)?, cx.string(file.content_type)?])?,
-            None => cx.own(number(f64::from(call.fallback))),
+            None => cx.dup(number(f64::from(call.fallback))),
         };
         return Ok(cx.call(
             tables.run_empty.raw(),
@@ -204,7 +204,7 @@ fn invoke_chain(
         Some(error) => original(cx, core, error)?,
         None => cx.undefined(),
     };
-    let status = cx.own(number(f64::from(core.default_status(call))));
+    let status = cx.dup(number(f64::from(core.default_status(call))));
     let args = [
         request.raw(),
         chain.raw(),

@@ -138,8 +138,8 @@ pub(super) fn headers(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown>
     failed?;
     let core = cx.core();
     let prototype = core.tables.get().ok_or(Thrown)?.headers_prototype.raw();
-    // SAFETY: the prototype is alive.
-    let headers = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), prototype) })?;
+    // SAFETY: the prototype is alive. The reference that comes back is owned.
+    let headers = unsafe { cx.check(qjs::JS_NewObjectProto(cx.raw(), prototype.js())) }?;
     let list = cx.array(list)?;
     cx.define_atom(headers.raw(), core.atoms.web_list, list)?;
     Ok(headers)

@@ -14,7 +14,11 @@ use sampan_host::answer::FIELDS_MAX;
 /// `headerList(fields, contentType)`: the list, with `contentType` (a string or `null`) at its end unless a field has
 /// that name;
 /// `undefined` where the Web surface must decide.
-pub(crate) fn header_list(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn header_list(
+    cx: Cx<'_>,
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     let &[fields, content_type] = args else {
         return Ok(cx.undefined());
     };
@@ -45,7 +49,7 @@ struct HeaderList<'a> {
 
 impl HeaderList<'_> {
     /// Adds all fields of a plain object. False if one of them is unusual.
-    fn fill(&mut self, fields: RawValue) -> Result<bool, Thrown> {
+    fn fill(&mut self, fields: RawValue<'_>) -> Result<bool, Thrown> {
         let names = PropertyNames::with_symbols(self.cx, fields)?;
         for name in names.iter() {
             if !self.field(fields, name)? {
@@ -55,10 +59,10 @@ impl HeaderList<'_> {
         Ok(true)
     }
 
-    fn field(&mut self, fields: RawValue, atom: qjs::JSAtom) -> Result<bool, Thrown> {
+    fn field(&mut self, fields: RawValue<'_>, atom: qjs::JSAtom) -> Result<bool, Thrown> {
         let cx = self.cx;
-        // SAFETY: the atom is alive.
-        let key = cx.check(unsafe { qjs::JS_AtomToValue(cx.raw(), atom) })?;
+        // SAFETY: the atom is alive. The reference that comes back is owned.
+        let key = unsafe { cx.check(qjs::JS_AtomToValue(cx.raw(), atom)) }?;
         let Some((false, value, _)) = inspect::own(cx, fields, atom)? else {
             return Ok(false);
         };
@@ -76,7 +80,7 @@ impl HeaderList<'_> {
     }
 
     /// A list of values is a field for each of them.
-    fn list(&mut self, name: &Val, values: RawValue) -> Result<bool, Thrown> {
+    fn list(&mut self, name: &Val, values: RawValue<'_>) -> Result<bool, Thrown> {
         let cx = self.cx;
         let length = u32::try_from(cx.length(values)?).unwrap_or(u32::MAX);
         if length as usize > FIELDS_MAX {

@@ -29,7 +29,7 @@ pub(crate) struct LentText {
 impl LentText {
     /// Lends a string if it is long and ASCII.
     #[inline]
-    pub(crate) fn of(cx: Cx<'_>, core: &Rc<Core>, text: RawValue) -> Option<Self> {
+    pub(crate) fn of(cx: Cx<'_>, core: &Rc<Core>, text: RawValue<'_>) -> Option<Self> {
         let layout = core.text_layout.get()?;
         let text = cx.dup(text);
         let length = layout

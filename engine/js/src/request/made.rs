@@ -3,7 +3,7 @@
 //! The prelude can make them too, but an object literal with computed keys costs it some thousand instructions.
 
 use crate::values::layout::shared::SharedShape;
-use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, whole};
+use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, whole};
 use rquickjs::qjs;
 use sampan_host::answer;
 use std::cell::RefCell;
@@ -85,7 +85,7 @@ impl ResponseParts {
             list_name,
             [list],
         )?;
-        let values = [status, status_text, headers, body, cx.own(qjs::JS_FALSE)];
+        let values = [status, status_text, headers, body, cx.dup(boolean(false))];
         let names = self.names(cx);
         object(
             cx,
@@ -132,7 +132,7 @@ fn object<const COUNT: usize>(
 }
 
 /// `makeResponse(status, statusText, type, body)`. Returns undefined while the prelude itself is loaded.
-pub(crate) fn make(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn make(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let parts = cx.core().responses.0.borrow();
     let Some(parts) = &*parts else {
         return Ok(cx.undefined());
@@ -153,8 +153,8 @@ pub(crate) fn answered(cx: Cx<'_>, body: &Val, content_type: &str) -> Result<Opt
     };
     let made = parts.make(
         cx,
-        cx.own(whole(200)),
-        cx.own(NULL),
+        cx.dup(whole(200)),
+        cx.dup(NULL),
         content_type,
         body.clone(),
     );

@@ -2,7 +2,7 @@
 //! [`prototypes`](super::prototypes).
 
 use crate::request::added::AddedFields;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val};
+use crate::vm::sys::{Cx, Failure, RawValue, Slot, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::{Error, RequestView, request};
 use std::cell::{Cell, RefCell};
@@ -16,8 +16,8 @@ const KEPT: usize = 4;
 pub(crate) struct RequestData {
     pub(crate) view: Option<Rc<dyn RequestView>>,
     /// `undefined` until a script asks.
-    pub(super) made: [Cell<RawValue>; KEPT],
-    pub(super) state: Cell<RawValue>,
+    pub(super) made: [Slot; KEPT],
+    pub(super) state: Slot,
     /// The fields that modules add.
     pub(crate) added: AddedFields,
     /// True if the body has been handed out.
@@ -52,15 +52,18 @@ pub(crate) fn new(
 ) -> Result<Val, Thrown> {
     let core = cx.core();
     let class = core.classes.request;
-    // SAFETY: the class is registered and has its prototype; the other prototype is alive.
-    let object = cx.check(unsafe {
-        match core.tables.get() {
-            Some(tables) if is_for_fetch => {
-                qjs::JS_NewObjectProtoClass(cx.raw(), tables.fetch_prototype.raw(), class)
+    // SAFETY: the class is registered and has its prototype; the other prototype is alive. The reference that comes
+    // back is owned.
+    let object = unsafe {
+        cx.check({
+            match core.tables.get() {
+                Some(tables) if is_for_fetch => {
+                    qjs::JS_NewObjectProtoClass(cx.raw(), tables.fetch_prototype.js(), class)
+                }
+                _ => qjs::JS_NewObjectClass(cx.raw(), class),
             }
-            _ => qjs::JS_NewObjectClass(cx.raw(), class),
-        }
-    })?;
+        })
+    }?;
     let recycled = core.pool.0.borrow_mut().pop();
     let data = match recycled {
         Some(mut data) => {
@@ -69,8 +72,8 @@ pub(crate) fn new(
         }
         None => Box::new(RequestData {
             view: Some(view),
-            made: [const { Cell::new(UNDEFINED) }; KEPT],
-            state: Cell::new(UNDEFINED),
+            made: std::array::from_fn(|_| Slot::empty()),
+            state: Slot::empty(),
             added: AddedFields::default(),
             is_taken: Cell::new(false),
             is_streamed: Cell::new(false),
@@ -78,17 +81,20 @@ pub(crate) fn new(
         }),
     };
     // SAFETY: the object is of our class; the finalizer takes the box back.
-    unsafe { qjs::JS_SetOpaque(object.raw(), Box::into_raw(data).cast::<c_void>()) };
+    unsafe { qjs::JS_SetOpaque(object.js(), Box::into_raw(data).cast::<c_void>()) };
     Ok(object)
 }
 
 /// The data of an object that should be a request.
 #[inline]
-pub(crate) fn data<'a>(cx: Cx<'a>, object: RawValue) -> Result<&'a RequestData, Failure> {
+pub(crate) fn data<'v>(cx: Cx<'_>, object: RawValue<'v>) -> Result<&'v RequestData, Failure> {
     let id = cx.core().classes.request;
-    // SAFETY: asks for the opaque pointer of that very class, which is a `RequestData` for as long as the object lives;
-    // callers hold the object.
-    let data = unsafe { qjs::JS_GetOpaque(object, id).cast::<RequestData>().as_ref() };
+    // SAFETY: asks for the opaque pointer of that very class, which is a `RequestData` for as long as the object lives.
+    let data = unsafe {
+        qjs::JS_GetOpaque(object.js(), id)
+            .cast::<RequestData>()
+            .as_ref()
+    };
     data.ok_or_else(|| Error::script("this is not a request of the server").into())
 }
 
@@ -101,13 +107,13 @@ impl RequestData {
             .ok_or_else(|| request::is_over().into())
     }
 
-    fn values(&self) -> impl Iterator<Item = &Cell<RawValue>> {
+    fn values(&self) -> impl Iterator<Item = &Slot> {
         self.made.iter().chain(std::iter::once(&self.state))
     }
 }
 
 // SAFETY: called by QuickJS alone, once for each object of our class.
-unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
+unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: qjs::JSValue) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns. The pool lies in the
     // core, after the runtime, so it is still there.
@@ -120,11 +126,11 @@ unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
     };
     for value in data.values() {
         // SAFETY: the reference is owned by the data.
-        unsafe { qjs::JS_FreeValueRT(runtime, value.replace(UNDEFINED)) };
+        unsafe { qjs::JS_FreeValueRT(runtime, value.take()) };
     }
     data.added.take().into_iter().for_each(|value| {
         // SAFETY: the reference is owned by the data.
-        unsafe { qjs::JS_FreeValueRT(runtime, value) };
+        unsafe { qjs::JS_FreeValueRT(runtime, value.take()) };
     });
     let recycled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| recycle(data)));
     drop(recycled);
@@ -144,7 +150,11 @@ fn recycle(mut data: Box<RequestData>) {
 }
 
 // SAFETY: called by QuickJS alone, with a live object of our class.
-unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: qjs::JS_MarkFunc) {
+unsafe extern "C" fn mark(
+    runtime: *mut qjs::JSRuntime,
+    object: qjs::JSValue,
+    mark: qjs::JS_MarkFunc,
+) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its values are alive.
     unsafe {
@@ -153,10 +163,10 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: 
             .as_ref()
         {
             for value in data.values() {
-                qjs::JS_MarkValue(runtime, value.get(), mark);
+                qjs::JS_MarkValue(runtime, value.js(), mark);
             }
             data.added
-                .each(|value| qjs::JS_MarkValue(runtime, value, mark));
+                .each(|value| qjs::JS_MarkValue(runtime, value.js(), mark));
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::request::fields::{headers, pairs_object, params};
 use crate::request::object::data;
 use crate::vm::isolate::Tables;
 use crate::vm::sys::{
-    Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
-    is_undefined, native,
+    Cx, Failure, NULL, Native, RawValue, Thrown, UNDEFINED, Val, boolean, class_id, entry,
+    is_object, native,
 };
 use rquickjs::qjs;
 use sampan_host::RequestView;
@@ -29,7 +29,7 @@ const COOKIES: usize = 3;
 
 /// Reads a field; `state` has accessors of its own.
 #[inline]
-fn read(cx: Cx<'_>, this: RawValue, field: Field) -> Result<Val, Failure> {
+fn read(cx: Cx<'_>, this: RawValue<'_>, field: Field) -> Result<Val, Failure> {
     match field {
         Field::Pairs(Pairs::Params) => kept(cx, this, PARAMS, params),
         Field::Pairs(Pairs::Query) => kept(cx, this, QUERY, |cx, view| {
@@ -49,9 +49,13 @@ fn read(cx: Cx<'_>, this: RawValue, field: Field) -> Result<Val, Failure> {
 }
 
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
-unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: RawValue, which: c_int) -> RawValue {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+unsafe extern "C" fn get(
+    ctx: *mut qjs::JSContext,
+    this: qjs::JSValue,
+    which: c_int,
+) -> qjs::JSValue {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(this)) };
     native(cx, |cx| match FIELDS.get(which as usize) {
         Some((_, field)) => read(cx, this, *field),
         None => added::read(cx, data(cx, this)?, which as usize - FIELDS.len()),
@@ -62,12 +66,18 @@ unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: RawValue, which: c_int)
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn set(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
-    value: RawValue,
+    this: qjs::JSValue,
+    value: qjs::JSValue,
     which: c_int,
-) -> RawValue {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+) -> qjs::JSValue {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this, value) = unsafe {
+        (
+            Cx::from_raw(ctx),
+            RawValue::from_js(this),
+            RawValue::from_js(value),
+        )
+    };
     native(cx, |cx| {
         if let Some(name) = added::keyed(cx, (which as usize).wrapping_sub(FIELDS.len())) {
             return Err(request::has_keys(&name).into());
@@ -101,37 +111,46 @@ fn setter(field: Field) -> Option<Setter> {
     }
 }
 
-fn state(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
+fn state(cx: Cx<'_>, this: RawValue<'_>) -> Result<Val, Failure> {
     let data = data(cx, this)?;
-    if is_undefined(data.state.get()) {
-        data.state.set(cx.object()?.into_raw());
+    if data.state.is_empty() {
+        drop(data.state.replace(cx, cx.object()?));
     }
-    Ok(cx.dup(data.state.get()))
+    Ok(data.state.get(cx))
 }
 
 // SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn set_state(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
-    value: RawValue,
+    this: qjs::JSValue,
+    value: qjs::JSValue,
     _: c_int,
-) -> RawValue {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+) -> qjs::JSValue {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this, value) = unsafe {
+        (
+            Cx::from_raw(ctx),
+            RawValue::from_js(this),
+            RawValue::from_js(value),
+        )
+    };
     native(cx, |cx| {
-        let old = data(cx, this)?.state.replace(cx.dup(value).into_raw());
-        drop(cx.own(old));
+        drop(data(cx, this)?.state.replace(cx, cx.dup(value)));
         Ok(cx.undefined())
     })
 }
 
 // SAFETY: called by QuickJS alone, with a context that has a core.
-unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
+unsafe extern "C" fn get_used(
+    ctx: *mut qjs::JSContext,
+    this: qjs::JSValue,
+    _: c_int,
+) -> qjs::JSValue {
     // The prototype itself is no request, and has no body.
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(this)) };
     native(cx, |cx| {
-        Ok(cx.own(boolean(
+        Ok(cx.dup(boolean(
             data(cx, this).is_ok_and(|data| data.is_taken.get()),
         )))
     })
@@ -139,19 +158,23 @@ unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int
 
 /// `null` for a request without a body, `undefined` for one whose body is native.
 // SAFETY: called by QuickJS alone, with a context that has a core.
-unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+unsafe extern "C" fn get_web_body(
+    ctx: *mut qjs::JSContext,
+    this: qjs::JSValue,
+    _: c_int,
+) -> qjs::JSValue {
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(this)) };
     native(cx, |cx| {
         let is_empty = body::is_empty(data(cx, this)?.view()?);
-        Ok(cx.own(if is_empty { qjs::JS_NULL } else { UNDEFINED }))
+        Ok(cx.dup(if is_empty { NULL } else { UNDEFINED }))
     })
 }
 
 /// Makes the prototypes of request objects, and gives that of a `fetch` export's.
 pub(crate) fn install(cx: Cx<'_>, tables: &Tables) -> Result<Val, Thrown> {
-    // SAFETY: the prototypes are alive.
-    let inheriting = |from: &Val| unsafe { cx.check(qjs::JS_NewObjectProto(cx.raw(), from.raw())) };
+    // SAFETY: the prototypes are alive. The reference that comes back is owned.
+    let inheriting = |from: &Val| unsafe { cx.check(qjs::JS_NewObjectProto(cx.raw(), from.js())) };
     let web = inheriting(&tables.request_prototype)?;
     let proto = inheriting(&web)?;
     for (index, (name, field)) in FIELDS.iter().enumerate() {
@@ -218,22 +241,27 @@ pub(crate) fn install(cx: Cx<'_>, tables: &Tables) -> Result<Val, Thrown> {
 
 /// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of
 /// middleware again. Other objects stay as they are.
-pub(crate) fn show_to_fetch(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn show_to_fetch(
+    cx: Cx<'_>,
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     let &[request, is_for_fetch] = args else {
         return Ok(cx.undefined());
     };
     if !is_request(cx, request) {
         return Ok(cx.undefined());
     }
-    // SAFETY: the class has its prototype; the request and both prototypes are alive.
+    // SAFETY: the class has its prototype; the request and both prototypes are alive. The reference that comes back is
+    // owned.
     let done = unsafe {
-        if qjs::JS_ToBool(cx.raw(), is_for_fetch) > 0 {
+        if qjs::JS_ToBool(cx.raw(), is_for_fetch.js()) > 0 {
             let proto = &cx.core().tables()?.fetch_prototype;
-            qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
+            qjs::JS_SetPrototype(cx.raw(), request.js(), proto.js())
         } else {
             let class = cx.core().classes.request;
             let proto = cx.own(qjs::JS_GetClassProto(cx.raw(), class));
-            qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
+            qjs::JS_SetPrototype(cx.raw(), request.js(), proto.js())
         }
     };
     if done < 0 {
@@ -243,7 +271,11 @@ pub(crate) fn show_to_fetch(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Resul
 }
 
 /// `requestField(request, name)`: a field of the request, whatever its prototype shows. Nothing for other objects.
-pub(crate) fn request_field(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn request_field(
+    cx: Cx<'_>,
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     let &[request, name] = args else {
         return Ok(cx.undefined());
     };
@@ -260,7 +292,7 @@ pub(crate) fn request_field(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Resul
     }
 }
 
-fn is_request(cx: Cx<'_>, value: RawValue) -> bool {
+fn is_request(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     is_object(value) && class_id(value) == cx.core().classes.request
 }
 
@@ -268,14 +300,14 @@ fn is_request(cx: Cx<'_>, value: RawValue) -> bool {
 #[inline]
 fn kept(
     cx: Cx<'_>,
-    this: RawValue,
+    this: RawValue<'_>,
     which: usize,
     make: fn(Cx<'_>, &dyn RequestView) -> Result<Val, Thrown>,
 ) -> Result<Val, Failure> {
     let data = data(cx, this)?;
-    let cell = &data.made[which];
-    if is_undefined(cell.get()) {
-        cell.set(make(cx, data.view()?)?.into_raw());
+    let slot = &data.made[which];
+    if slot.is_empty() {
+        drop(slot.replace(cx, make(cx, data.view()?)?));
     }
-    Ok(cx.dup(cell.get()))
+    Ok(slot.get(cx))
 }

@@ -38,7 +38,7 @@ impl Answerer<'_> {
     pub(crate) fn write(
         &self,
         cx: Cx<'_>,
-        value: RawValue,
+        value: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Error> {
         self.try_write(cx, value, sink)
@@ -52,7 +52,7 @@ impl Answerer<'_> {
     fn try_write(
         &self,
         cx: Cx<'_>,
-        value: RawValue,
+        value: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Failure> {
         match tag(value) {
@@ -84,7 +84,7 @@ impl Answerer<'_> {
     fn other_object(
         &self,
         cx: Cx<'_>,
-        value: RawValue,
+        value: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<bool, Failure> {
         if !may_be_bytes(cx, value) {
@@ -102,7 +102,7 @@ impl Answerer<'_> {
     fn bytes(
         &self,
         cx: Cx<'_>,
-        value: RawValue,
+        value: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<bool, Failure> {
         let Some((body, content_type)) = body_of(cx, value)? else {
@@ -126,7 +126,7 @@ impl Answerer<'_> {
     pub(crate) fn write_thrown(
         &self,
         cx: Cx<'_>,
-        thrown: RawValue,
+        thrown: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Option<Result<(), Error>> {
         let is_answer = is_object(thrown)
@@ -140,13 +140,13 @@ impl Answerer<'_> {
 
     /// Reports whether an object that is plain by its native class is a `Response` of the Web surface.
     #[inline]
-    fn is_response(&self, cx: Cx<'_>, value: RawValue) -> bool {
+    fn is_response(&self, cx: Cx<'_>, value: RawValue<'_>) -> bool {
         // SAFETY: looks for an own property without reading it; the object is no proxy, so no script runs.
         unsafe {
             qjs::JS_GetOwnProperty(
                 cx.raw(),
                 std::ptr::null_mut(),
-                value,
+                value.js(),
                 cx.core().atoms.web_status,
             ) > 0
         }
@@ -155,7 +155,7 @@ impl Answerer<'_> {
     fn response(
         &self,
         cx: Cx<'_>,
-        response: RawValue,
+        response: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Failure> {
         let atoms = &cx.core().atoms;
@@ -177,7 +177,12 @@ impl Answerer<'_> {
         self.body(cx, body.raw(), sink)
     }
 
-    fn body(&self, cx: Cx<'_>, body: RawValue, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
+    fn body(
+        &self,
+        cx: Cx<'_>,
+        body: RawValue<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<(), Failure> {
         if self.at_once(cx, body, sink)? {
             return Ok(());
         }
@@ -211,7 +216,7 @@ impl Answerer<'_> {
     fn at_once(
         &self,
         cx: Cx<'_>,
-        body: RawValue,
+        body: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<bool, Failure> {
         if is_string(body) {
@@ -230,7 +235,7 @@ impl Answerer<'_> {
     fn text(
         &self,
         cx: Cx<'_>,
-        text: RawValue,
+        text: RawValue<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), sys::Thrown> {
         if let Some(lent) = LentText::of(cx, self.core, text) {
@@ -257,7 +262,7 @@ pub(crate) fn signal_of(cx: Cx<'_>, request: &Val) -> Result<Option<Val>, Failur
     let atom = cx.core().atoms.web_signal;
     // SAFETY: looks for an own property of a live object without reading it.
     let found =
-        unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), request.raw(), atom) };
+        unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), request.js(), atom) };
     if found <= 0 {
         return Ok(None);
     }
@@ -266,7 +271,7 @@ pub(crate) fn signal_of(cx: Cx<'_>, request: &Val) -> Result<Option<Val>, Failur
 
 /// Reports whether a value may be anything but JSON: arrays and objects made by a literal are not.
 #[inline]
-pub(crate) fn may_be_bytes(cx: Cx<'_>, value: RawValue) -> bool {
+pub(crate) fn may_be_bytes(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     let classes = &cx.core().classes;
     is_object(value)
         && class_id(value) != classes.array
@@ -275,7 +280,10 @@ pub(crate) fn may_be_bytes(cx: Cx<'_>, value: RawValue) -> bool {
 
 /// Returns an object's body, with its content type if it has one: bytes, a `Blob` or a stream.
 #[cold]
-pub(crate) fn body_of(cx: Cx<'_>, value: RawValue) -> Result<Option<(Val, Option<Val>)>, Failure> {
+pub(crate) fn body_of(
+    cx: Cx<'_>,
+    value: RawValue<'_>,
+) -> Result<Option<(Val, Option<Val>)>, Failure> {
     if let Some(bytes) = bytes_of(cx, value) {
         return Ok(Some((cx.bytes(&bytes)?, None)));
     }
@@ -292,7 +300,11 @@ pub(crate) fn body_of(cx: Cx<'_>, value: RawValue) -> Result<Option<(Val, Option
 }
 
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
-fn write_headers(cx: Cx<'_>, list: RawValue, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
+fn write_headers(
+    cx: Cx<'_>,
+    list: RawValue<'_>,
+    sink: &mut dyn ResponseSink,
+) -> Result<(), Failure> {
     let length = u32::try_from(cx.length(list)?).unwrap_or(u32::MAX);
     if length as usize > 2 * answer::FIELDS_MAX {
         return Err(answer::too_many_fields().into());

@@ -73,7 +73,7 @@ impl JsStream {
     fn ask(&mut self) -> Result<NextChunk, Error> {
         let mut opened = self.opened.take();
         let next = self.enter(|cx| {
-            let call = |function: &Val, args: &[RawValue]| {
+            let call = |function: &Val, args: &[RawValue<'_>]| {
                 cx.call(function.raw(), UNDEFINED, args)
                     .map_err(|Thrown| error::take(cx))
             };
@@ -185,7 +185,7 @@ fn chunk(cx: Cx<'_>, core: &Rc<Core>, value: &Val) -> Result<Option<Chunk>, Erro
     Ok(append_bytes_of(cx, value.raw(), &mut bytes).then(|| bytes.into()))
 }
 
-fn chunk_of(cx: Cx<'_>, core: &Rc<Core>, promise: RawValue) -> Result<Option<Chunk>, Error> {
+fn chunk_of(cx: Cx<'_>, core: &Rc<Core>, promise: RawValue<'_>) -> Result<Option<Chunk>, Error> {
     match promise_result(cx, promise) {
         Some(Ok(value)) => chunk(cx, core, &value),
         Some(Err(reason)) => Err(error::describe(cx, reason.raw())),

@@ -5,7 +5,8 @@
 //! is rare: a queue of more than one chunk, a reader that waits, a promise of the source.
 
 use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, float_of, int_of, is_undefined, tag,
+    Cx, Failure, RawValue, Slot, Thrown, Val, float_of, int_of, is_undefined, number as to_number,
+    tag,
 };
 use rquickjs::qjs;
 use std::cell::Cell;
@@ -14,12 +15,12 @@ use std::ffi::CStr;
 /// The controller of one stream.
 pub(super) struct Controller {
     /// The state of `readable.js`.
-    state: RawValue,
-    pull: Cell<RawValue>,
+    state: Slot,
+    pull: Slot,
     /// The receiver of `pull`.
-    source: RawValue,
+    source: Slot,
     /// The first chunk of the queue; the others are in the state.
-    first: Cell<RawValue>,
+    first: Slot,
     first_size: Cell<f64>,
     pub(super) length: Cell<u32>,
     /// The sizes of all chunks in the queue.
@@ -40,23 +41,23 @@ pub(super) struct Controller {
 }
 
 /// The parts of a new controller.
-pub(super) struct Parts {
-    pub(super) state: RawValue,
-    pub(super) pull: RawValue,
-    pub(super) source: RawValue,
+pub(super) struct Parts<'a> {
+    pub(super) state: RawValue<'a>,
+    pub(super) pull: RawValue<'a>,
+    pub(super) source: RawValue<'a>,
     pub(super) high_water_mark: f64,
     pub(super) has_size: bool,
     pub(super) is_bytes: bool,
 }
 
 impl Controller {
-    pub(super) fn new(cx: Cx<'_>, parts: &Parts) -> Self {
-        let keep = |value| cx.dup(value).into_raw();
+    pub(super) fn new(cx: Cx<'_>, parts: &Parts<'_>) -> Self {
+        let keep = |value| Slot::of(cx.dup(value));
         Self {
             state: keep(parts.state),
-            pull: Cell::new(keep(parts.pull)),
+            pull: keep(parts.pull),
             source: keep(parts.source),
-            first: Cell::new(UNDEFINED),
+            first: Slot::empty(),
             first_size: Cell::new(0.0),
             length: Cell::new(0),
             total: Cell::new(0.0),
@@ -73,17 +74,22 @@ impl Controller {
     }
 
     /// Every value that it keeps.
-    pub(super) fn values(&self) -> [RawValue; 4] {
-        [self.state, self.pull.get(), self.source, self.first.get()]
+    pub(super) fn values(&self) -> [&Slot; 4] {
+        [&self.state, &self.pull, &self.source, &self.first]
     }
 
     pub(super) fn state(&self, cx: Cx<'_>) -> Val {
-        cx.dup(self.state)
+        self.state.get(cx)
     }
 
     /// Calls a method of the state.
     #[cold]
-    pub(super) fn call(&self, cx: Cx<'_>, name: &CStr, args: &[RawValue]) -> Result<Val, Failure> {
+    pub(super) fn call(
+        &self,
+        cx: Cx<'_>,
+        name: &CStr,
+        args: &[RawValue<'_>],
+    ) -> Result<Val, Failure> {
         let state = self.state(cx);
         let method = cx.get(state.raw(), name)?;
         Ok(cx.call(method.raw(), state.raw(), args)?)
@@ -103,8 +109,8 @@ impl Controller {
     pub(super) fn enqueue(
         &self,
         cx: Cx<'_>,
-        object: RawValue,
-        chunk: RawValue,
+        object: RawValue<'_>,
+        chunk: RawValue<'_>,
     ) -> Result<(), Failure> {
         if !self.is_open() {
             self.call(cx, c"refuse", &[])?;
@@ -120,7 +126,7 @@ impl Controller {
             if self.length.get() == 0 {
                 self.set_first(cx, chunk, size);
             } else {
-                self.call(cx, c"push", &[chunk, qjs::JS_NewFloat64(size)])?;
+                self.call(cx, c"push", &[chunk, to_number(size)])?;
             }
             self.length.set(self.length.get() + 1);
             self.total.set(self.total.get() + size);
@@ -129,22 +135,21 @@ impl Controller {
     }
 
     /// The check of a script's chunk.
-    pub(super) fn check(&self, cx: Cx<'_>, chunk: RawValue) -> Result<(), Failure> {
+    pub(super) fn check(&self, cx: Cx<'_>, chunk: RawValue<'_>) -> Result<(), Failure> {
         if self.is_bytes {
             self.call(cx, c"check", &[chunk])?;
         }
         Ok(())
     }
 
-    pub(super) fn set_first(&self, cx: Cx<'_>, chunk: RawValue, size: f64) {
-        let chunk = cx.dup(chunk).into_raw();
-        drop(cx.own(self.first.replace(chunk)));
+    pub(super) fn set_first(&self, cx: Cx<'_>, chunk: RawValue<'_>, size: f64) {
+        drop(self.first.replace(cx, cx.dup(chunk)));
         self.first_size.set(size);
     }
 
     /// Takes the first chunk out of a queue that is not empty.
     pub(super) fn dequeue(&self, cx: Cx<'_>) -> Result<Val, Failure> {
-        let chunk = cx.own(self.first.replace(UNDEFINED));
+        let chunk = self.first.replace(cx, cx.undefined());
         let length = self.length.get().saturating_sub(1);
         self.length.set(length);
         if length == 0 {
@@ -161,8 +166,8 @@ impl Controller {
         self.is_readable.set(false);
         self.length.set(0);
         self.total.set(0.0);
-        drop(cx.own(self.first.replace(UNDEFINED)));
-        drop(cx.own(self.pull.replace(UNDEFINED)));
+        drop(self.first.replace(cx, cx.undefined()));
+        drop(self.pull.replace(cx, cx.undefined()));
     }
 
     /// Reports whether the source is to be asked now. A source that is being asked is asked again afterwards.
@@ -178,13 +183,13 @@ impl Controller {
 
     /// Asks the source if it is to be asked. True if that gave nothing to wait for: then [`Controller::pulled`] must be
     /// the next job.
-    fn pull(&self, cx: Cx<'_>, object: RawValue) -> Result<bool, Failure> {
+    fn pull(&self, cx: Cx<'_>, object: RawValue<'_>) -> Result<bool, Failure> {
         if !self.wants_pull() {
             return Ok(false);
         }
         self.is_pulling.set(true);
-        let pull = cx.dup(self.pull.get());
-        match cx.call(pull.raw(), self.source, &[object]) {
+        let (pull, source) = (self.pull.get(cx), self.source.get(cx));
+        match cx.call(pull.raw(), source.raw(), &[object]) {
             Ok(given) if is_undefined(given.raw()) => return Ok(true),
             Ok(given) => self.call(cx, c"watch", &[given.raw()])?,
             Err(Thrown) => {
@@ -196,7 +201,7 @@ impl Controller {
     }
 
     /// Asks the source if it is to be asked.
-    pub(super) fn pull_if_needed(&self, cx: Cx<'_>, object: RawValue) -> Result<(), Failure> {
+    pub(super) fn pull_if_needed(&self, cx: Cx<'_>, object: RawValue<'_>) -> Result<(), Failure> {
         if self.pull(cx, object)? {
             self.call(cx, c"pulledSoon", &[])?;
         }
@@ -204,7 +209,7 @@ impl Controller {
     }
 
     /// The source has done what it was asked for.
-    pub(super) fn pulled(&self, cx: Cx<'_>, object: RawValue) -> Result<(), Failure> {
+    pub(super) fn pulled(&self, cx: Cx<'_>, object: RawValue<'_>) -> Result<(), Failure> {
         self.is_pulling.set(false);
         if self.pulls_again.replace(false) {
             self.pull_if_needed(cx, object)?;
@@ -214,7 +219,7 @@ impl Controller {
 
     /// The next chunk for the engine, which has locked the stream: what a read gives, without its promise where it is
     /// there at once.
-    pub(super) fn next(&self, cx: Cx<'_>, object: RawValue) -> Result<Val, Failure> {
+    pub(super) fn next(&self, cx: Cx<'_>, object: RawValue<'_>) -> Result<Val, Failure> {
         if self.length.get() == 0 {
             return self.call(cx, c"onDemand", &[]);
         }
@@ -239,7 +244,7 @@ impl Controller {
 }
 
 /// A number of `readable.js`.
-pub(super) fn number(value: RawValue) -> f64 {
+pub(super) fn number(value: RawValue<'_>) -> f64 {
     match tag(value) {
         qjs::JS_TAG_INT => f64::from(int_of(value)),
         qjs::JS_TAG_FLOAT64 => float_of(value),
@@ -252,7 +257,7 @@ fn catch(cx: Cx<'_>) -> Result<Val, Failure> {
     let exception = cx.exception();
     // SAFETY: the exception is alive; the second function takes its reference.
     unsafe {
-        if qjs::JS_IsUncatchableError(exception.raw()) {
+        if qjs::JS_IsUncatchableError(exception.js()) {
             qjs::JS_Throw(cx.raw(), exception.into_raw());
             return Err(Failure::Thrown);
         }

@@ -13,15 +13,15 @@ const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"put", function(put)),
     (
         c"room",
-        function(|cx, this, _, _| Ok(cx.own(to_number(this.room())))),
+        function(|cx, this, _, _| Ok(cx.dup(to_number(this.room())))),
     ),
     (
         c"length",
-        function(|cx, this, _, _| Ok(cx.own(to_number(f64::from(this.length.get()))))),
+        function(|cx, this, _, _| Ok(cx.dup(to_number(f64::from(this.length.get()))))),
     ),
     (
         c"isOpen",
-        function(|cx, this, _, _| Ok(cx.own(boolean(this.is_open())))),
+        function(|cx, this, _, _| Ok(cx.dup(boolean(this.is_open())))),
     ),
     (c"isIdle", function(is_idle)),
     (c"setPulling", function(set_pulling)),
@@ -60,12 +60,15 @@ pub(crate) fn register(
     ctx: &rquickjs::Ctx<'_>,
     table: &rquickjs::Object<'_>,
 ) -> rquickjs::Result<()> {
-    // SAFETY: the context is alive for as long as it is borrowed.
-    let cx = unsafe { Cx::from_raw(ctx.as_raw().as_ptr()) };
-    register_in(cx, table.as_raw()).map_err(|Thrown| rquickjs::Error::Exception)
+    // SAFETY: the context and the table are alive for as long as they are borrowed.
+    let (cx, table) = unsafe {
+        let cx = Cx::from_raw(ctx.as_raw().as_ptr());
+        (cx, RawValue::from_js(table.as_raw()))
+    };
+    register_in(cx, table).map_err(|Thrown| rquickjs::Error::Exception)
 }
 
-fn register_in(cx: Cx<'_>, table: RawValue) -> Result<(), Thrown> {
+fn register_in(cx: Cx<'_>, table: RawValue<'_>) -> Result<(), Thrown> {
     let class = register_class(cx)?;
     // The class is known to the functions by the number that QuickJS hands them.
     let class = class as c_int;
@@ -90,17 +93,16 @@ fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
 }
 
 /// The controller that an object is.
-fn controller<'a>(_: Cx<'a>, object: RawValue, class: c_int) -> Option<&'a Controller> {
-    // SAFETY: asks for the opaque pointer of that very class, which is a `Controller` for as long as the object lives;
-    // callers hold it.
+fn controller(object: RawValue<'_>, class: c_int) -> Option<&Controller> {
+    // SAFETY: asks for the opaque pointer of that very class, which is a `Controller` for as long as the object lives.
     unsafe {
-        qjs::JS_GetOpaque(object, class as qjs::JSClassID)
+        qjs::JS_GetOpaque(object.js(), class as qjs::JSClassID)
             .cast::<Controller>()
             .as_ref()
     }
 }
 
-fn argument(args: &[RawValue], index: usize) -> RawValue {
+fn argument<'a>(args: &[RawValue<'a>], index: usize) -> RawValue<'a> {
     args.get(index).copied().unwrap_or(UNDEFINED)
 }
 
@@ -118,7 +120,7 @@ fn wrong_type(cx: Cx<'_>) -> Failure {
 /// A function whose first argument is the controller.
 const fn function<F>(_: F) -> Native
 where
-    F: Fn(Cx<'_>, &Controller, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, &Controller, RawValue<'_>, &[RawValue<'_>]) -> Result<Val, Failure> + Copy,
 {
     const { assert!(size_of::<F>() == 0, "the body has data") };
     enter::<F, false>
@@ -127,7 +129,7 @@ where
 /// A function that is called on the controller.
 const fn method<F>(_: F) -> Native
 where
-    F: Fn(Cx<'_>, &Controller, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, &Controller, RawValue<'_>, &[RawValue<'_>]) -> Result<Val, Failure> + Copy,
 {
     const { assert!(size_of::<F>() == 0, "the body has data") };
     enter::<F, true>
@@ -136,22 +138,23 @@ where
 // SAFETY: called by QuickJS alone, with `argc` values and the number of our class.
 unsafe extern "C" fn enter<F, const IS_METHOD: bool>(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     argc: c_int,
-    argv: *mut RawValue,
+    argv: *mut qjs::JSValue,
     class: c_int,
-) -> RawValue
+) -> qjs::JSValue
 where
-    F: Fn(Cx<'_>, &Controller, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, &Controller, RawValue<'_>, &[RawValue<'_>]) -> Result<Val, Failure> + Copy,
 {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
         // SAFETY: `function` and `method` were given such a body, which has no bytes and may be copied. QuickJS passes
-        // `argc` values.
-        let (body, args) = unsafe {
+        // `argc` values, and holds all until this returns.
+        let (body, this, args) = unsafe {
             (
                 std::ptr::NonNull::<F>::dangling().read(),
+                RawValue::from_js(this),
                 arguments(argc, argv),
             )
         };
@@ -160,7 +163,7 @@ where
         } else {
             (argument(args, 0), args.get(1..).unwrap_or_default())
         };
-        let Some(this) = controller(cx, object, class) else {
+        let Some(this) = controller(object, class) else {
             return Err(wrong_type(cx));
         };
         body(cx, this, object, args)
@@ -171,21 +174,25 @@ where
 // SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn create(
     ctx: *mut qjs::JSContext,
-    _: RawValue,
+    _: qjs::JSValue,
     argc: c_int,
-    argv: *mut RawValue,
+    argv: *mut qjs::JSValue,
     class: c_int,
-) -> RawValue {
+) -> qjs::JSValue {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let flag = |index| crate::vm::sys::is_true(argument(args, index));
-        // SAFETY: the prototype is alive and the class registered.
-        let object = cx.check(unsafe {
-            qjs::JS_NewObjectProtoClass(cx.raw(), argument(args, 0), class as qjs::JSClassID)
-        })?;
+        // SAFETY: the prototype is alive and the class registered. The reference that comes back is owned.
+        let object = unsafe {
+            cx.check(qjs::JS_NewObjectProtoClass(
+                cx.raw(),
+                argument(args, 0).js(),
+                class as qjs::JSClassID,
+            ))
+        }?;
         let parts = Parts {
             state: argument(args, 1),
             pull: argument(args, 2),
@@ -196,7 +203,7 @@ unsafe extern "C" fn create(
         };
         let data = Box::new(Controller::new(cx, &parts));
         // SAFETY: the object is of our class; the finalizer takes the box back.
-        unsafe { qjs::JS_SetOpaque(object.raw(), Box::into_raw(data).cast::<c_void>()) };
+        unsafe { qjs::JS_SetOpaque(object.js(), Box::into_raw(data).cast::<c_void>()) };
         Ok(object)
     })
 }
@@ -205,32 +212,42 @@ unsafe extern "C" fn create(
 fn enqueue(
     cx: Cx<'_>,
     this: &Controller,
-    object: RawValue,
-    args: &[RawValue],
+    object: RawValue<'_>,
+    args: &[RawValue<'_>],
 ) -> Result<Val, Failure> {
     this.check(cx, argument(args, 0))?;
     put(cx, this, object, args)
 }
 
-fn put(cx: Cx<'_>, this: &Controller, object: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn put(
+    cx: Cx<'_>,
+    this: &Controller,
+    object: RawValue<'_>,
+    args: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     this.enqueue(cx, object, argument(args, 0))?;
     Ok(cx.undefined())
 }
 
 /// Reports whether a read may be handed to the source itself.
-fn is_idle(cx: Cx<'_>, this: &Controller, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+fn is_idle(
+    cx: Cx<'_>,
+    this: &Controller,
+    _: RawValue<'_>,
+    _: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     let is_idle = this.is_readable.get()
         && this.is_started.get()
         && !this.is_pulling.get()
         && this.length.get() == 0;
-    Ok(cx.own(boolean(is_idle)))
+    Ok(cx.dup(boolean(is_idle)))
 }
 
 fn set_pulling(
     cx: Cx<'_>,
     this: &Controller,
-    _: RawValue,
-    args: &[RawValue],
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
 ) -> Result<Val, Failure> {
     this.is_pulling
         .set(crate::vm::sys::is_true(argument(args, 0)));
@@ -240,8 +257,8 @@ fn set_pulling(
 fn set_awaited(
     cx: Cx<'_>,
     this: &Controller,
-    _: RawValue,
-    args: &[RawValue],
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
 ) -> Result<Val, Failure> {
     this.is_awaited
         .set(crate::vm::sys::is_true(argument(args, 0)));
@@ -251,50 +268,72 @@ fn set_awaited(
 fn set_first(
     cx: Cx<'_>,
     this: &Controller,
-    _: RawValue,
-    args: &[RawValue],
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
 ) -> Result<Val, Failure> {
     this.set_first(cx, argument(args, 0), number(argument(args, 1)));
     Ok(cx.undefined())
 }
 
-fn start(cx: Cx<'_>, this: &Controller, object: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+fn start(
+    cx: Cx<'_>,
+    this: &Controller,
+    object: RawValue<'_>,
+    _: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     this.is_started.set(true);
     this.pull_if_needed(cx, object)?;
     Ok(cx.undefined())
 }
 
 /// No chunk comes any more. True if none is left.
-fn close(cx: Cx<'_>, this: &Controller, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+fn close(
+    cx: Cx<'_>,
+    this: &Controller,
+    _: RawValue<'_>,
+    _: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     this.is_closing.set(true);
-    Ok(cx.own(boolean(this.length.get() == 0)))
+    Ok(cx.dup(boolean(this.length.get() == 0)))
 }
 
 /// A function that gives the next chunk to the engine each time that it is called.
-fn reader(cx: Cx<'_>, _: &Controller, object: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+fn reader(
+    cx: Cx<'_>,
+    _: &Controller,
+    object: RawValue<'_>,
+    _: &[RawValue<'_>],
+) -> Result<Val, Failure> {
     let class = crate::vm::sys::class_id(object) as c_int;
-    let mut data = [object];
-    // SAFETY: the data are copied.
-    Ok(cx.check(unsafe {
-        qjs::JS_NewCFunctionData(cx.raw(), Some(next), 0, class, 1, data.as_mut_ptr())
-    })?)
+    let mut data = [object.js()];
+    // SAFETY: the data are copied. The reference that comes back is owned.
+    Ok(unsafe {
+        cx.check(qjs::JS_NewCFunctionData(
+            cx.raw(),
+            Some(next),
+            0,
+            class,
+            1,
+            data.as_mut_ptr(),
+        ))
+    }?)
 }
 
 // SAFETY: called by QuickJS alone, with the controller for which the function was made.
 unsafe extern "C" fn next(
     ctx: *mut qjs::JSContext,
-    _: RawValue,
+    _: qjs::JSValue,
     _: c_int,
-    _: *mut RawValue,
+    _: *mut qjs::JSValue,
     class: c_int,
-    data: *mut RawValue,
-) -> RawValue {
+    data: *mut qjs::JSValue,
+) -> qjs::JSValue {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
         // SAFETY: the function was made with one datum, which it keeps.
-        let object = unsafe { *data };
-        match controller(cx, object, class) {
+        let object = unsafe { RawValue::from_js(*data) };
+        match controller(object, class) {
             Some(this) => this.next(cx, object),
             None => Err(wrong_type(cx)),
         }
@@ -302,7 +341,7 @@ unsafe extern "C" fn next(
 }
 
 // SAFETY: called by QuickJS alone, once for each object of our class.
-unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
+unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: qjs::JSValue) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns, as are the references in
     // it.
@@ -312,13 +351,17 @@ unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
             return;
         }
         for value in Box::from_raw(pointer).values() {
-            qjs::JS_FreeValueRT(runtime, value);
+            qjs::JS_FreeValueRT(runtime, value.take());
         }
     }
 }
 
 // SAFETY: called by QuickJS alone, with a live object of our class.
-unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: qjs::JS_MarkFunc) {
+unsafe extern "C" fn mark(
+    runtime: *mut qjs::JSRuntime,
+    object: qjs::JSValue,
+    mark: qjs::JS_MarkFunc,
+) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its values are alive.
     unsafe {
@@ -327,7 +370,7 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: 
             .as_ref()
         {
             for value in data.values() {
-                qjs::JS_MarkValue(runtime, value, mark);
+                qjs::JS_MarkValue(runtime, value.js(), mark);
             }
         }
     }

@@ -35,11 +35,13 @@ pub(crate) fn bytes(cx: Cx<'_>, mut bytes: Vec<u8>) -> Result<Val, Thrown> {
         memory,
     }));
     // SAFETY: the buffer owns the block and gives it back by `resize`, once. Only where there is no memory even for the
-    // array itself does the block stay.
-    cx.check(unsafe {
-        let block = block.cast::<c_void>();
-        qjs::JS_NewUint8Array(cx.raw(), start, length as _, Some(resize), block, false)
-    })
+    // array itself does the block stay. The reference that comes back is owned.
+    unsafe {
+        cx.check({
+            let block = block.cast::<c_void>();
+            qjs::JS_NewUint8Array(cx.raw(), start, length as _, Some(resize), block, false)
+        })
+    }
 }
 
 /// Gives a block another size, or frees it if that is 0.

@@ -19,9 +19,9 @@ pub(crate) enum FoundProperty {
 /// `allowed`.
 pub(crate) fn named(
     cx: Cx<'_>,
-    value: RawValue,
+    value: RawValue<'_>,
     name: &CStr,
-    allowed: RawValue,
+    allowed: RawValue<'_>,
 ) -> Result<FoundProperty, Thrown> {
     // SAFETY: the name is terminated; the atom is released after its last use.
     unsafe {
@@ -35,13 +35,13 @@ pub(crate) fn named(
 /// Reads the property of a symbol.
 pub(crate) fn symbol(
     cx: Cx<'_>,
-    value: RawValue,
-    symbol: RawValue,
-    allowed: RawValue,
+    value: RawValue<'_>,
+    symbol: RawValue<'_>,
+    allowed: RawValue<'_>,
 ) -> Result<FoundProperty, Thrown> {
     // SAFETY: the symbol is alive; the atom is released after its last use.
     unsafe {
-        let atom = qjs::JS_ValueToAtom(cx.raw(), symbol);
+        let atom = qjs::JS_ValueToAtom(cx.raw(), symbol.js());
         let found = property(cx, value, atom, allowed);
         qjs::JS_FreeAtom(cx.raw(), atom);
         found
@@ -49,7 +49,7 @@ pub(crate) fn symbol(
 }
 
 /// The getter of an own property.
-pub(crate) fn getter(cx: Cx<'_>, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
+pub(crate) fn getter(cx: Cx<'_>, object: RawValue<'_>, name: &CStr) -> Result<Val, Thrown> {
     // SAFETY: the name is terminated; the atom is released after its last use.
     let found = unsafe {
         let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
@@ -63,9 +63,9 @@ pub(crate) fn getter(cx: Cx<'_>, object: RawValue, name: &CStr) -> Result<Val, T
 /// Reads the property of an atom.
 pub(crate) fn property(
     cx: Cx<'_>,
-    value: RawValue,
+    value: RawValue<'_>,
     atom: qjs::JSAtom,
-    allowed: RawValue,
+    allowed: RawValue<'_>,
 ) -> Result<FoundProperty, Thrown> {
     let mut at = cx.dup(value);
     for _ in 0..PROTOTYPES_MAX {
@@ -93,45 +93,45 @@ pub(crate) fn property(
 /// An own property of an object that is no proxy: whether it is computed, its value, its getter.
 pub(crate) fn own(
     cx: Cx<'_>,
-    object: RawValue,
+    object: RawValue<'_>,
     atom: qjs::JSAtom,
 ) -> Result<Option<(bool, Val, Val)>, Thrown> {
     let mut found = qjs::JSPropertyDescriptor {
         flags: 0,
-        value: UNDEFINED,
-        getter: UNDEFINED,
-        setter: UNDEFINED,
+        value: UNDEFINED.js(),
+        getter: UNDEFINED.js(),
+        setter: UNDEFINED.js(),
     };
     // SAFETY: object and atom are alive; the references that are written are taken over below.
-    match unsafe { qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, object, atom) } {
+    match unsafe { qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, object.js(), atom) } {
         0 => Ok(None),
         1.. => {
             let is_computed = found.flags as u32 & qjs::JS_PROP_GETSET != 0;
-            drop(cx.own(found.setter));
-            Ok(Some((
-                is_computed,
-                cx.own(found.value),
-                cx.own(found.getter),
-            )))
+            // SAFETY: QuickJS has written three references, each of which is taken once.
+            let (value, getter, _setter) = unsafe {
+                let value = cx.own(found.value);
+                (value, cx.own(found.getter), cx.own(found.setter))
+            };
+            Ok(Some((is_computed, value, getter)))
         }
         _ => Err(Thrown),
     }
 }
 
 /// Reports whether an object that is no proxy has an own property.
-pub(crate) fn has_own(cx: Cx<'_>, object: RawValue, atom: qjs::JSAtom) -> bool {
+pub(crate) fn has_own(cx: Cx<'_>, object: RawValue<'_>, atom: qjs::JSAtom) -> bool {
     // SAFETY: object and atom are alive; without a descriptor nothing is written.
-    unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), object, atom) > 0 }
+    unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), object.js(), atom) > 0 }
 }
 
 /// The prototype of an object that is no proxy.
 fn prototype(cx: Cx<'_>, object: &Val) -> Val {
-    // SAFETY: the object is alive.
-    cx.own(unsafe { qjs::JS_GetPrototype(cx.raw(), object.raw()) })
+    // SAFETY: the object is alive. The reference that comes back is owned.
+    unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), object.js())) }
 }
 
 /// Reports whether an object has at most `max` prototypes, and none is a proxy.
-pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue, max: usize) -> bool {
+pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue<'_>, max: usize) -> bool {
     let mut at = cx.dup(object);
     for _ in 0..=max {
         if is_proxy(at.raw()) {
@@ -146,34 +146,34 @@ pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue, max: usize) -> bool {
 }
 
 /// Reports whether a value is a proxy.
-pub(crate) fn is_proxy(value: RawValue) -> bool {
+pub(crate) fn is_proxy(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
-    unsafe { qjs::JS_IsProxy(value) }
+    unsafe { qjs::JS_IsProxy(value.js()) }
 }
 
 /// Reports whether a value is a regular expression.
-pub(crate) fn is_regexp(value: RawValue) -> bool {
+pub(crate) fn is_regexp(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
-    unsafe { qjs::JS_IsRegExp(value) }
+    unsafe { qjs::JS_IsRegExp(value.js()) }
 }
 
 /// Reports whether a value is a typed array.
-pub(crate) fn is_typed_array(value: RawValue) -> bool {
+pub(crate) fn is_typed_array(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
-    unsafe { qjs::JS_GetTypedArrayType(value) >= 0 }
+    unsafe { qjs::JS_GetTypedArrayType(value.js()) >= 0 }
 }
 
 /// Reports whether a value counts as true.
-pub(crate) fn is_truthy(cx: Cx<'_>, value: RawValue) -> bool {
+pub(crate) fn is_truthy(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     // SAFETY: the value is alive.
-    unsafe { qjs::JS_ToBool(cx.raw(), value) > 0 }
+    unsafe { qjs::JS_ToBool(cx.raw(), value.js()) > 0 }
 }
 
 /// The length that a value means which is no object.
-pub(crate) fn to_length(cx: Cx<'_>, value: RawValue) -> Result<i64, Thrown> {
+pub(crate) fn to_length(cx: Cx<'_>, value: RawValue<'_>) -> Result<i64, Thrown> {
     let mut number = 0.0;
     // SAFETY: the value is alive, `number` is writable.
-    if unsafe { qjs::JS_ToFloat64(cx.raw(), &raw mut number, value) } < 0 {
+    if unsafe { qjs::JS_ToFloat64(cx.raw(), &raw mut number, value.js()) } < 0 {
         return Err(Thrown);
     }
     Ok(number as i64)

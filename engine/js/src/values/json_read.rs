@@ -62,26 +62,28 @@ struct AlikeObjects {
 }
 
 /// Values that no object holds yet.
-struct MadeValues<'a>(Cx<'a>, Vec<RawValue>);
+struct MadeValues<'a>(Cx<'a>, Vec<qjs::JSValue>);
 
 impl MadeValues<'_> {
     /// Releases all from `start` on.
     fn release(&mut self, start: usize) {
         for raw in self.1.drain(start..) {
-            drop(self.0.own(raw));
+            // SAFETY: the list owns its references.
+            drop(unsafe { self.0.own(raw) });
         }
     }
 }
 
 /// The values of an object that is being made. Those that are left are released.
-struct TakenValues<'a>(Cx<'a>, std::vec::Drain<'a, RawValue>);
+struct TakenValues<'a>(Cx<'a>, std::vec::Drain<'a, qjs::JSValue>);
 
 impl Iterator for TakenValues<'_> {
     type Item = Result<Val, Thrown>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.1.next().map(|raw| Ok(self.0.own(raw)))
+        // SAFETY: the list that is drained owned its references.
+        self.1.next().map(|raw| Ok(unsafe { self.0.own(raw) }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -106,25 +108,26 @@ impl Drop for MadeValues<'_> {
 impl<'t> Builder<'_, 't> {
     fn document(&mut self) -> Result<Val, Thrown> {
         let raw = self.value()?;
-        Ok(self.cx.own(raw))
+        // SAFETY: `value` gives a reference to its caller.
+        Ok(unsafe { self.cx.own(raw) })
     }
 
     /// Makes the value that begins at the current token, with a reference that the caller owns. Recursion is bounded by
     /// the depth that the reader allowed.
-    fn value(&mut self) -> Result<RawValue, Thrown> {
+    fn value(&mut self) -> Result<qjs::JSValue, Thrown> {
         let cx = self.cx;
         let Some(token) = self.tape.tokens().get(self.at) else {
-            return Ok(UNDEFINED);
+            return Ok(UNDEFINED.js());
         };
         self.at += 1;
         match token {
-            Token::Null | Token::End => Ok(NULL),
-            Token::Bool(value) => Ok(boolean(*value)),
+            Token::Null | Token::End => Ok(NULL.js()),
+            Token::Bool(value) => Ok(boolean(*value).js()),
             Token::Int(value) => Ok(match i32::try_from(*value) {
-                Ok(small) => whole(small),
-                Err(_) => number(*value as f64),
+                Ok(small) => whole(small).js(),
+                Err(_) => number(*value as f64).js(),
             }),
-            Token::Float(value) => Ok(number(*value)),
+            Token::Float(value) => Ok(number(*value).js()),
             Token::Text(_) | Token::Unescaped(_) => Ok(cx
                 .string_from(self.tape.text(token, self.source))?
                 .into_raw()),
@@ -133,7 +136,7 @@ impl<'t> Builder<'_, 't> {
         }
     }
 
-    fn array(&mut self, count: u32) -> Result<RawValue, Thrown> {
+    fn array(&mut self, count: u32) -> Result<qjs::JSValue, Thrown> {
         let start = self.made.1.len();
         self.made.1.reserve(count as usize);
         let alike = match count >= ALIKE_ITEMS_MIN {
@@ -150,22 +153,24 @@ impl<'t> Builder<'_, 't> {
         self.at += 1;
         let items = &self.made.1[start..];
         // SAFETY: the pointer and the length describe `items`, whose references the function takes, so that they are
-        // forgotten here.
+        // forgotten here. It gives that of the array.
         let array = unsafe {
             let array = qjs::JS_NewArrayFrom(self.cx.raw(), items.len() as c_int, items.as_ptr());
             self.made.1.set_len(start);
-            array
+            self.cx.check(array)?
         };
-        Ok(self.cx.check(array)?.into_raw())
+        Ok(array.into_raw())
     }
 
-    fn object(&mut self, count: u32) -> Result<RawValue, Thrown> {
+    fn object(&mut self, count: u32) -> Result<qjs::JSValue, Thrown> {
         let object = self.cx.object()?;
         for _ in 0..count {
             let name = self.name_at(self.at);
             self.at += 1;
             let value = self.value()?;
-            self.define(object.raw(), name, self.cx.own(value))?;
+            // SAFETY: `value` gives a reference to its caller.
+            let value = unsafe { self.cx.own(value) };
+            self.define(object.raw(), name, value)?;
         }
         self.at += 1;
         Ok(object.into_raw())
@@ -217,7 +222,7 @@ impl<'t> Builder<'_, 't> {
     }
 
     /// Makes an item of a list, of which the first object has this shape.
-    fn item(&mut self, alike: &AlikeObjects) -> Result<RawValue, Thrown> {
+    fn item(&mut self, alike: &AlikeObjects) -> Result<qjs::JSValue, Thrown> {
         let (begin, start) = (self.at, self.made.1.len());
         match self.tape.tokens().get(begin) {
             Some(Token::Object(count)) if *count as usize == alike.names.len() => {}
@@ -264,7 +269,7 @@ impl<'t> Builder<'_, 't> {
             .unwrap_or_default()
     }
 
-    fn define(&self, object: RawValue, name: &[u8], value: Val) -> Result<(), Thrown> {
+    fn define(&self, object: RawValue<'_>, name: &[u8], value: Val) -> Result<(), Thrown> {
         let atom = self.atom(name)?;
         self.cx.define_atom(object, atom.1, value)
     }

@@ -23,7 +23,7 @@ use sampan_host::{Error, ErrorKind, json as host_json};
 use strings::{BYTES_PER_CHECK, fits, write_long_text, write_text};
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
-pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue) -> Result<bool, Failure> {
+pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue<'_>) -> Result<bool, Failure> {
     let depth = cx.core().limits.json_depth_max;
     Writer {
         cx,
@@ -38,7 +38,7 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue) -> Result<bo
 
 /// The text that `JSON.stringify(value)` returns, or `undefined`. `None` where that is an error by the standard but not
 /// to us, or the other way round: then the engine's own function must decide.
-pub(crate) fn standard(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Failure> {
+pub(crate) fn standard(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Val>, Failure> {
     let mut out = Vec::new();
     let mut writer = Writer {
         cx,
@@ -77,7 +77,7 @@ struct Writer<'a, 'out> {
 }
 
 impl Writer<'_, '_> {
-    fn value(&mut self, value: RawValue, key: Key) -> Result<bool, Failure> {
+    fn value(&mut self, value: RawValue<'_>, key: Key) -> Result<bool, Failure> {
         self.until_check -= 1;
         if self.until_check == 0 || self.out.len() >= self.check_at {
             self.check()?;
@@ -110,7 +110,7 @@ impl Writer<'_, '_> {
     }
 
     /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
-    fn float(&mut self, number: f64, value: RawValue) -> Result<(), Failure> {
+    fn float(&mut self, number: f64, value: RawValue<'_>) -> Result<(), Failure> {
         if !number.is_finite() {
             self.out.extend_from_slice(b"null");
         } else if number == 0.0 {
@@ -125,7 +125,7 @@ impl Writer<'_, '_> {
 
     /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
     #[cold]
-    fn big_int(&mut self, value: RawValue, key: Key) -> Result<bool, Failure> {
+    fn big_int(&mut self, value: RawValue<'_>, key: Key) -> Result<bool, Failure> {
         if self.is_standard {
             return Err(Error::script("JSON: a BigInt").into());
         }
@@ -137,7 +137,7 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn text_of(&mut self, value: RawValue) -> Result<(), Failure> {
+    fn text_of(&mut self, value: RawValue<'_>) -> Result<(), Failure> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             fits(cx, out.len() + bytes.len())?;
@@ -147,7 +147,7 @@ impl Writer<'_, '_> {
     }
 
     #[inline]
-    fn string(&mut self, value: RawValue) -> Result<(), Failure> {
+    fn string(&mut self, value: RawValue<'_>) -> Result<(), Failure> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             if bytes.len() > BYTES_PER_CHECK {
@@ -158,7 +158,7 @@ impl Writer<'_, '_> {
         })?
     }
 
-    fn object(&mut self, value: RawValue, key: Key) -> Result<bool, Failure> {
+    fn object(&mut self, value: RawValue<'_>, key: Key) -> Result<bool, Failure> {
         let cx = self.cx;
         let classes = &cx.core().classes;
         if let Some(layout) = cx.core().layout.get()
@@ -214,7 +214,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn converted(&mut self, value: RawValue, to_json: &Val, key: Key) -> Result<bool, Failure> {
+    fn converted(&mut self, value: RawValue<'_>, to_json: &Val, key: Key) -> Result<bool, Failure> {
         let cx = self.cx;
         let name = match key {
             Key::None => cx.string("")?,
@@ -229,7 +229,7 @@ impl Writer<'_, '_> {
         self.plain_object(plain.raw())
     }
 
-    fn plain_object(&mut self, value: RawValue) -> Result<bool, Failure> {
+    fn plain_object(&mut self, value: RawValue<'_>) -> Result<bool, Failure> {
         let class = class_id(value);
         if class == self.cx.core().classes.array {
             self.nested(|writer| writer.array(value))?;
@@ -243,7 +243,7 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn array(&mut self, value: RawValue) -> Result<(), Failure> {
+    fn array(&mut self, value: RawValue<'_>) -> Result<(), Failure> {
         let length = self.cx.length(value)?;
         self.out.push(b'[');
         for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
@@ -259,7 +259,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn members(&mut self, value: RawValue) -> Result<(), Failure> {
+    fn members(&mut self, value: RawValue<'_>) -> Result<(), Failure> {
         let cx = self.cx;
         let names = PropertyNames::of(cx, value)?;
         self.out.push(b'{');
@@ -292,7 +292,7 @@ impl Writer<'_, '_> {
     /// The value must be an object that is alive until this returns.
     unsafe fn planned(
         &mut self,
-        value: RawValue,
+        value: RawValue<'_>,
         layout: Layout,
         plan: &WritePlan,
     ) -> Result<(), Failure> {
@@ -305,7 +305,8 @@ impl Writer<'_, '_> {
             // SAFETY: the caller promises an object that is alive.
             let is_written = if unsafe { plan.fits(layout, value) } {
                 // SAFETY: an object of this shape has a plain value for each of the names of the plan, in their order.
-                let item = unsafe { *layout.values(value).add(index) };
+                // It keeps the value until script runs, before which that gets a reference of its own.
+                let item = unsafe { RawValue::from_js(*layout.values(value).add(index)) };
                 match tag(item) {
                     qjs::JS_TAG_OBJECT | qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => {
                         self.value(cx.dup(item).raw(), key)?
@@ -330,11 +331,17 @@ impl Writer<'_, '_> {
     }
 
     /// Everything else (wrapped numbers, maps, proxies, typed arrays, ...): the engine's own writer.
-    fn unusual(&mut self, value: RawValue) -> Result<bool, Failure> {
+    fn unusual(&mut self, value: RawValue<'_>) -> Result<bool, Failure> {
         let cx = self.cx;
-        // SAFETY: the value is alive.
-        let text =
-            cx.check(unsafe { qjs::JS_JSONStringify(cx.raw(), value, UNDEFINED, UNDEFINED) })?;
+        // SAFETY: the value is alive. The reference that comes back is owned.
+        let text = unsafe {
+            cx.check(qjs::JS_JSONStringify(
+                cx.raw(),
+                value.js(),
+                UNDEFINED.js(),
+                UNDEFINED.js(),
+            ))
+        }?;
         if !is_string(text.raw()) {
             return Ok(false);
         }
@@ -344,7 +351,7 @@ impl Writer<'_, '_> {
 }
 
 /// The JSON of a value, for builders and capabilities.
-pub(crate) fn text(cx: Cx<'_>, value: RawValue) -> Result<String, Failure> {
+pub(crate) fn text(cx: Cx<'_>, value: RawValue<'_>) -> Result<String, Failure> {
     let mut out = Vec::new();
     if !write(cx, &mut out, value)? {
         return Err(host_json::no_json(found(cx, value)).into());

@@ -67,7 +67,7 @@ impl Layout {
     /// # Safety
     /// The value must be an object that is alive.
     #[inline]
-    pub(crate) unsafe fn shape(self, object: RawValue) -> Shape {
+    pub(crate) unsafe fn shape(self, object: RawValue<'_>) -> Shape {
         // SAFETY: the word is there in every object (`find`), and the value is one.
         unsafe { address(object).cast::<Shape>().add(SHAPE_WORD).read() }
     }
@@ -84,7 +84,7 @@ impl Layout {
     /// # Safety
     /// The value must be an object that is alive.
     #[inline]
-    pub(crate) unsafe fn class(self, object: RawValue) -> qjs::JSClassID {
+    pub(crate) unsafe fn class(self, object: RawValue<'_>) -> qjs::JSClassID {
         // SAFETY: the half word is there in every object (`find`), and the value is one.
         unsafe {
             let class = address(object).cast::<u16>().add(CLASS_HALF_WORD).read();
@@ -97,7 +97,7 @@ impl Layout {
     /// # Safety
     /// The object must be an array. The items are there until anything happens to it.
     #[inline]
-    pub(crate) unsafe fn items<'a>(self, array: RawValue) -> &'a [RawValue] {
+    pub(crate) unsafe fn items(self, array: RawValue<'_>) -> &[RawValue<'_>] {
         // SAFETY: the words are there in every array (`find`); their number is 0 where the items lie elsewhere.
         unsafe {
             let words = address(array).cast::<usize>().add(ITEMS_WORD);
@@ -105,7 +105,7 @@ impl Layout {
             match count {
                 0 => &[],
                 _ => std::slice::from_raw_parts(
-                    words.cast::<*const RawValue>().read(),
+                    words.cast::<*const RawValue<'_>>().read(),
                     count as usize,
                 ),
             }
@@ -118,11 +118,11 @@ impl Layout {
     /// # Safety
     /// The value must be an object that is alive.
     #[inline]
-    pub(crate) unsafe fn values(self, object: RawValue) -> *mut RawValue {
+    pub(crate) unsafe fn values(self, object: RawValue<'_>) -> *mut qjs::JSValue {
         // SAFETY: the word is there in every object (`find`), and the value is one.
         unsafe {
             address(object)
-                .cast::<*mut RawValue>()
+                .cast::<*mut qjs::JSValue>()
                 .add(VALUES_WORD)
                 .read()
         }
@@ -137,9 +137,9 @@ fn start(value: &Val) -> usize {
 /// Reports whether at an address there are the integers from `first` on, `count` of them.
 fn are_integers(probe: &Probe, at: usize, first: i32, count: usize) -> bool {
     // SAFETY: reads the tag that every value has.
-    let tag = unsafe { qjs::JS_VALUE_GET_TAG(whole(first)) } as u32;
+    let tag = unsafe { qjs::JS_VALUE_GET_TAG(whole(first).js()) } as u32;
     let is_there = |(index, expected): (usize, i32)| {
-        let found = probe.tag_and_int(at + index * size_of::<RawValue>());
+        let found = probe.tag_and_int(at + index * size_of::<qjs::JSValue>());
         found.is_some_and(|(found, value)| found as u32 == tag && value == expected)
     };
     (0..count).zip(first..).all(is_there)
@@ -150,7 +150,7 @@ fn numbered(probe: &Probe, names: &[ProbeName<'_>], first: i32) -> Result<Val, T
     let cx = probe.cx();
     let object = cx.object()?;
     for (value, name) in (first..).zip(names) {
-        cx.define_atom(object.raw(), name.atom, cx.own(whole(value)))?;
+        cx.define_atom(object.raw(), name.atom, cx.dup(whole(value)))?;
     }
     Ok(object)
 }
@@ -178,7 +178,7 @@ fn has_known_objects(probe: &Probe, count: usize) -> Result<bool, Thrown> {
         let cx = probe.cx();
         // SAFETY: reads QuickJS's word about the block, which lies in a live block as the lines above have found.
         let bytes = unsafe { qjs::js_malloc_usable_size(cx.raw(), block.cast()) } as usize;
-        bytes >= count * size_of::<RawValue>()
+        bytes >= count * size_of::<qjs::JSValue>()
             && probe.room(values) >= bytes
             && are_integers(probe, values, first, count)
     };
@@ -217,7 +217,7 @@ fn has_counted_references(probe: &Probe) -> Result<bool, Thrown> {
 /// Reports whether arrays have their items in place: short ones, long ones that grew, and those that have gaps.
 fn has_known_arrays(probe: &Probe) -> Result<bool, Thrown> {
     let cx = probe.cx();
-    let array = |items: i32| cx.array((0..items).map(|item| cx.own(whole(item))).collect());
+    let array = |items: i32| cx.array((0..items).map(|item| cx.dup(whole(item))).collect());
     let eval = |source| cx.eval(source, c"<probe>");
     let has_items = |array: &Val, expected: usize| {
         let place = start(array) + ITEMS_WORD * WORD;

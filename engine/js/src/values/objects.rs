@@ -54,11 +54,11 @@ pub(crate) fn install(
     let tag = cx.eval(c"Symbol.toStringTag", c"sampan:objects")?;
     // SAFETY: the symbol is alive; the atom is released after its last use.
     let tagged = unsafe {
-        let atom = qjs::JS_ValueToAtom(cx.raw(), tag.raw());
+        let atom = qjs::JS_ValueToAtom(cx.raw(), tag.js());
         let tagged = cx.string(bound.class.name).and_then(|text| {
             let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
             let done =
-                qjs::JS_DefinePropertyValue(cx.raw(), proto.raw(), atom, text.into_raw(), flags);
+                qjs::JS_DefinePropertyValue(cx.raw(), proto.js(), atom, text.into_raw(), flags);
             if done < 0 { Err(Thrown) } else { Ok(()) }
         });
         qjs::JS_FreeAtom(cx.raw(), atom);
@@ -86,20 +86,20 @@ pub(crate) fn new(cx: Cx<'_>, object: Object) -> Result<Val, Thrown> {
         cx.throw(Error::script(text).into());
         return Err(Thrown);
     };
-    // SAFETY: the class is registered and has its prototype.
-    let made = cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), bound.id) })?;
+    // SAFETY: the class is registered and has its prototype. The reference that comes back is owned.
+    let made = unsafe { cx.check(qjs::JS_NewObjectClass(cx.raw(), bound.id)) }?;
     let objects = cx.core().contract.context.objects().clone();
     if object.class().lifetime == Lifetime::Collector {
         objects.hold(object);
     }
     let handle = Box::new(ObjectHandle { object, objects });
     // SAFETY: the object is of our class; the finalizer takes the box back.
-    unsafe { qjs::JS_SetOpaque(made.raw(), Box::into_raw(handle).cast::<c_void>()) };
+    unsafe { qjs::JS_SetOpaque(made.js(), Box::into_raw(handle).cast::<c_void>()) };
     Ok(made)
 }
 
 /// The native object that a value is, if it is one.
-pub(crate) fn at(cx: Cx<'_>, value: RawValue) -> Option<Object> {
+pub(crate) fn at(cx: Cx<'_>, value: RawValue<'_>) -> Option<Object> {
     let id = class_id(value);
     let is_ours = id != 0 && cx.core().classes.objects.iter().any(|bound| bound.id == id);
     if !is_ours {
@@ -107,12 +107,16 @@ pub(crate) fn at(cx: Cx<'_>, value: RawValue) -> Option<Object> {
     }
     // SAFETY: asks for the opaque pointer of that very class, which is a `ObjectHandle` for as long as the object
     // lives; a prototype has none.
-    let handle = unsafe { qjs::JS_GetOpaque(value, id).cast::<ObjectHandle>().as_ref() };
+    let handle = unsafe {
+        qjs::JS_GetOpaque(value.js(), id)
+            .cast::<ObjectHandle>()
+            .as_ref()
+    };
     handle.map(|handle| handle.object)
 }
 
 // SAFETY: called by QuickJS alone, once for each object of our classes.
-unsafe extern "C" fn finalize(_: *mut qjs::JSRuntime, object: RawValue) {
+unsafe extern "C" fn finalize(_: *mut qjs::JSRuntime, object: qjs::JSValue) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns.
     let handle = unsafe {

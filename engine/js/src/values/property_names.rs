@@ -14,12 +14,12 @@ pub(crate) struct PropertyNames<'a> {
 impl<'a> PropertyNames<'a> {
     /// The names of `object`; for a proxy this runs its handler.
     #[inline]
-    pub(crate) fn of(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
+    pub(crate) fn of(cx: Cx<'a>, object: RawValue<'_>) -> Result<Self, Thrown> {
         Self::matching(cx, object, qjs::JS_GPN_STRING_MASK)
     }
 
     /// Returns the selection with symbols.
-    pub(crate) fn with_symbols(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
+    pub(crate) fn with_symbols(cx: Cx<'a>, object: RawValue<'_>) -> Result<Self, Thrown> {
         Self::matching(
             cx,
             object,
@@ -28,7 +28,7 @@ impl<'a> PropertyNames<'a> {
     }
 
     #[inline]
-    fn matching(cx: Cx<'a>, object: RawValue, kinds: u32) -> Result<Self, Thrown> {
+    fn matching(cx: Cx<'a>, object: RawValue<'_>, kinds: u32) -> Result<Self, Thrown> {
         let mut names = Self {
             cx,
             table: std::ptr::null_mut(),
@@ -41,7 +41,7 @@ impl<'a> PropertyNames<'a> {
                 cx.raw(),
                 &raw mut names.table,
                 &raw mut names.length,
-                object,
+                object.js(),
                 flags,
             )
         };

@@ -28,17 +28,11 @@ use state::JsReader;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
-impl Drop for JsReader<'_> {
-    fn drop(&mut self) {
-        self.core.innermost_reader.0.set(self.outer);
-    }
-}
-
 impl<'a> JsReader<'a> {
     /// Has `body` read for a row, whose arguments are the first handles.
     pub(crate) fn with<R>(
         cx: Cx<'a>,
-        args: &[RawValue],
+        args: &[RawValue<'_>],
         row: BoundRow,
         body: impl FnOnce(&Self) -> R,
     ) -> R {
@@ -76,7 +70,7 @@ impl<'a> JsReader<'a> {
         if self.core.must_stop() {
             return Err(self.core.stopped_error());
         }
-        let room = self.core.limits.memory_bytes_max / size_of::<RawValue>();
+        let room = self.core.limits.memory_bytes_max / size_of::<RawValue<'_>>();
         // Numbers of 32 bits must not come near their end.
         if self.list.len() > room.min(u32::MAX as usize / 2) {
             return Err(self.core.limits.value_too_large());
@@ -84,11 +78,33 @@ impl<'a> JsReader<'a> {
         Ok(())
     }
 
-    /// Asks a value of the script, which may run script. All that was found stays alive and in the list meanwhile.
-    fn ask<R>(&self, ask: impl FnOnce(Cx<'a>) -> Result<R, Failure>) -> Result<R, Error> {
+    /// Asks values of the script, which may run script. All that was found stays alive and in the list meanwhile.
+    fn ask<R, const COUNT: usize>(
+        &self,
+        handles: [Handle; COUNT],
+        ask: impl FnOnce(Cx<'a>, [RawValue<'_>; COUNT]) -> Result<R, Failure>,
+    ) -> Result<R, Error> {
         self.core.innermost_reader.own_all();
-        let answer = self.list.keeping(usize::MAX, || ask(self.cx));
+        let answer = self.list.keeping(usize::MAX, || {
+            // SAFETY: the list owns all of its values now, and none is released before this ends.
+            let values = handles.map(|it| unsafe { self.list.get(it) });
+            ask(self.cx, values)
+        });
         answer.map_err(|failure| described(self.cx, failure))
+    }
+
+    /// Reports whether a value is an object that members can be looked up in.
+    #[inline]
+    fn is_object(&self, it: Handle) -> bool {
+        // SAFETY: the value is looked at here only.
+        is_object(unsafe { self.list.get(it) })
+    }
+
+    /// Reports whether a value is an object that is no bytes.
+    fn has_members(&self, it: Handle) -> bool {
+        // SAFETY: the value is looked at here only, and looking runs no script.
+        let value = unsafe { self.list.get(it) };
+        is_object(value) && !is_bytes(value)
     }
 
     /// An item that lies in an array. None if it does not, and where there is more to do than to look.
@@ -96,14 +112,16 @@ impl<'a> JsReader<'a> {
     fn item_in_place(&self, list: Handle, at: usize) -> Option<Handle> {
         let layout = self.layout?;
         self.until_check.set(self.until_check.get().checked_sub(1)?);
-        self.list.borrow(list, |list| {
-            // SAFETY: the value is an object, which the list of handles keeps alive.
+        let find = |list: RawValue<'_>| {
+            // SAFETY: the value is an object, by its tag.
             if !is_object(list) || unsafe { layout.class(list) } != self.core.classes.array {
                 return None;
             }
-            // SAFETY: the object is an array, by its class.
-            unsafe { layout.items(list).get(at).copied() }
-        })
+            // SAFETY: the object is an array, by its class, and nothing happens to it here.
+            unsafe { layout.items(list).get(at).map(|item| item.js()) }
+        };
+        // SAFETY: `find` only looks, and the array keeps its items until script runs.
+        unsafe { self.list.borrow(list, find) }
     }
 
     /// Returns a member that lies in an object of a known shape.
@@ -111,27 +129,30 @@ impl<'a> JsReader<'a> {
     fn member_in_place(&self, map: Handle, name: Name) -> Option<Handle> {
         let layout = self.layout?;
         self.until_check.set(self.until_check.get().checked_sub(1)?);
-        self.list.borrow(map, |map| {
-            // SAFETY: the value is an object, which the list of handles keeps alive.
+        let find = |map: RawValue<'_>| {
+            // SAFETY: the value is an object, by its tag.
             if !is_object(map) || unsafe { layout.class(map) } != self.core.classes.object {
                 return None;
             }
-            // SAFETY: the value is an object, which the list of handles keeps alive. An object of a shape that has a
-            // place for this name has a plain value there (`Places::learn`).
+            // SAFETY: the value is an object. One of a shape that has a place for this name has a plain value there
+            // (`Places::learn`).
             unsafe {
                 let at = self.core.reader_places.find(layout.shape(map), name)?;
                 Some(layout.values(map).add(at).read())
             }
-        })
+        };
+        // SAFETY: `find` only looks, and the object keeps its values until script runs.
+        unsafe { self.list.borrow(map, find) }
     }
 
     /// Shows a value of the list if it is a plain one.
     #[inline]
     fn show_plain(&self, it: Handle, see: &mut dyn FnMut(Plain<'_>)) -> bool {
-        let value = self.list.get(it);
+        // SAFETY: script runs only in `see`, which is called last. The list keeps the value of a string meanwhile.
+        let value = unsafe { self.list.get(it) };
         if is_string(value) {
-            // As in `bytes`.
-            let text = ManuallyDrop::new(self.cx.own(value));
+            // SAFETY: the list has the reference, which is not released here.
+            let text = ManuallyDrop::new(unsafe { self.cx.own(value.js()) });
             let Some(bytes) = self.text_layout.and_then(|layout| layout.ascii(&text)) else {
                 return false;
             };
@@ -158,10 +179,10 @@ impl<'a> JsReader<'a> {
         if let Some(item) = self.item_in_place(list, at) {
             return Ok(item);
         }
-        let (list, Ok(at)) = (self.list.get(list), u32::try_from(at)) else {
+        let Ok(at) = u32::try_from(at) else {
             return Ok(NOTHING);
         };
-        self.ask(|cx| match is_list(cx, list) {
+        self.ask([list], |cx, [list]| match is_list(cx, list) {
             true => Ok(self.list.found(cx.at(list, at)?)),
             false => Ok(NOTHING),
         })
@@ -175,11 +196,10 @@ impl<'a> JsReader<'a> {
         if let Some(member) = self.member_in_place(map, name) {
             return Ok(member);
         }
-        let map = self.list.get(map);
-        if !is_object(map) {
+        if !self.is_object(map) {
             return Ok(NOTHING);
         }
-        self.ask(|cx| {
+        self.ask([map], |cx, [map]| {
             let atom = self.core.reader_names.atom(cx, name)?;
             if is_map(map) {
                 let key = cx.name(atom)?;
@@ -189,7 +209,7 @@ impl<'a> JsReader<'a> {
                     .found(intrinsics.value_of_map(cx, map, key.raw())?));
             }
             if let Some(layout) = self.layout
-                // SAFETY: the value is an object, which the list of handles keeps alive.
+                // SAFETY: the value is an object.
                 && unsafe { layout.class(map) } == self.core.classes.object
             {
                 let places = &self.core.reader_places;
@@ -200,7 +220,7 @@ impl<'a> JsReader<'a> {
     }
 
     /// The keys of a `Map`, one after the other.
-    fn keys_of_map(&self, cx: Cx<'_>, map: RawValue) -> Result<u32, Failure> {
+    fn keys_of_map(&self, cx: Cx<'_>, map: RawValue<'_>) -> Result<u32, Failure> {
         let keys = self.core.tables()?.intrinsics.keys_of_map(cx, map)?;
         let mut count = 0;
         while let Some(key) = keys.next(cx)? {
@@ -212,7 +232,7 @@ impl<'a> JsReader<'a> {
     }
 
     /// The names of an object's own members.
-    fn keys_of_object(&self, cx: Cx<'_>, object: RawValue) -> Result<u32, Failure> {
+    fn keys_of_object(&self, cx: Cx<'_>, object: RawValue<'_>) -> Result<u32, Failure> {
         let names = PropertyNames::of(cx, object)?;
         for name in names.iter() {
             self.count()?;
@@ -223,7 +243,7 @@ impl<'a> JsReader<'a> {
 
     /// Shows what is not ASCII or lies in pieces, or the bytes of a buffer or of a view of one.
     #[cold]
-    fn other_bytes(&self, value: RawValue, see: &mut dyn FnMut(&[u8])) {
+    fn other_bytes(&self, value: RawValue<'_>, see: &mut dyn FnMut(&[u8])) {
         let cx = self.cx;
         self.core.innermost_reader.own_all();
         if !is_string(value) {
@@ -246,7 +266,8 @@ impl<'a> JsReader<'a> {
 
 impl Reader for JsReader<'_> {
     fn kind(&self, it: Handle) -> Kind {
-        let value = self.list.get(it);
+        // SAFETY: no script runs while it is looked at, unless it is one of our own.
+        let value = unsafe { self.list.get(it) };
         // Looking at others may fail, and then script may run that prepares stacks of errors.
         if !is_simple(self.cx, value) {
             self.core.innermost_reader.own_all();
@@ -269,9 +290,12 @@ impl Reader for JsReader<'_> {
     }
 
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8])) {
-        let value = self.list.get(it);
-        // The list has the reference, and keeps the string while script runs that `see` may call.
-        let text = ManuallyDrop::new(self.cx.own(value));
+        // SAFETY: the list has the reference, and keeps the value while script runs that `see` may call: all are made
+        // our own before.
+        let (value, text) = unsafe {
+            let value = self.list.get(it);
+            (value, ManuallyDrop::new(self.cx.own(value.js())))
+        };
         let plain = self.text_layout.and_then(|layout| layout.ascii(&text));
         self.list.keeping(it.number() + 1, || match plain {
             Some(bytes) => see(bytes),
@@ -281,11 +305,10 @@ impl Reader for JsReader<'_> {
 
     fn len(&self, it: Handle) -> Result<usize, Error> {
         self.count()?;
-        let value = self.list.get(it);
-        if !is_object(value) || is_bytes(value) {
+        if !self.has_members(it) {
             return Ok(0);
         }
-        self.ask(|cx| {
+        self.ask([it], |cx, [value]| {
             if is_list(cx, value) {
                 return Ok(usize::try_from(cx.length(value)?).unwrap_or_default());
             }
@@ -312,12 +335,11 @@ impl Reader for JsReader<'_> {
 
     fn keys(&self, map: Handle) -> Result<Keys, Error> {
         self.count()?;
-        let map = self.list.get(map);
         let first = Handle::new(self.list.len() as u32);
-        if !is_object(map) || is_bytes(map) {
+        if !self.has_members(map) {
             return Ok(Keys::new(first, 0));
         }
-        let count = self.ask(|cx| match is_map(map) {
+        let count = self.ask([map], |cx, [map]| match is_map(map) {
             true => self.keys_of_map(cx, map),
             false => self.keys_of_object(cx, map),
         })?;
@@ -326,11 +348,10 @@ impl Reader for JsReader<'_> {
 
     fn value(&self, map: Handle, key: Handle) -> Result<Handle, Error> {
         self.count()?;
-        let (map, key) = (self.list.get(map), self.list.get(key));
-        if !is_object(map) {
+        if !self.is_object(map) {
             return Ok(NOTHING);
         }
-        self.ask(|cx| {
+        self.ask([map, key], |cx, [map, key]| {
             if is_map(map) {
                 let intrinsics = &self.core.tables()?.intrinsics;
                 return Ok(self.list.found(intrinsics.value_of_map(cx, map, key)?));
@@ -343,7 +364,7 @@ impl Reader for JsReader<'_> {
             }
             // SAFETY: the key is alive, and a string; the atom is released after its last use.
             let member = unsafe {
-                let atom = qjs::JS_ValueToAtom(cx.raw(), key);
+                let atom = qjs::JS_ValueToAtom(cx.raw(), key.js());
                 if atom == qjs::JS_ATOM_NULL {
                     return Err(Failure::Thrown);
                 }
@@ -359,7 +380,9 @@ impl Reader for JsReader<'_> {
         if self.kind(it) != Kind::Function {
             return Ok(None);
         }
-        Ok(Some(callback::keep(self.cx, self.list.get(it), self.row)))
+        // SAFETY: the function gets a reference of its own at once.
+        let function = unsafe { self.list.get(it) };
+        Ok(Some(callback::keep(self.cx, function, self.row)))
     }
 
     fn check(&self) -> Result<(), Error> {

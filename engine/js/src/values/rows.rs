@@ -159,9 +159,9 @@ fn object(cx: Cx<'_>, rows: &Rows, known: &KnownColumns, row: usize) -> Result<V
 #[inline]
 fn cell(cx: Cx<'_>, cell: RawCell<'_>) -> Result<Val, Thrown> {
     match cell {
-        RawCell::Null => Ok(cx.own(NULL)),
+        RawCell::Null => Ok(cx.dup(NULL)),
         RawCell::Int(value) => integer(cx, value),
-        RawCell::Float(value) => Ok(cx.own(number(value))),
+        RawCell::Float(value) => Ok(cx.dup(number(value))),
         RawCell::Text(text) => cx.string_from(text),
         RawCell::Bytes(bytes) => cx.bytes(bytes),
     }

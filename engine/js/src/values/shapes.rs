@@ -87,7 +87,7 @@ impl WritePlan {
     /// # Safety
     /// The value must be an object that is alive.
     #[inline]
-    pub(crate) unsafe fn fits(&self, layout: Layout, object: RawValue) -> bool {
+    pub(crate) unsafe fn fits(&self, layout: Layout, object: RawValue<'_>) -> bool {
         // SAFETY: the caller promises an object that is alive.
         unsafe { layout.shape(object) == self.shape }
     }
@@ -171,7 +171,11 @@ impl Shapes {
     /// # Safety
     /// The value must be an object that is alive.
     #[inline]
-    pub(crate) unsafe fn plan(&self, layout: Layout, object: RawValue) -> Option<Rc<WritePlan>> {
+    pub(crate) unsafe fn plan(
+        &self,
+        layout: Layout,
+        object: RawValue<'_>,
+    ) -> Option<Rc<WritePlan>> {
         // SAFETY: the caller promises an object that is alive.
         let shape = unsafe { layout.shape(object) };
         let plans = self.plans.borrow();

@@ -25,7 +25,7 @@ const TEXT_BYTES_MAX: usize = 1024 * 1024;
 const ERRORS_MAX: u32 = 10;
 
 /// Reads a value. Fails only where the script must stop.
-pub(crate) fn read(cx: Cx<'_>, value: RawValue) -> Result<Value, Failure> {
+pub(crate) fn read(cx: Cx<'_>, value: RawValue<'_>) -> Result<Value, Failure> {
     let mut reader = ShownReader {
         cx,
         inside: Vec::new(),
@@ -48,7 +48,7 @@ struct ShownReader<'a> {
 }
 
 impl ShownReader<'_> {
-    fn read(&mut self, value: RawValue) -> Value {
+    fn read(&mut self, value: RawValue<'_>) -> Value {
         if self.values_left == 0 || self.bytes_left == 0 || self.cx.core().must_stop() {
             return named("...");
         }
@@ -73,7 +73,7 @@ impl ShownReader<'_> {
         })
     }
 
-    fn text(&mut self, value: RawValue) -> Value {
+    fn text(&mut self, value: RawValue<'_>) -> Value {
         match self.cx.text(value) {
             Ok(text) => Value::Text(self.cut(text)),
             Err(Thrown) => self.tried::<Failure>(Err(Failure::Thrown), "[unreadable]"),
@@ -92,15 +92,15 @@ impl ShownReader<'_> {
     }
 
     /// A BigInt of up to 64 bits: one that is the same when it is made from those again.
-    fn read_big_int(&mut self, value: RawValue) -> Value {
+    fn read_big_int(&mut self, value: RawValue<'_>) -> Value {
         let cx = self.cx;
         let mut number = 0;
         // SAFETY: the value is alive, `number` is writable.
         let is_same = unsafe {
-            qjs::JS_ToBigInt64(cx.raw(), &raw mut number, value) >= 0
+            qjs::JS_ToBigInt64(cx.raw(), &raw mut number, value.js()) >= 0
                 && cx
                     .check(qjs::JS_NewBigInt64(cx.raw(), number))
-                    .is_ok_and(|made| qjs::JS_IsStrictEqual(cx.raw(), made.raw(), value))
+                    .is_ok_and(|made| qjs::JS_IsStrictEqual(cx.raw(), made.js(), value.js()))
         };
         if is_same {
             return Value::Int(number);
@@ -109,7 +109,7 @@ impl ShownReader<'_> {
         named("[BigInt of more than 64 bits]")
     }
 
-    fn read_object(&mut self, value: RawValue) -> Value {
+    fn read_object(&mut self, value: RawValue<'_>) -> Value {
         if inspect::is_proxy(value) {
             return named("[proxy]");
         }
@@ -126,7 +126,8 @@ impl ShownReader<'_> {
             return named("[...]");
         }
         // SAFETY: looks at a live value.
-        let (is_error, is_date) = unsafe { (qjs::JS_IsError(value), qjs::JS_IsDate(value)) };
+        let (is_error, is_date) =
+            unsafe { (qjs::JS_IsError(value.js()), qjs::JS_IsDate(value.js())) };
         self.inside.push(address(value));
         let shown = if is_error {
             self.read_error(value)
@@ -145,7 +146,7 @@ impl ShownReader<'_> {
     }
 
     /// The property of an object or its prototypes, if it is plain data.
-    fn plain(&mut self, object: RawValue, name: &CStr) -> Option<Value> {
+    fn plain(&mut self, object: RawValue<'_>, name: &CStr) -> Option<Value> {
         match inspect::named(self.cx, object, name, UNDEFINED) {
             Ok(FoundProperty::Value(value)) => Some(self.read(value.raw())),
             Ok(FoundProperty::Nothing) => None,
@@ -157,7 +158,7 @@ impl ShownReader<'_> {
         }
     }
 
-    fn read_error(&mut self, error: RawValue) -> Value {
+    fn read_error(&mut self, error: RawValue<'_>) -> Value {
         let text_of = |value: Option<Value>| match value {
             Some(Value::Text(text)) => text,
             _ => String::new(),
@@ -206,7 +207,7 @@ impl ShownReader<'_> {
         Value::Map(members)
     }
 
-    fn read_list(&mut self, list: RawValue, items_max: u32) -> Value {
+    fn read_list(&mut self, list: RawValue<'_>, items_max: u32) -> Value {
         let length = self.cx.length(list).unwrap_or(0);
         let length = u32::try_from(length).unwrap_or(u32::MAX).min(items_max);
         let mut items = Vec::new();
@@ -232,7 +233,13 @@ impl ShownReader<'_> {
 
     /// Reads the items from `next` on, the first of which is a hole, by their names: a short list may be 4 billion
     /// items long.
-    fn read_sparse(&mut self, list: RawValue, mut next: u32, length: u32, items: &mut Vec<Value>) {
+    fn read_sparse(
+        &mut self,
+        list: RawValue<'_>,
+        mut next: u32,
+        length: u32,
+        items: &mut Vec<Value>,
+    ) {
         let cx = self.cx;
         let Ok(names) = PropertyNames::of(cx, list) else {
             drop(cx.exception());
@@ -262,7 +269,7 @@ impl ShownReader<'_> {
         }
     }
 
-    fn read_members(&mut self, object: RawValue) -> Value {
+    fn read_members(&mut self, object: RawValue<'_>) -> Value {
         let cx = self.cx;
         // A class may say itself what it is in JSON. What that throws is not the log's.
         if let Ok(FoundProperty::Value(to_json)) = inspect::named(cx, object, c"toJSON", UNDEFINED)
@@ -307,7 +314,7 @@ impl ShownReader<'_> {
     }
 
     /// A `Headers`, which keeps its names and values in one list.
-    fn read_headers(&mut self, list: RawValue) -> Value {
+    fn read_headers(&mut self, list: RawValue<'_>) -> Value {
         let Value::List(items) = self.read_list(list, u32::MAX) else {
             return named("[Headers]");
         };
@@ -319,7 +326,7 @@ impl ShownReader<'_> {
     }
 
     /// The name of an object's class, if it has one of its own: what it holds is not in its properties.
-    fn class_name(&mut self, object: RawValue) -> Option<String> {
+    fn class_name(&mut self, object: RawValue<'_>) -> Option<String> {
         let Ok(FoundProperty::Value(class)) =
             inspect::named(self.cx, object, c"constructor", UNDEFINED)
         else {
@@ -332,7 +339,7 @@ impl ShownReader<'_> {
     }
 
     /// An own property; `None` if it is undefined or there is none.
-    fn own(&mut self, object: RawValue, atom: qjs::JSAtom) -> Option<Value> {
+    fn own(&mut self, object: RawValue<'_>, atom: qjs::JSAtom) -> Option<Value> {
         match inspect::own(self.cx, object, atom) {
             Ok(Some((true, _, _))) => Some(named("[getter]")),
             Ok(Some((false, value, _))) if tag(value.raw()) != qjs::JS_TAG_UNDEFINED => {

@@ -20,10 +20,10 @@ use std::ffi::{c_int, c_void};
 /// BigInts.
 pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
     match value {
-        Value::Null => Ok(cx.own(NULL)),
-        Value::Bool(value) => Ok(cx.own(boolean(value))),
+        Value::Null => Ok(cx.dup(NULL)),
+        Value::Bool(value) => Ok(cx.dup(boolean(value))),
         Value::Int(value) => integer(cx, value),
-        Value::Float(value) => Ok(cx.own(number(value))),
+        Value::Float(value) => Ok(cx.dup(number(value))),
         Value::Text(text) => cx.string(&text),
         Value::Bytes(bytes) => adopted::bytes(cx, bytes),
         Value::List(items) => {
@@ -42,7 +42,7 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
             Ok(object)
         }
         Value::Rows(rows) => rows::list(cx, &rows),
-        Value::Row(rows) if rows.is_empty() => Ok(cx.own(NULL)),
+        Value::Row(rows) if rows.is_empty() => Ok(cx.dup(NULL)),
         Value::Row(rows) => rows::first(cx, &rows),
         Value::Object(object) => objects::new(cx, object),
     }
@@ -72,7 +72,7 @@ impl Drop for Atom<'_> {
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
 /// object with
 /// `toJSON`, such as a date, is what that returns.
-pub(crate) fn from_js(cx: Cx<'_>, value: RawValue) -> Result<Value, Failure> {
+pub(crate) fn from_js(cx: Cx<'_>, value: RawValue<'_>) -> Result<Value, Failure> {
     ValueReader::new(cx).read(value)
 }
 
@@ -103,7 +103,7 @@ impl<'a> ValueReader<'a> {
         Err(Error::script(format!("{}{hint}", cannot_pass(what))).into())
     }
 
-    fn read(&mut self, value: RawValue) -> Result<Value, Failure> {
+    fn read(&mut self, value: RawValue<'_>) -> Result<Value, Failure> {
         self.until_check -= 1;
         if self.until_check == 0 {
             self.check()?;
@@ -137,14 +137,14 @@ impl<'a> ValueReader<'a> {
         Ok(())
     }
 
-    fn read_big_int(&self, value: RawValue) -> Result<Value, Failure> {
+    fn read_big_int(&self, value: RawValue<'_>) -> Result<Value, Failure> {
         match self.cx.text(value)?.parse() {
             Ok(whole) => Ok(Value::Int(whole)),
             Err(_) => self.refuse("a BigInt that takes more than 64 bits", ""),
         }
     }
 
-    fn read_object(&mut self, value: RawValue) -> Result<Value, Failure> {
+    fn read_object(&mut self, value: RawValue<'_>) -> Result<Value, Failure> {
         if class_id(value) == self.cx.core().classes.array {
             return self.read_inside(value, Self::read_list);
         }
@@ -167,8 +167,8 @@ impl<'a> ValueReader<'a> {
     #[inline]
     fn read_inside(
         &mut self,
-        value: RawValue,
-        read: fn(&mut Self, RawValue) -> Result<Value, Failure>,
+        value: RawValue<'_>,
+        read: fn(&mut Self, RawValue<'_>) -> Result<Value, Failure>,
     ) -> Result<Value, Failure> {
         if self.inside.contains(&address(value)) {
             return self.refuse("an object that contains itself", "");
@@ -185,7 +185,7 @@ impl<'a> ValueReader<'a> {
         read
     }
 
-    fn read_list(&mut self, value: RawValue) -> Result<Value, Failure> {
+    fn read_list(&mut self, value: RawValue<'_>) -> Result<Value, Failure> {
         let cx = self.cx;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
@@ -201,7 +201,7 @@ impl<'a> ValueReader<'a> {
         Ok(Value::List(items))
     }
 
-    fn read_members(&mut self, value: RawValue) -> Result<Value, Failure> {
+    fn read_members(&mut self, value: RawValue<'_>) -> Result<Value, Failure> {
         let cx = self.cx;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
@@ -209,7 +209,7 @@ impl<'a> ValueReader<'a> {
             return self.read(plain.raw());
         }
         // SAFETY: looks at a live value.
-        if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {
+        if unsafe { qjs::JS_IsMap(value.js()) || qjs::JS_IsSet(value.js()) } {
             return self.refuse("a Map or Set", "; use an object or an array");
         }
         let mut members = Vec::new();
@@ -226,12 +226,12 @@ impl<'a> ValueReader<'a> {
 }
 
 /// Reports whether a number is positive or a zero without sign.
-pub(crate) fn float_is_positive(value: RawValue) -> bool {
+pub(crate) fn float_is_positive(value: RawValue<'_>) -> bool {
     tag(value) == qjs::JS_TAG_INT || float_of(value).is_sign_positive()
 }
 
 /// The bytes of an `ArrayBuffer` or of a view of one.
-pub(crate) fn bytes_of(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of(cx: Cx<'_>, value: RawValue<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     match append_bytes_of(cx, value, &mut bytes) {
         true => Some(bytes),
@@ -240,9 +240,10 @@ pub(crate) fn bytes_of(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
 }
 
 /// The bytes that a typed array of wider elements, or a `DataView`, shows.
-fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
+fn bytes_of_view(cx: Cx<'_>, value: RawValue<'_>) -> Option<Vec<u8>> {
     // SAFETY: looks at a live value.
-    let is_view = unsafe { qjs::JS_IsDataView(value) || qjs::JS_GetTypedArrayType(value) >= 0 };
+    let is_view =
+        unsafe { qjs::JS_IsDataView(value.js()) || qjs::JS_GetTypedArrayType(value.js()) >= 0 };
     if !is_view {
         return None;
     }
@@ -263,14 +264,14 @@ fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
 }
 
 /// Reports whether a value is a `Uint8Array`.
-pub(crate) fn is_uint8_array(value: RawValue) -> bool {
+pub(crate) fn is_uint8_array(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
-    let kind = unsafe { qjs::JS_GetTypedArrayType(value) };
+    let kind = unsafe { qjs::JS_GetTypedArrayType(value.js()) };
     kind == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
 }
 
 /// Appends the bytes of a `Uint8Array` or an `ArrayBuffer`. Reports whether the value is one.
-pub(crate) fn append_bytes_of(cx: Cx<'_>, value: RawValue, out: &mut Vec<u8>) -> bool {
+pub(crate) fn append_bytes_of(cx: Cx<'_>, value: RawValue<'_>, out: &mut Vec<u8>) -> bool {
     let Some((start, length)) = place_of_bytes(cx, value) else {
         return false;
     };
@@ -282,23 +283,23 @@ pub(crate) fn append_bytes_of(cx: Cx<'_>, value: RawValue, out: &mut Vec<u8>) ->
 
 /// Returns the place and the number of the bytes that a `Uint8Array` or an `ArrayBuffer` shows; they are valid until a
 /// script runs. No bytes where the buffer is detached; `None` for other values.
-pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue) -> Option<(*const u8, usize)> {
+pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue<'_>) -> Option<(*const u8, usize)> {
     const NO_BYTES: (*const u8, usize) = (std::ptr::dangling(), 0);
     if !is_uint8_array(value) {
         // SAFETY: looks at a live value.
-        return unsafe { qjs::JS_IsArrayBuffer(value) }.then(|| place_of_buffer(cx, value));
+        return unsafe { qjs::JS_IsArrayBuffer(value.js()) }.then(|| place_of_buffer(cx, value));
     }
     let (mut start, mut length) = (0, 0);
-    // SAFETY: the value is a live `Uint8Array`; the last pointer may be null.
-    let buffer = cx.check(unsafe {
-        qjs::JS_GetTypedArrayBuffer(
+    // SAFETY: the value is a live `Uint8Array`; the last pointer may be null. The reference that comes back is owned.
+    let buffer = unsafe {
+        cx.check(qjs::JS_GetTypedArrayBuffer(
             cx.raw(),
-            value,
+            value.js(),
             &raw mut start,
             &raw mut length,
             std::ptr::null_mut(),
-        )
-    });
+        ))
+    };
     let Ok(buffer) = buffer else {
         drop(cx.exception());
         return Some(NO_BYTES);
@@ -321,10 +322,10 @@ pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue) -> Option<(*const u8, 
     Some((unsafe { all.add(start) }, length))
 }
 
-fn place_of_buffer(cx: Cx<'_>, buffer: RawValue) -> (*const u8, usize) {
+fn place_of_buffer(cx: Cx<'_>, buffer: RawValue<'_>) -> (*const u8, usize) {
     let mut length = 0;
     // SAFETY: the value is a live `ArrayBuffer`.
-    let start = unsafe { qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, buffer) };
+    let start = unsafe { qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, buffer.js()) };
     if start.is_null() {
         // Detached, or empty.
         drop(cx.exception());
@@ -334,25 +335,26 @@ fn place_of_buffer(cx: Cx<'_>, buffer: RawValue) -> (*const u8, usize) {
 }
 
 /// Reports whether a value is an `ArrayBuffer` or a view of one.
-pub(crate) fn is_bytes(value: RawValue) -> bool {
+pub(crate) fn is_bytes(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
     unsafe {
-        qjs::JS_IsArrayBuffer(value)
-            || qjs::JS_IsDataView(value)
-            || qjs::JS_GetTypedArrayType(value) >= 0
+        qjs::JS_IsArrayBuffer(value.js())
+            || qjs::JS_IsDataView(value.js())
+            || qjs::JS_GetTypedArrayType(value.js()) >= 0
     }
 }
 
 /// Reports whether an object, plain by its native class, has another prototype than objects made by a literal.
 #[inline]
-pub(crate) fn has_own_class(cx: Cx<'_>, value: RawValue) -> bool {
-    // SAFETY: the object is alive, and holds its prototype while its address is compared.
-    let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), value)) };
+pub(crate) fn has_own_class(cx: Cx<'_>, value: RawValue<'_>) -> bool {
+    // SAFETY: the object is alive, and holds its prototype while its address is compared. The reference that comes back
+    // is owned.
+    let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), value.js())) };
     is_object(prototype.raw()) && address(prototype.raw()) != cx.core().object_prototype
 }
 
 /// Reports whether an object is a plain one by class: made by a literal or by a class of the script.
 #[inline]
-pub(crate) fn is_ordinary(cx: Cx<'_>, value: RawValue) -> bool {
+pub(crate) fn is_ordinary(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     class_id(value) == cx.core().classes.object
 }

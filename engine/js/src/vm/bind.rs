@@ -23,7 +23,7 @@ use std::ffi::{CString, c_int};
 use std::rc::Rc;
 
 impl<'a> Vm<'a> for Cx<'a> {
-    type Raw = RawValue;
+    type Raw<'v> = RawValue<'v>;
     type Val = Val;
 
     #[inline]
@@ -33,15 +33,15 @@ impl<'a> Vm<'a> for Cx<'a> {
     }
 
     #[inline]
-    fn raw(self, value: &Val) -> RawValue {
+    fn raw<'v>(self, value: &'v Val) -> RawValue<'v> {
         value.raw()
     }
 
-    fn hold(self, value: RawValue) -> Val {
+    fn hold(self, value: RawValue<'_>) -> Val {
         self.dup(value)
     }
 
-    fn kind(self, value: RawValue) -> Kind {
+    fn kind(self, value: RawValue<'_>) -> Kind {
         match tag(value) {
             qjs::JS_TAG_UNDEFINED => Kind::Undefined,
             qjs::JS_TAG_NULL => Kind::Null,
@@ -56,19 +56,19 @@ impl<'a> Vm<'a> for Cx<'a> {
     }
 
     #[inline]
-    fn is_callable(self, value: RawValue) -> bool {
+    fn is_callable(self, value: RawValue<'_>) -> bool {
         self.is_function(value)
     }
 
-    fn is_list(self, value: RawValue) -> bool {
+    fn is_list(self, value: RawValue<'_>) -> bool {
         class_id(value) == self.core().classes.array
     }
 
-    fn is_yes(self, value: RawValue) -> bool {
+    fn is_yes(self, value: RawValue<'_>) -> bool {
         is_true(value)
     }
 
-    fn number_at(self, value: RawValue) -> Option<f64> {
+    fn number_at(self, value: RawValue<'_>) -> Option<f64> {
         match tag(value) {
             qjs::JS_TAG_INT => Some(f64::from(int_of(value))),
             qjs::JS_TAG_FLOAT64 => Some(float_of(value)),
@@ -76,11 +76,11 @@ impl<'a> Vm<'a> for Cx<'a> {
         }
     }
 
-    fn text_at(self, value: RawValue) -> Result<String, Thrown> {
+    fn text_at(self, value: RawValue<'_>) -> Result<String, Thrown> {
         self.text(value)
     }
 
-    fn member(self, object: RawValue, name: &str) -> Result<Val, Thrown> {
+    fn member(self, object: RawValue<'_>, name: &str) -> Result<Val, Thrown> {
         let atom = Atom::new(self, name)?;
         self.get_atom(object, atom.0)
     }
@@ -134,7 +134,7 @@ impl<'a> Vm<'a> for Cx<'a> {
         self.run_own(source, name)
     }
 
-    fn invoke(self, function: RawValue, args: &[RawValue]) -> Result<Val, Thrown> {
+    fn invoke(self, function: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Thrown> {
         self.call(function, UNDEFINED, args)
     }
 
@@ -148,33 +148,33 @@ impl<'a> Vm<'a> for Cx<'a> {
     }
 
     #[inline]
-    fn read(self, value: RawValue) -> Result<Value, Failure> {
+    fn read(self, value: RawValue<'_>) -> Result<Value, Failure> {
         value::from_js(self, value)
     }
 
-    fn json_at(self, value: RawValue) -> Result<String, Failure> {
+    fn json_at(self, value: RawValue<'_>) -> Result<String, Failure> {
         json_write::text(self, value)
     }
 
-    fn shown_at(self, value: RawValue) -> Result<Value, Failure> {
+    fn shown_at(self, value: RawValue<'_>) -> Result<Value, Failure> {
         shown::read(self, value)
     }
 
     #[inline]
-    fn object_at(self, value: RawValue) -> Option<Object> {
+    fn object_at(self, value: RawValue<'_>) -> Option<Object> {
         objects::at(self, value)
     }
 
-    fn request_at(self, value: RawValue) -> Result<Rc<dyn RequestView>, Failure> {
+    fn request_at(self, value: RawValue<'_>) -> Result<Rc<dyn RequestView>, Failure> {
         added::live_request(self, value)
     }
 
-    fn forget_added(self, request: RawValue) -> Result<(), Failure> {
+    fn forget_added(self, request: RawValue<'_>) -> Result<(), Failure> {
         added::forget(self, data(self, request)?);
         Ok(())
     }
 
-    fn keep_function(self, function: RawValue, row: BoundRow) -> Result<Callback, Failure> {
+    fn keep_function(self, function: RawValue<'_>, row: BoundRow) -> Result<Callback, Failure> {
         Ok(callback::keep(self, function, row))
     }
 
@@ -185,7 +185,7 @@ impl<'a> Vm<'a> for Cx<'a> {
     #[inline]
     fn with_reader<R>(
         self,
-        args: &[RawValue],
+        args: &[RawValue<'_>],
         row: &BoundRow,
         read: impl FnOnce(&dyn Reader) -> R,
     ) -> R {
@@ -207,7 +207,10 @@ impl<'a> Vm<'a> for Cx<'a> {
         tasks.promise(self, future, None, Some(here(self)?))
     }
 
-    fn waiting_function(self, function: RawValue) -> Result<Option<Cow<'static, str>>, Failure> {
+    fn waiting_function(
+        self,
+        function: RawValue<'_>,
+    ) -> Result<Option<Cow<'static, str>>, Failure> {
         let kind = waiting::function(self, function);
         Ok(kind.map(Cow::Borrowed))
     }
@@ -237,12 +240,22 @@ pub(crate) fn define_natives(cx: Cx<'_>, native: &Val) -> Result<(), Thrown> {
     Ok(())
 }
 
-fn call_native(cx: Cx<'_>, _: RawValue, args: &[RawValue], index: c_int) -> Result<Val, Failure> {
+fn call_native(
+    cx: Cx<'_>,
+    _: RawValue<'_>,
+    args: &[RawValue<'_>],
+    index: c_int,
+) -> Result<Val, Failure> {
     let (_, function) = Native::ALL[index as usize];
     function.call(cx, args)
 }
 
-fn call(cx: Cx<'_>, this: RawValue, args: &[RawValue], index: c_int) -> Result<Val, Failure> {
+fn call(
+    cx: Cx<'_>,
+    this: RawValue<'_>,
+    args: &[RawValue<'_>],
+    index: c_int,
+) -> Result<Val, Failure> {
     let row = cx.core().rows.borrow()[index as usize];
     let result = contract::call(cx, &row, this, args);
     if cx.core().sampler.get().is_some() && result.is_ok() {

@@ -21,26 +21,26 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"requestField", entry(prototypes::request_field)),
 ];
 
-fn argument(args: &[RawValue], index: usize) -> RawValue {
+fn argument<'a>(args: &[RawValue<'a>], index: usize) -> RawValue<'a> {
     args.get(index).copied().unwrap_or(UNDEFINED)
 }
 
 /// `keep(handler)`: its number.
-fn keep(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn keep(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let mut handlers = cx.core().handlers.borrow_mut();
     handlers.push(cx.dup(argument(args, 0)));
-    Ok(cx.own(number((handlers.len() - 1) as f64)))
+    Ok(cx.dup(number((handlers.len() - 1) as f64)))
 }
 
 /// `stringify(value)`: the JSON of a value, as an answer has it.
-fn stringify(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn stringify(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let value = argument(args, 0);
     Ok(cx.string(&json_write::text(cx, value)?)?)
 }
 
 /// `answerText(value)`: the JSON of what a handler returned; `[content, type]` where that is bytes, a `Blob` or a
 /// stream.
-fn answer_text(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn answer_text(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let value = argument(args, 0);
     if response::may_be_bytes(cx, value)
         && let Some((body, content_type)) = response::body_of(cx, value)?

@@ -23,8 +23,8 @@ pub(crate) fn to_exception(cx: Cx<'_>, error: &Error) -> Result<Val, Thrown> {
 
 /// An error object without a message, with the calls that are going on.
 pub(crate) fn here(cx: Cx<'_>) -> Result<Val, Thrown> {
-    // SAFETY: the context is alive.
-    cx.check(unsafe { qjs::JS_NewError(cx.raw()) })
+    // SAFETY: the context is alive. The reference that comes back is owned.
+    unsafe { cx.check(qjs::JS_NewError(cx.raw())) }
 }
 
 /// Makes an error object say what a native error says.
@@ -40,13 +40,13 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
     hidden(cx, made.raw(), c"message", message)?;
     let status = error.kind().status();
     if status != 500 {
-        hidden(cx, made.raw(), c"status", cx.own(number(f64::from(status))))?;
+        hidden(cx, made.raw(), c"status", cx.dup(number(f64::from(status))))?;
     }
     if let Some(mark) = error.kind().mark() {
         cx.define_atom(
             made.raw(),
             cx.core().atoms.kind,
-            cx.own(number(mark as f64)),
+            cx.dup(number(mark as f64)),
         )?;
     }
     if let Some(details) = error.details() {
@@ -60,7 +60,7 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
 }
 
 /// Adds what is known as properties that are listed, so that copies and logs have them.
-fn show_details(cx: Cx<'_>, made: RawValue, details: &Details) -> Result<(), Thrown> {
+fn show_details(cx: Cx<'_>, made: RawValue<'_>, details: &Details) -> Result<(), Thrown> {
     cx.define(made, c"code", cx.string(&details.code)?)?;
     if let Some(table) = &details.table {
         cx.define(made, c"table", cx.string(table)?)?;
@@ -86,7 +86,7 @@ pub(crate) fn throw(cx: Cx<'_>, error: &Error) {
 
 impl Cx<'_> {
     /// Throws, and gives back what a native function then returns.
-    pub(crate) fn throw(self, failure: Failure) -> RawValue {
+    pub(crate) fn throw(self, failure: Failure) -> qjs::JSValue {
         if let Failure::Error(error) = failure {
             throw(self, &error);
         }
@@ -101,7 +101,7 @@ pub(crate) fn take(cx: Cx<'_>) -> Error {
 }
 
 /// Converts a thrown value to an error. Looking at it may run getters of the script; what those throw is dropped.
-pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
+pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue<'_>) -> Error {
     if !is_object(thrown) {
         let text = plain_text(cx, thrown);
         return Error::script(if is_string(thrown) {
@@ -111,7 +111,7 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
         });
     }
     // SAFETY: looks at a live value.
-    let is_error = unsafe { qjs::JS_IsError(thrown) };
+    let is_error = unsafe { qjs::JS_IsError(thrown.js()) };
     let name = if is_error {
         text_property(cx, thrown, c"name").unwrap_or_default()
     } else {
@@ -231,7 +231,7 @@ fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
     named.unwrap_or_else(|| PLAIN.to_owned())
 }
 
-fn kind_of(cx: Cx<'_>, thrown: RawValue, name: &str, message: Option<&str>) -> ErrorKind {
+fn kind_of(cx: Cx<'_>, thrown: RawValue<'_>, name: &str, message: Option<&str>) -> ErrorKind {
     if let Ok(mark) = cx.get_atom(thrown, cx.core().atoms.kind)
         && let Some(mark) = whole_number(mark.raw()).and_then(|mark| usize::try_from(mark).ok())
         && let Some(kind) = ErrorKind::marked(mark)
@@ -252,7 +252,7 @@ fn kind_of(cx: Cx<'_>, thrown: RawValue, name: &str, message: Option<&str>) -> E
     }
 }
 
-fn text_property(cx: Cx<'_>, object: RawValue, name: &CStr) -> Option<String> {
+fn text_property(cx: Cx<'_>, object: RawValue<'_>, name: &CStr) -> Option<String> {
     /// `stack` is an accessor, so reading it is a native call, and a stop that is repeated just now interrupts it.
     const ATTEMPTS_MAX: u32 = 3;
     for _ in 0..ATTEMPTS_MAX {
@@ -274,14 +274,14 @@ fn text_property(cx: Cx<'_>, object: RawValue, name: &CStr) -> Option<String> {
     None
 }
 
-fn plain_text(cx: Cx<'_>, value: RawValue) -> String {
+fn plain_text(cx: Cx<'_>, value: RawValue<'_>) -> String {
     cx.text(value).unwrap_or_else(|Thrown| {
         drop(cx.exception());
         "a value".to_owned()
     })
 }
 
-fn json_text(cx: Cx<'_>, value: RawValue) -> String {
+fn json_text(cx: Cx<'_>, value: RawValue<'_>) -> String {
     const SHOWN_BYTES_MAX: usize = 500;
     let mut out = Vec::new();
     if crate::values::json_write::write(cx, &mut out, value).is_err() {
@@ -297,7 +297,7 @@ fn json_text(cx: Cx<'_>, value: RawValue) -> String {
 }
 
 /// The errors that led to this one.
-fn cause_of(cx: Cx<'_>, error: RawValue, depth: usize) -> String {
+fn cause_of(cx: Cx<'_>, error: RawValue<'_>, depth: usize) -> String {
     const CAUSES_MAX: usize = 4;
     let Ok(cause) = cx.get(error, c"cause") else {
         drop(cx.exception());
@@ -310,7 +310,7 @@ fn cause_of(cx: Cx<'_>, error: RawValue, depth: usize) -> String {
 }
 
 /// The errors that an `AggregateError` stands for, in the same way.
-fn errors_of(cx: Cx<'_>, error: RawValue) -> String {
+fn errors_of(cx: Cx<'_>, error: RawValue<'_>) -> String {
     const ERRORS_MAX: u32 = 10;
     let mut told = String::new();
     for index in 0..ERRORS_MAX {
@@ -332,7 +332,7 @@ fn errors_of(cx: Cx<'_>, error: RawValue) -> String {
 }
 
 /// Returns the lines below a stack about another error.
-fn below(cx: Cx<'_>, label: &str, error: RawValue, depth: usize) -> String {
+fn below(cx: Cx<'_>, label: &str, error: RawValue<'_>, depth: usize) -> String {
     let text = |name| text_property(cx, error, name).unwrap_or_default();
     let (name, message) = (text(c"name"), text(c"message"));
     let separator = if name.is_empty() || message.is_empty() {

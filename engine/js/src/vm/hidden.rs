@@ -33,7 +33,7 @@ impl HiddenKeys {
     /// The key `name` as a symbol.
     pub(crate) fn symbol(&self, cx: Cx<'_>, name: &str) -> Result<Val, Thrown> {
         let atom = self.atom(cx, name)?;
-        // SAFETY: the atom is owned, and released after its last use.
+        // SAFETY: the atom is owned, and released after its last use. The reference that comes back is owned.
         unsafe {
             let symbol = cx.check(qjs::JS_AtomToValue(cx.raw(), atom));
             qjs::JS_FreeAtom(cx.raw(), atom);
@@ -71,7 +71,7 @@ fn private_name(cx: Cx<'_>, name: &str) -> Result<qjs::JSAtom, Thrown> {
             cx.raw(),
             &raw mut keys,
             &raw mut count,
-            instance.raw(),
+            instance.js(),
             flags,
         );
         if done < 0 || count == 0 {

@@ -24,15 +24,15 @@ const HOOKS: &[(&CStr, Native)] = &[
 
 /// Puts the hooks on the global object, from where the Web surface takes them.
 pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
-    // SAFETY: the context is alive.
-    let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    // SAFETY: the context is alive. The reference that comes back is owned.
+    let global = unsafe { cx.own(qjs::JS_GetGlobalObject(cx.raw())) };
     HOOKS
         .iter()
         .try_for_each(|(name, hook)| cx.define(global.raw(), name, cx.function(name, 2, 0, *hook)?))
 }
 
 /// `__host_log(level, text)`
-fn log(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn log(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let [level, text, ..] = args else {
         return Err(Error::script("log: needs a level and a text").into());
     };
@@ -41,7 +41,7 @@ fn log(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
 }
 
 /// `__host_report(error)`
-pub(crate) fn report(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn report(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let thrown = args.first().copied();
     let error = error::describe(cx, thrown.unwrap_or(UNDEFINED));
     if !cx.core().must_stop() {
@@ -51,7 +51,7 @@ pub(crate) fn report(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, 
 }
 
 /// `__host_sleep(ms, id)`
-fn sleep(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn sleep(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let number =
         |index: usize| whole_number(args.get(index).copied().unwrap_or(UNDEFINED)).unwrap_or(0);
     let (millis, id) = (number(0), number(1));
@@ -70,7 +70,7 @@ fn sleep(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
 }
 
 /// `__host_cancel(id)`
-fn cancel(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn cancel(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let id = args.first().and_then(|id| whole_number(*id));
     let tasks = id.and_then(|id| cx.core().timers.borrow_mut().remove(&id));
     if let (Some(id), Some(tasks)) = (id, tasks.and_then(|tasks| tasks.upgrade())) {
@@ -80,7 +80,7 @@ fn cancel(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
 }
 
 /// `__host_hidden(name)`
-fn hidden(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn hidden(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let name = cx.text(args.first().copied().unwrap_or(UNDEFINED))?;
     Ok(cx.core().hidden.symbol(cx, &name)?)
 }

@@ -108,10 +108,11 @@ fn use_places(cx: Cx<'_>) -> Result<(), Thrown> {
 fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
     let shapes = &cx.core().shapes;
     shapes.keep_own(cx.bare_object()?);
-    // SAFETY: the class has its prototype; an object without data is no request.
-    shapes.keep_own(
-        cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), cx.core().classes.request) })?,
-    );
+    // SAFETY: the class has its prototype; an object without data is no request. The reference that comes back is
+    // owned.
+    shapes.keep_own(unsafe {
+        cx.check(qjs::JS_NewObjectClass(cx.raw(), cx.core().classes.request))
+    }?);
     let (promise, resolve, reject) = cx.promise()?;
     [promise, resolve, reject]
         .into_iter()
@@ -121,13 +122,13 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
 
 /// Returns the tables of the Web surface for the engine, and the prelude makes of it.
 fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
-    // SAFETY: the context is alive.
-    let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    // SAFETY: the context is alive. The reference that comes back is owned.
+    let global = unsafe { cx.own(qjs::JS_GetGlobalObject(cx.raw())) };
     let atom = cx.symbol_atom(c"sampan.web");
     let web = cx.get_atom(global.raw(), atom);
     // SAFETY: the object is alive, the atom owned.
     unsafe {
-        qjs::JS_DeleteProperty(cx.raw(), global.raw(), atom, 0);
+        qjs::JS_DeleteProperty(cx.raw(), global.js(), atom, 0);
         qjs::JS_FreeAtom(cx.raw(), atom);
     }
     let web = web?;
@@ -193,7 +194,7 @@ fn run_entry(cx: Cx<'_>, name: &str, script: &Arc<Script>) -> Result<EntryModule
     let run = || -> Result<EntryModule, Failure> {
         let (module, definition) = modules::compile(cx, name, script)?;
         // SAFETY: the function takes the module's reference.
-        let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
+        let promise = unsafe { cx.check(qjs::JS_EvalFunction(cx.raw(), module.into_raw())) }?;
         cx.core().handled(cx, promise.raw());
         if cx.core().must_stop()
             && let Some(Err(reason)) = call::promise_result(cx, promise.raw())
@@ -230,8 +231,8 @@ fn default_fetch(
     cx: Cx<'_>,
     entry: &EntryModule,
 ) -> Result<Option<(HandlerId, BodyOptions)>, Failure> {
-    // SAFETY: the module is kept by its context.
-    let namespace = cx.check(unsafe { qjs::JS_GetModuleNamespace(cx.raw(), entry.definition) })?;
+    // SAFETY: the module is kept by its context. The reference that comes back is owned.
+    let namespace = unsafe { cx.check(qjs::JS_GetModuleNamespace(cx.raw(), entry.definition)) }?;
     let exported = cx.get(namespace.raw(), c"default")?;
     if !is_object(exported.raw()) {
         return Ok(None);

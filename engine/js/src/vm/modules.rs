@@ -96,10 +96,10 @@ fn missing(core: &Core, base: &str, name: &str, why: &str) -> Failure {
 unsafe extern "C" fn check_attributes(
     ctx: *mut qjs::JSContext,
     _: *mut c_void,
-    attributes: RawValue,
+    attributes: qjs::JSValue,
 ) -> c_int {
-    // SAFETY: QuickJS passes a live context.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS passes a live context and a live value.
+    let (cx, attributes) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(attributes)) };
     let checked = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
         for name in crate::values::property_names::PropertyNames::of(cx, attributes)?.iter() {
             let name = cx.text(cx.name(name)?.raw())?;
@@ -124,10 +124,10 @@ unsafe extern "C" fn load(
     ctx: *mut qjs::JSContext,
     name: *const c_char,
     _: *mut c_void,
-    attributes: RawValue,
+    attributes: qjs::JSValue,
 ) -> *mut qjs::JSModuleDef {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the value as long.
+    let (cx, attributes) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(attributes)) };
     guarded(cx, |cx| {
         // SAFETY: QuickJS passes a terminated string.
         let name = unsafe { text(name) };
@@ -149,7 +149,7 @@ unsafe extern "C" fn load(
     })
 }
 
-fn wanted_type(cx: Cx<'_>, attributes: RawValue) -> Result<Option<String>, Thrown> {
+fn wanted_type(cx: Cx<'_>, attributes: RawValue<'_>) -> Result<Option<String>, Thrown> {
     if !crate::vm::sys::is_object(attributes) {
         return Ok(None);
     }
@@ -184,7 +184,7 @@ pub(crate) fn compile(
             file.as_ptr(),
             flags,
         ))?;
-        let definition = qjs::JS_VALUE_GET_PTR(module.raw()).cast::<qjs::JSModuleDef>();
+        let definition = qjs::JS_VALUE_GET_PTR(module.js()).cast::<qjs::JSModuleDef>();
         Ok((module, definition))
     }
 }

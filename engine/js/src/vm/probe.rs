@@ -59,7 +59,7 @@ impl Probe {
 
     /// Reads the tag of a script's value, and the integer in it, if all of the value lies in one live block.
     pub(crate) fn tag_and_int(&self, address: usize) -> Option<(u64, i32)> {
-        const { assert!(size_of::<RawValue>() == 16, "a value has two words") };
+        const { assert!(size_of::<RawValue<'_>>() == 16, "a value has two words") };
         let tag = self.read::<u64>(address.checked_add(size_of::<u64>())?)?;
         Some((tag, self.read(address)?))
     }

@@ -6,26 +6,24 @@
 //!   callback, which QuickJS hands it to, or by [`crate::vm::probe::Probe`], which owns one too.
 //! - A [`Val`] is dropped before the `Core` that its context belongs to: a type that keeps a `Val` beyond a call keeps
 //!   an `Rc<Core>` too.
-//! - A [`RawValue`] is used only while it is held: by a `Val`, by the object or array that it was read from, or by
-//!   QuickJS, which holds the arguments of a native function until that returns.
+//! - A [`RawValue`] carries the lifetime of its holder: a `Val`, or QuickJS, which holds the arguments of a native
+//!   function until that returns. Only unsafe code makes one of a value of QuickJS, or a `Val` of a reference.
 
 mod cx;
 mod own_script;
+mod raw_value;
+mod slot;
 
 pub(crate) use cx::Cx;
 pub(crate) use own_script::own_function;
+pub(crate) use raw_value::{NULL, RawValue, UNDEFINED};
 pub(crate) use sampan_js_contract::{Failure, Thrown};
+pub(crate) use slot::Slot;
 
 use rquickjs::qjs;
 use sampan_host::Error;
 use std::ffi::{CStr, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// A value as QuickJS passes it: no reference is owned by it.
-pub(crate) type RawValue = qjs::JSValue;
-
-pub(crate) const UNDEFINED: RawValue = qjs::JS_UNDEFINED;
-pub(crate) const NULL: RawValue = qjs::JS_NULL;
 
 /// The text of a string's bytes: a surrogate without a partner, which has three bytes there, becomes U+FFFD.
 #[inline]
@@ -56,7 +54,7 @@ fn repaired(bytes: &[u8]) -> String {
 /// A reference to a script's value, counted.
 pub(crate) struct Val {
     ctx: *mut qjs::JSContext,
-    raw: RawValue,
+    raw: qjs::JSValue,
 }
 
 impl Drop for Val {
@@ -83,13 +81,20 @@ impl Clone for Val {
 impl Val {
     /// The value, still owned by `self`.
     #[inline]
-    pub(crate) fn raw(&self) -> RawValue {
+    pub(crate) fn raw(&self) -> RawValue<'_> {
+        // SAFETY: `self` holds the value, and is borrowed for as long.
+        unsafe { RawValue::from_js(self.raw) }
+    }
+
+    /// The value as QuickJS wants it, still owned by `self`.
+    #[inline]
+    pub(crate) fn js(&self) -> qjs::JSValue {
         self.raw
     }
 
     /// Gives the reference away.
     #[inline]
-    pub(crate) fn into_raw(self) -> RawValue {
+    pub(crate) fn into_raw(self) -> qjs::JSValue {
         let raw = self.raw;
         std::mem::forget(self);
         raw
@@ -98,96 +103,99 @@ impl Val {
 
 /// The tag of a value.
 #[inline]
-pub(crate) fn tag(value: RawValue) -> i32 {
+pub(crate) fn tag(value: RawValue<'_>) -> i32 {
     // SAFETY: reads the tag that every value has.
-    unsafe { qjs::JS_VALUE_GET_NORM_TAG(value) }
+    unsafe { qjs::JS_VALUE_GET_NORM_TAG(value.js()) }
 }
 
 /// Reports whether it is an object (a function is one too).
 #[inline]
-pub(crate) fn is_object(value: RawValue) -> bool {
+pub(crate) fn is_object(value: RawValue<'_>) -> bool {
     tag(value) == qjs::JS_TAG_OBJECT
 }
 
 /// Reports whether it is a string.
 #[inline]
-pub(crate) fn is_string(value: RawValue) -> bool {
+pub(crate) fn is_string(value: RawValue<'_>) -> bool {
     matches!(tag(value), qjs::JS_TAG_STRING | qjs::JS_TAG_STRING_ROPE)
 }
 
 /// Reports whether it is `undefined`.
 #[inline]
-pub(crate) fn is_undefined(value: RawValue) -> bool {
+pub(crate) fn is_undefined(value: RawValue<'_>) -> bool {
     tag(value) == qjs::JS_TAG_UNDEFINED
 }
 
 /// Reports whether it is `null` or `undefined`.
 #[inline]
-pub(crate) fn is_nothing(value: RawValue) -> bool {
+pub(crate) fn is_nothing(value: RawValue<'_>) -> bool {
     matches!(tag(value), qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED)
 }
 
 /// The address behind an object, a string or a symbol: what makes it the same one.
 #[inline]
-pub(crate) fn address(value: RawValue) -> *mut c_void {
+pub(crate) fn address(value: RawValue<'_>) -> *mut c_void {
     // SAFETY: reads the pointer of the value without following it.
-    unsafe { qjs::JS_VALUE_GET_PTR(value) }
+    unsafe { qjs::JS_VALUE_GET_PTR(value.js()) }
 }
 
 /// The class of an object, 0 for other values.
 #[inline]
-pub(crate) fn class_id(value: RawValue) -> qjs::JSClassID {
+pub(crate) fn class_id(value: RawValue<'_>) -> qjs::JSClassID {
     // SAFETY: looks at a live value.
-    unsafe { qjs::JS_GetClassID(value) }
+    unsafe { qjs::JS_GetClassID(value.js()) }
 }
 
 /// Reports whether it is a promise.
 #[inline]
-pub(crate) fn is_promise(value: RawValue) -> bool {
+pub(crate) fn is_promise(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
-    unsafe { qjs::JS_IsPromise(value) }
+    unsafe { qjs::JS_IsPromise(value.js()) }
 }
 
 /// The integer of a value with the tag `JS_TAG_INT`; nonsense for others.
 #[inline]
-pub(crate) fn int_of(value: RawValue) -> i32 {
+pub(crate) fn int_of(value: RawValue<'_>) -> i32 {
     // SAFETY: reads plain bits of the value, whatever they mean.
-    unsafe { qjs::JS_VALUE_GET_INT(value) }
+    unsafe { qjs::JS_VALUE_GET_INT(value.js()) }
 }
 
 /// The number of a value with the tag `JS_TAG_FLOAT64`; nonsense for others.
 #[inline]
-pub(crate) fn float_of(value: RawValue) -> f64 {
+pub(crate) fn float_of(value: RawValue<'_>) -> f64 {
     // SAFETY: reads plain bits of the value, whatever they mean.
-    unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }
+    unsafe { qjs::JS_VALUE_GET_FLOAT64(value.js()) }
 }
 
 /// Reports whether a value is `true`.
 #[inline]
-pub(crate) fn is_true(value: RawValue) -> bool {
+pub(crate) fn is_true(value: RawValue<'_>) -> bool {
     tag(value) == qjs::JS_TAG_BOOL && int_of(value) != 0
 }
 
 /// A boolean.
 #[inline]
-pub(crate) fn boolean(value: bool) -> RawValue {
-    qjs::JS_MKVAL(qjs::JS_TAG_BOOL, i32::from(value))
+pub(crate) fn boolean(value: bool) -> RawValue<'static> {
+    // SAFETY: a boolean has no reference count.
+    unsafe { RawValue::from_js(qjs::JS_MKVAL(qjs::JS_TAG_BOOL, i32::from(value))) }
 }
 
 /// A number that fits into 32 bits.
 #[inline]
-pub(crate) fn whole(value: i32) -> RawValue {
-    qjs::JS_MKVAL(qjs::JS_TAG_INT, value)
+pub(crate) fn whole(value: i32) -> RawValue<'static> {
+    // SAFETY: a number has no reference count.
+    unsafe { RawValue::from_js(qjs::JS_MKVAL(qjs::JS_TAG_INT, value)) }
 }
 
 /// A number, kept as an integer where it is one.
 #[inline]
-pub(crate) fn number(value: f64) -> RawValue {
-    qjs::JS_NewFloat64(value)
+pub(crate) fn number(value: f64) -> RawValue<'static> {
+    // SAFETY: a number has no reference count.
+    unsafe { RawValue::from_js(qjs::JS_NewFloat64(value)) }
 }
 
 /// The value of a whole number.
-pub(crate) fn whole_number(value: RawValue) -> Option<i64> {
+pub(crate) fn whole_number(value: RawValue<'_>) -> Option<i64> {
     match tag(value) {
         qjs::JS_TAG_INT => Some(i64::from(int_of(value))),
         qjs::JS_TAG_FLOAT64 => {
@@ -200,11 +208,22 @@ pub(crate) fn whole_number(value: RawValue) -> Option<i64> {
 }
 
 /// Defines a property that is writable but not listed.
-pub(crate) fn hidden(cx: Cx<'_>, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
+pub(crate) fn hidden(
+    cx: Cx<'_>,
+    object: RawValue<'_>,
+    name: &CStr,
+    value: Val,
+) -> Result<(), Thrown> {
     let flags = (qjs::JS_PROP_WRITABLE | qjs::JS_PROP_CONFIGURABLE) as c_int;
     // SAFETY: the object is alive, the name terminated, the value's reference is taken.
     let done = unsafe {
-        qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags)
+        qjs::JS_DefinePropertyValueStr(
+            cx.raw(),
+            object.js(),
+            name.as_ptr(),
+            value.into_raw(),
+            flags,
+        )
     };
     if done < 0 { Err(Thrown) } else { Ok(()) }
 }
@@ -228,19 +247,22 @@ impl Cx<'_> {
         body: Native,
     ) -> Result<Val, Thrown> {
         // SAFETY: `generic_magic` says that the function takes the fifth argument, which C's union type cannot express.
-        self.check(unsafe {
-            let body = std::mem::transmute::<
-                Native,
-                unsafe extern "C" fn(
-                    *mut qjs::JSContext,
-                    RawValue,
-                    c_int,
-                    *mut RawValue,
-                ) -> RawValue,
-            >(body);
-            let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic_magic;
-            qjs::JS_NewCFunction2(self.raw(), Some(body), name.as_ptr(), length, kind, magic)
-        })
+        // The reference that comes back is owned.
+        unsafe {
+            self.check({
+                let body = std::mem::transmute::<
+                    Native,
+                    unsafe extern "C" fn(
+                        *mut qjs::JSContext,
+                        qjs::JSValue,
+                        c_int,
+                        *mut qjs::JSValue,
+                    ) -> qjs::JSValue,
+                >(body);
+                let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic_magic;
+                qjs::JS_NewCFunction2(self.raw(), Some(body), name.as_ptr(), length, kind, magic)
+            })
+        }
     }
 
     /// Makes a class of native objects with this name.
@@ -274,19 +296,24 @@ impl Cx<'_> {
 }
 
 /// A native function as QuickJS calls it.
-pub(crate) type Native =
-    unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int, *mut RawValue, c_int) -> RawValue;
+pub(crate) type Native = unsafe extern "C" fn(
+    *mut qjs::JSContext,
+    qjs::JSValue,
+    c_int,
+    *mut qjs::JSValue,
+    c_int,
+) -> qjs::JSValue;
 
 /// The arguments of a native call.
 ///
 /// # Safety
 /// `argv` must point to `argc` values that live as long as the call.
-pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut RawValue) -> &'a [RawValue] {
+pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut qjs::JSValue) -> &'a [RawValue<'a>] {
     if argc <= 0 || argv.is_null() {
         return &[];
     }
-    // SAFETY: the caller promises `argc` values that live as long as the call.
-    unsafe { std::slice::from_raw_parts(argv, argc as usize) }
+    // SAFETY: the caller promises `argc` values that live as long as the call, and a `RawValue` is nothing but one.
+    unsafe { std::slice::from_raw_parts(argv.cast(), argc as usize) }
 }
 
 /// Runs the body of a native function: a failure becomes an exception, a panic too, so that none crosses C.
@@ -294,7 +321,7 @@ pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut RawValue) -> &'a [Raw
 pub(crate) fn native<'a>(
     cx: Cx<'a>,
     body: impl FnOnce(Cx<'a>) -> Result<Val, Failure>,
-) -> RawValue {
+) -> qjs::JSValue {
     match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(value)) => value.into_raw(),
         Ok(Err(failure)) => cx.throw(failure),
@@ -309,15 +336,15 @@ pub(crate) fn native<'a>(
 /// data.
 pub(crate) const fn entry<F>(body: F) -> Native
 where
-    F: Fn(Cx<'_>, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, RawValue<'_>, &[RawValue<'_>]) -> Result<Val, Failure> + Copy,
 {
-    indexed_entry(move |cx: Cx<'_>, this, args: &[RawValue], _| body(cx, this, args))
+    indexed_entry(move |cx: Cx<'_>, this, args: &[RawValue<'_>], _| body(cx, this, args))
 }
 
 /// Returns the native function for a body that serves several functions: it gets the number of the function as `magic`.
 pub(crate) const fn indexed_entry<F>(_: F) -> Native
 where
-    F: Fn(Cx<'_>, RawValue, &[RawValue], c_int) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, RawValue<'_>, &[RawValue<'_>], c_int) -> Result<Val, Failure> + Copy,
 {
     const { assert!(size_of::<F>() == 0, "the body has data") };
     enter_body::<F>
@@ -326,22 +353,22 @@ where
 // SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn enter_body<F>(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     argc: c_int,
-    argv: *mut RawValue,
+    argv: *mut qjs::JSValue,
     magic: c_int,
-) -> RawValue
+) -> qjs::JSValue
 where
-    F: Fn(Cx<'_>, RawValue, &[RawValue], c_int) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, RawValue<'_>, &[RawValue<'_>], c_int) -> Result<Val, Failure> + Copy,
 {
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
         // SAFETY: `indexed_entry` was given such a body, which has no bytes and may be copied. QuickJS passes `argc`
-        // values.
-        let (body, args) = unsafe {
+        // values, and holds all until this returns.
+        let (body, this, args) = unsafe {
             let body = std::ptr::NonNull::<F>::dangling().read();
-            (body, arguments(argc, argv))
+            (body, RawValue::from_js(this), arguments(argc, argv))
         };
         body(cx, this, args, magic)
     })

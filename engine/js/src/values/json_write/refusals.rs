@@ -13,13 +13,13 @@ use sampan_js_contract::refused::{self, Refused};
 
 /// Returns the name and advice for an object that `JSON.stringify` would write as `{}`, which is hardly ever meant.
 #[cold]
-pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<Refused>, Thrown> {
+pub(super) fn refused(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Refused>, Thrown> {
     // SAFETY: looks at a live value.
     let (is_map, is_set, is_error) = unsafe {
         (
-            qjs::JS_IsMap(value),
-            qjs::JS_IsSet(value),
-            qjs::JS_IsError(value),
+            qjs::JS_IsMap(value.js()),
+            qjs::JS_IsSet(value.js()),
+            qjs::JS_IsError(value.js()),
         )
     };
     Ok(if is_promise(value) {
@@ -43,7 +43,7 @@ pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<Refused>, Th
 
 /// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the
 /// key.
-pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Thrown> {
+pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Val>, Thrown> {
     if class_id(value) != cx.core().classes.object {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Throw
 }
 
 /// Returns the name and advice for the classes of the Web surface.
-pub(super) fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<Refused>, Thrown> {
+pub(super) fn web_class(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Refused>, Thrown> {
     let Some(kind) = web_kind(cx, value)? else {
         return Ok(None);
     };
@@ -86,7 +86,7 @@ pub(super) fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure
 
 /// Returns the name of a value without JSON, with its article.
 #[cold]
-pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
+pub(crate) fn found(cx: Cx<'_>, value: RawValue<'_>) -> &'static str {
     if cx.is_function(value) {
         "a function"
     } else if is_object(value) {

@@ -45,7 +45,7 @@ impl SharedShape {
         let make = || -> Result<Val, Thrown> {
             let object = cx.object_of(&prototype)?;
             for (at, name) in names.iter().enumerate() {
-                cx.define_atom(object.raw(), *name, cx.own(whole(at as i32)))?;
+                cx.define_atom(object.raw(), *name, cx.dup(whole(at as i32)))?;
             }
             Ok(object)
         };
@@ -74,13 +74,18 @@ impl SharedShape {
             let bytes = qjs::js_malloc_usable_size(cx.raw(), values.cast::<c_void>());
             (values, bytes as usize)
         };
-        if room_bytes < names.len() * size_of::<RawValue>() {
+        if room_bytes < names.len() * size_of::<qjs::JSValue>() {
             return Ok(None);
         }
-        // SAFETY: the array has room for as many values as names. An object has as many values as different names: if
-        // one stands twice, a value before the last one differs from its index, and none behind it is read.
-        let is_in_order =
-            (0..names.len()).all(|at| is_whole(unsafe { values.add(at).read() }, at as i32));
+        // An object has as many values as different names: if one stands twice, a value before the last one differs
+        // from its index, and none behind it is read.
+        let is_in_order = (0..names.len()).all(|at| {
+            // SAFETY: the array has room for as many values as names, and the object keeps them.
+            is_whole(
+                unsafe { RawValue::from_js(values.add(at).read()) },
+                at as i32,
+            )
+        });
         if !is_in_order {
             return Ok(None);
         }
@@ -120,8 +125,9 @@ impl SharedShape {
                 // SAFETY: the array has room for `count` values, of which `take` lets no more through.
                 Ok(value) => unsafe { room.add(written).write(value.into_raw()) },
                 Err(thrown) => {
-                    // SAFETY: these were written, and the object, which has no names, does not own them.
-                    (0..written).for_each(|at| drop(cx.own(unsafe { room.add(at).read() })));
+                    // SAFETY: these were written, and the object, which has no names, does not own them. The reference
+                    // that comes back is owned.
+                    (0..written).for_each(|at| drop(unsafe { cx.own(room.add(at).read()) }));
                     return Err(thrown);
                 }
             }
@@ -130,7 +136,7 @@ impl SharedShape {
         // An iterator may promise more values than it has.
         for at in written..self.count {
             // SAFETY: the array has room for `count` values.
-            unsafe { room.add(at).write(UNDEFINED) };
+            unsafe { room.add(at).write(UNDEFINED.js()) };
         }
         // SAFETY: the object has a value for each name of the shape, in the order of the names (`new`), in an array of
         // the size that QuickJS gave the kept object of this shape. The object takes a reference of the shape and gives
@@ -154,7 +160,7 @@ impl SharedShape {
     /// Gives a new object, which has the empty shape, an array for its values. QuickJS reads none of them until the
     /// object has another shape.
     #[inline]
-    fn make_room(&self, cx: Cx<'_>, object: &Val) -> Result<*mut RawValue, Thrown> {
+    fn make_room(&self, cx: Cx<'_>, object: &Val) -> Result<*mut qjs::JSValue, Thrown> {
         // SAFETY: the object is held, and its array of values is a block of its own, which QuickJS made for the empty
         // shape. The block that replaces it may have another size: nothing is added to the object before it has the
         // other shape. If there is no memory, the old block stays in place.
@@ -174,7 +180,7 @@ impl SharedShape {
 }
 
 /// Reports whether a value is this integer.
-fn is_whole(value: RawValue, expected: i32) -> bool {
+fn is_whole(value: RawValue<'_>, expected: i32) -> bool {
     tag(value) == qjs::JS_TAG_INT && int_of(value) == expected
 }
 

@@ -56,7 +56,7 @@ impl TextLayout {
     fn header_bytes(cx: Cx<'_>, plain: &Val) -> Option<usize> {
         // SAFETY: the string is alive; its text is released and not looked at.
         let text = unsafe {
-            let text = qjs::JS_ToCStringLen(cx.raw(), std::ptr::null_mut(), plain.raw());
+            let text = qjs::JS_ToCStringLen(cx.raw(), std::ptr::null_mut(), plain.js());
             qjs::JS_FreeCString(cx.raw(), text);
             text
         };

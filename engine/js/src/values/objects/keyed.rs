@@ -24,29 +24,31 @@ pub(super) static METHODS: qjs::JSClassExoticMethods = qjs::JSClassExoticMethods
 
 /// Runs `body`: 1 for true, 0 for false, -1 for an exception, as QuickJS wants it.
 fn status<'a>(cx: Cx<'a>, body: impl FnOnce(Cx<'a>) -> Result<bool, Failure>) -> c_int {
-    let result = native(cx, |cx| Ok(cx.own(boolean(body(cx)?))));
+    let result = native(cx, |cx| Ok(cx.dup(boolean(body(cx)?))));
+    // SAFETY: a boolean and the mark of an exception have no reference count.
+    let result = unsafe { RawValue::from_js(result) };
     match tag(result) {
         qjs::JS_TAG_EXCEPTION => -1,
         _ => c_int::from(is_true(result)),
     }
 }
 
-fn object_at(cx: Cx<'_>, this: RawValue) -> Result<Object, Error> {
+fn object_at(cx: Cx<'_>, this: RawValue<'_>) -> Result<Object, Error> {
     at(cx, this).ok_or_else(|| Error::script("this is not a native object"))
 }
 
 /// The key that a property stands for, if it is one: symbols are not.
 fn key(cx: Cx<'_>, property: qjs::JSAtom) -> Result<Option<Val>, Thrown> {
-    // SAFETY: the atom is alive.
-    let key = cx.check(unsafe { qjs::JS_AtomToValue(cx.raw(), property) })?;
+    // SAFETY: the atom is alive. The reference that comes back is owned.
+    let key = unsafe { cx.check(qjs::JS_AtomToValue(cx.raw(), property)) }?;
     Ok(Some(key).filter(|key| tag(key.raw()) != qjs::JS_TAG_SYMBOL))
 }
 
 fn set(
     cx: Cx<'_>,
-    this: RawValue,
+    this: RawValue<'_>,
     property: qjs::JSAtom,
-    value: RawValue,
+    value: RawValue<'_>,
 ) -> Result<bool, Failure> {
     let object = object_at(cx, this)?;
     let Some(key) = key(cx, property)? else {
@@ -62,11 +64,11 @@ fn set(
 unsafe extern "C" fn get_own_property(
     ctx: *mut qjs::JSContext,
     found: *mut qjs::JSPropertyDescriptor,
-    this: RawValue,
+    this: qjs::JSValue,
     property: qjs::JSAtom,
 ) -> c_int {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(this)) };
     status(cx, |cx| {
         let object = object_at(cx, this)?;
         let Some(key) = key(cx, property)? else {
@@ -86,8 +88,8 @@ unsafe extern "C" fn get_own_property(
             let property = qjs::JSPropertyDescriptor {
                 flags,
                 value: value.into_raw(),
-                getter: UNDEFINED,
-                setter: UNDEFINED,
+                getter: UNDEFINED.js(),
+                setter: UNDEFINED.js(),
             };
             // SAFETY: the place is QuickJS's, which takes the reference over.
             unsafe { found.write(property) };
@@ -102,10 +104,10 @@ unsafe extern "C" fn get_own_property_names(
     ctx: *mut qjs::JSContext,
     list: *mut *mut qjs::JSPropertyEnum,
     length: *mut u32,
-    this: RawValue,
+    this: qjs::JSValue,
 ) -> c_int {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(this)) };
     let listed = status(cx, |cx| {
         let keys = call_method(cx, object_at(cx, this)?, "keys", &[])?;
         let mut names = Vec::new();
@@ -137,26 +139,32 @@ unsafe extern "C" fn get_own_property_names(
 // SAFETY: called by QuickJS alone, with a context that has a core and a live object of such a class.
 unsafe extern "C" fn delete_property(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     property: qjs::JSAtom,
 ) -> c_int {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(this)) };
     status(cx, |cx| set(cx, this, property, NULL))
 }
 
 // SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and live values.
 unsafe extern "C" fn define_own_property(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     property: qjs::JSAtom,
-    value: RawValue,
-    _: RawValue,
-    _: RawValue,
+    value: qjs::JSValue,
+    _: qjs::JSValue,
+    _: qjs::JSValue,
     flags: c_int,
 ) -> c_int {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this, value) = unsafe {
+        (
+            Cx::from_raw(ctx),
+            RawValue::from_js(this),
+            RawValue::from_js(value),
+        )
+    };
     status(cx, |cx| {
         if flags as u32 & qjs::JS_PROP_HAS_VALUE == 0 {
             let class = object_at(cx, this)?.class().with_article();
@@ -170,13 +178,19 @@ unsafe extern "C" fn define_own_property(
 // SAFETY: called by QuickJS alone, with a context that has a core, a live object of such a class, and live values.
 unsafe extern "C" fn set_property(
     ctx: *mut qjs::JSContext,
-    this: RawValue,
+    this: qjs::JSValue,
     property: qjs::JSAtom,
-    value: RawValue,
-    _: RawValue,
+    value: qjs::JSValue,
+    _: qjs::JSValue,
     _: c_int,
 ) -> c_int {
-    // SAFETY: QuickJS calls this with a context that is alive until it returns.
-    let cx = unsafe { Cx::from_raw(ctx) };
+    // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the values as long.
+    let (cx, this, value) = unsafe {
+        (
+            Cx::from_raw(ctx),
+            RawValue::from_js(this),
+            RawValue::from_js(value),
+        )
+    };
     status(cx, |cx| set(cx, this, property, value))
 }

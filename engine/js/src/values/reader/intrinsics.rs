@@ -62,14 +62,14 @@ impl Intrinsics {
     pub(super) fn value_of_map(
         &self,
         cx: Cx<'_>,
-        map: RawValue,
-        key: RawValue,
+        map: RawValue<'_>,
+        key: RawValue<'_>,
     ) -> Result<Val, Thrown> {
         cx.call(self.get.raw(), map, &[key])
     }
 
     /// Returns the number of entries that a map has.
-    pub(super) fn size_of_map(&self, cx: Cx<'_>, map: RawValue) -> Result<usize, Thrown> {
+    pub(super) fn size_of_map(&self, cx: Cx<'_>, map: RawValue<'_>) -> Result<usize, Thrown> {
         count(cx, &self.size, map)
     }
 
@@ -77,7 +77,7 @@ impl Intrinsics {
     pub(super) fn keys_of_map<'a>(
         &'a self,
         cx: Cx<'_>,
-        map: RawValue,
+        map: RawValue<'_>,
     ) -> Result<MapKeys<'a>, Thrown> {
         let iterator = cx.call(self.keys.raw(), map, &[])?;
         Ok(MapKeys {
@@ -87,9 +87,9 @@ impl Intrinsics {
     }
 
     /// Returns the part of its buffer that a view shows. An exception if its buffer is gone.
-    pub(crate) fn view(&self, cx: Cx<'_>, view: RawValue) -> Result<View, Thrown> {
+    pub(crate) fn view(&self, cx: Cx<'_>, view: RawValue<'_>) -> Result<View, Thrown> {
         // SAFETY: looks at a live value.
-        let getters = match unsafe { qjs::JS_IsDataView(view) } {
+        let getters = match unsafe { qjs::JS_IsDataView(view.js()) } {
             true => &self.data_view,
             false => &self.typed_array,
         };
@@ -102,7 +102,7 @@ impl Intrinsics {
 }
 
 /// The number that a getter of the language gives.
-fn count(cx: Cx<'_>, getter: &Val, object: RawValue) -> Result<usize, Thrown> {
+fn count(cx: Cx<'_>, getter: &Val, object: RawValue<'_>) -> Result<usize, Thrown> {
     let count = cx.call(getter.raw(), object, &[])?;
     let count = whole_number(count.raw()).unwrap_or_default();
     Ok(usize::try_from(count).unwrap_or_default())

@@ -13,7 +13,7 @@ use sampan_host::reader::Kind;
 const PROXIES_MAX: usize = 16;
 
 /// Returns the kind of a value.
-pub(super) fn kind(cx: Cx<'_>, value: RawValue) -> Kind {
+pub(super) fn kind(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
     match tag(value) {
         qjs::JS_TAG_UNDEFINED => Kind::Nothing,
         qjs::JS_TAG_NULL => Kind::Null,
@@ -31,14 +31,14 @@ pub(super) fn kind(cx: Cx<'_>, value: RawValue) -> Kind {
 
 /// A BigInt is a whole number like any other if it fits.
 #[cold]
-fn big_int(cx: Cx<'_>, value: RawValue) -> Kind {
+fn big_int(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
     let mut whole = 0;
     // SAFETY: the value is alive, `whole` is writable. Of a number that does not fit the lower 64 bits are read, which
-    // make another.
+    // make another. The reference that comes back is owned.
     let fits = unsafe {
-        qjs::JS_ToBigInt64(cx.raw(), &raw mut whole, value);
+        qjs::JS_ToBigInt64(cx.raw(), &raw mut whole, value.js());
         let same = cx.check(qjs::JS_NewBigInt64(cx.raw(), whole));
-        same.map(|same| qjs::JS_IsStrictEqual(cx.raw(), same.raw(), value))
+        same.map(|same| qjs::JS_IsStrictEqual(cx.raw(), same.js(), value.js()))
     };
     match fits {
         Ok(true) => return Kind::Int(whole),
@@ -51,7 +51,7 @@ fn big_int(cx: Cx<'_>, value: RawValue) -> Kind {
 
 /// Reports whether a value tells at once what it is.
 #[inline]
-pub(super) fn is_simple(cx: Cx<'_>, value: RawValue) -> bool {
+pub(super) fn is_simple(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     match tag(value) {
         qjs::JS_TAG_OBJECT => {
             let (class, classes) = (class_id(value), &cx.core().classes);
@@ -61,7 +61,7 @@ pub(super) fn is_simple(cx: Cx<'_>, value: RawValue) -> bool {
     }
 }
 
-fn object(cx: Cx<'_>, value: RawValue) -> Kind {
+fn object(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
     if class_id(value) == cx.core().classes.object {
         return Kind::Map;
     }
@@ -78,7 +78,7 @@ fn object(cx: Cx<'_>, value: RawValue) -> Kind {
         return Kind::Other("promise");
     }
     // SAFETY: looks at a live value.
-    if unsafe { qjs::JS_IsSet(value) } {
+    if unsafe { qjs::JS_IsSet(value.js()) } {
         return Kind::Other("Set");
     }
     match is_list(cx, value) {
@@ -88,7 +88,7 @@ fn object(cx: Cx<'_>, value: RawValue) -> Kind {
 }
 
 /// Reports whether a value is an array, or a proxy of one.
-pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
+pub(super) fn is_list(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     let array = cx.core().classes.array;
     if class_id(value) == array {
         return true;
@@ -96,11 +96,11 @@ pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
     let mut at = cx.dup(value);
     for _ in 0..PROXIES_MAX {
         // SAFETY: looks at a live value.
-        if !unsafe { qjs::JS_IsProxy(at.raw()) } {
+        if !unsafe { qjs::JS_IsProxy(at.js()) } {
             break;
         }
-        // SAFETY: the proxy is alive.
-        match cx.check(unsafe { qjs::JS_GetProxyTarget(cx.raw(), at.raw()) }) {
+        // SAFETY: the proxy is alive. The reference that comes back is owned.
+        match unsafe { cx.check(qjs::JS_GetProxyTarget(cx.raw(), at.js())) } {
             Ok(target) => at = target,
             Err(Thrown) => {
                 // The proxy was revoked.
@@ -114,7 +114,7 @@ pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
 
 /// Reports whether a value is a `Map`.
 #[inline]
-pub(super) fn is_map(value: RawValue) -> bool {
+pub(super) fn is_map(value: RawValue<'_>) -> bool {
     // SAFETY: looks at a live value.
-    unsafe { qjs::JS_IsMap(value) }
+    unsafe { qjs::JS_IsMap(value.js()) }
 }

@@ -6,6 +6,7 @@
 //! behind them.
 
 use crate::vm::sys::{Cx, RawValue, UNDEFINED, Val, is_undefined};
+use rquickjs::qjs;
 use sampan_host::Handle;
 use std::cell::{Cell, UnsafeCell};
 
@@ -20,14 +21,14 @@ const VALUES_AT_ONCE: usize = 64;
 
 /// The list of a reader that has ended, for the next one.
 #[derive(Default)]
-pub(crate) struct SpareValues(Cell<Vec<RawValue>>);
+pub(crate) struct SpareValues(Cell<Vec<qjs::JSValue>>);
 
 /// The values of handles, by their numbers.
 pub(super) struct HandleList<'a> {
     cx: Cx<'a>,
     /// Only looked at within this file. A reference to it ends before anything is called that could come back here:
     /// nothing frees a value or runs script while there is one.
-    values: UnsafeCell<Vec<RawValue>>,
+    values: UnsafeCell<Vec<qjs::JSValue>>,
     /// The number of the first handles that are references of our own.
     owned: Cell<usize>,
     /// The number of the first handles that are not released, because they are in use.
@@ -36,11 +37,11 @@ pub(super) struct HandleList<'a> {
 
 impl<'a> HandleList<'a> {
     /// A list of the arguments of a row that has `count` of them. They are not released.
-    pub(super) fn new(cx: Cx<'a>, args: &[RawValue], count: usize) -> Self {
+    pub(super) fn new(cx: Cx<'a>, args: &[RawValue<'_>], count: usize) -> Self {
         let mut values = cx.core().spare_values.0.take();
         for at in 0..count {
             let value = args.get(at).map(|value| cx.dup(*value).into_raw());
-            values.push(value.unwrap_or(UNDEFINED));
+            values.push(value.unwrap_or(UNDEFINED.js()));
         }
         Self {
             cx,
@@ -50,12 +51,20 @@ impl<'a> HandleList<'a> {
         }
     }
 
-    /// The value of a handle: it stays alive until script runs, and beyond that if it was owned before.
+    /// The value of a handle.
+    ///
+    /// # Safety
+    /// The value must not be used after its handle was released, nor after script has run, unless it was one of our
+    /// own before ([`Self::own_all`]).
     #[inline]
-    pub(super) fn get(&self, it: Handle) -> RawValue {
-        // SAFETY: the reference ends here (see `values`).
-        let values = unsafe { &*self.values.get() };
-        values.get(it.number()).copied().unwrap_or(UNDEFINED)
+    pub(super) unsafe fn get(&self, it: Handle) -> RawValue<'_> {
+        // SAFETY: the reference ends here (see `values`). The value is alive: it is our own, or no script has run since
+        // it was found. The caller promises to look at it for so long only.
+        unsafe {
+            let values = &*self.values.get();
+            let value = values.get(it.number());
+            value.map_or(UNDEFINED, |value| RawValue::from_js(*value))
+        }
     }
 
     #[inline]
@@ -70,19 +79,30 @@ impl<'a> HandleList<'a> {
         unsafe { (*self.values.get()).reserve(VALUES_AT_ONCE) }
     }
 
-    /// A handle for a value that `find` finds in the value of another handle, which keeps it. None if it finds none, or
-    /// if there is no room. `find` does nothing but look.
+    /// A handle for a value that `find` finds in the value of another handle. None if it finds none, or if there is no
+    /// room.
+    ///
+    /// # Safety
+    /// `find` must do nothing but look, and what it finds must stay alive until script runs or the other handle is
+    /// released.
     #[inline(always)]
-    pub(super) fn borrow(
+    pub(super) unsafe fn borrow(
         &self,
         it: Handle,
-        find: impl FnOnce(RawValue) -> Option<RawValue>,
+        find: impl FnOnce(RawValue<'_>) -> Option<qjs::JSValue>,
     ) -> Option<Handle> {
-        // SAFETY: the reference ends in this function, which runs no script (see `values`).
-        let values = unsafe { &mut *self.values.get() };
-        let found = find(*values.get(it.number())?)?;
+        // SAFETY: the reference ends in this function, which runs no script (see `values`). The value is alive: it is
+        // our own, or no script has run since it was found.
+        let (values, value) = unsafe {
+            let values = &mut *self.values.get();
+            let value = RawValue::from_js(*values.get(it.number())?);
+            (values, value)
+        };
+        let found = find(value)?;
+        // SAFETY: the caller promises that it is alive now.
+        let is_missing = is_undefined(unsafe { RawValue::from_js(found) });
         let end = values.len();
-        if is_undefined(found) {
+        if is_missing {
             return Some(NOTHING);
         }
         if end == values.capacity() {
@@ -120,8 +140,10 @@ impl<'a> HandleList<'a> {
         // SAFETY: the reference ends in this function, which runs no script (see `values`).
         let values = unsafe { &*self.values.get() };
         for value in &values[self.owned.get()..] {
+            // SAFETY: no script has run since the value was found.
+            let value = unsafe { RawValue::from_js(*value) };
             // The list takes the reference over.
-            self.cx.dup(*value).into_raw();
+            self.cx.dup(value).into_raw();
         }
         self.owned.set(values.len());
     }
@@ -154,7 +176,8 @@ impl<'a> HandleList<'a> {
             // SAFETY: the reference ends here, before the value is freed (see `values`).
             let last = unsafe { (*self.values.get()).pop() };
             self.owned.set(self.len());
-            drop(last.map(|last| self.cx.own(last)));
+            // SAFETY: the list has owned the reference, which it has given away.
+            drop(last.map(|last| unsafe { self.cx.own(last) }));
         }
     }
 }

@@ -23,6 +23,12 @@ pub(crate) struct JsReader<'a> {
     pub(super) outer: *const JsReader<'static>,
 }
 
+impl Drop for JsReader<'_> {
+    fn drop(&mut self) {
+        self.core.innermost_reader.0.set(self.outer);
+    }
+}
+
 /// The innermost reader of an isolate, if a row reads now.
 pub(crate) struct Innermost(pub(super) Cell<*const JsReader<'static>>);
 

@@ -16,7 +16,7 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 
 /// Keeps a function.
-pub(crate) fn keep(cx: Cx<'_>, function: RawValue, row: BoundRow) -> Callback {
+pub(crate) fn keep(cx: Cx<'_>, function: RawValue<'_>, row: BoundRow) -> Callback {
     let core = cx.core();
     let key = core.callbacks.borrow_mut().insert(cx.dup(function));
     Rc::new(JsFunction {

@@ -4,7 +4,7 @@ use crate::vm::sys::{Cx, RawValue, Thrown, Val, class_id, is_object, is_promise}
 use rquickjs::qjs;
 
 /// Returns the name of the function if its work is not done when it returns.
-pub(super) fn function(cx: Cx<'_>, function: RawValue) -> Option<&'static str> {
+pub(super) fn function(cx: Cx<'_>, function: RawValue<'_>) -> Option<&'static str> {
     let (class, classes) = (class_id(function), &cx.core().classes);
     let known = [
         (classes.async_function, "an async function"),
@@ -40,9 +40,9 @@ pub(super) fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>
 
 /// The error of the bracket stands for a promise that is rejected already. One that is rejected later is logged as any
 /// other.
-fn silence_rejection(cx: Cx<'_>, promise: RawValue) {
+fn silence_rejection(cx: Cx<'_>, promise: RawValue<'_>) {
     // SAFETY: the promise is alive.
-    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
+    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise.js()) };
     if state == qjs::JSPromiseStateEnum_JS_PROMISE_REJECTED {
         cx.core().handled(cx, promise);
     }

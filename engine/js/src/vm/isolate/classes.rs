@@ -50,7 +50,7 @@ pub(super) fn object_prototype(cx: Cx<'_>) -> Result<*mut c_void, Error> {
     let object = cx
         .object()
         .map_err(|_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
-    // SAFETY: the object is alive; its prototype lives as long as the context.
-    let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), object.raw())) };
+    // SAFETY: the object is alive; its prototype lives as long as the context. The reference that comes back is owned.
+    let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), object.js())) };
     Ok(address(prototype.raw()))
 }

@@ -227,7 +227,7 @@ impl Core {
     }
 
     /// A promise was rejected without a handler, or has got its first handler after that.
-    fn rejection(&self, cx: Cx<'_>, promise: RawValue, reason: RawValue, is_handled: bool) {
+    fn rejection(&self, cx: Cx<'_>, promise: RawValue<'_>, reason: RawValue<'_>, is_handled: bool) {
         let mut rejections = self.rejections.borrow_mut();
         if is_handled {
             rejections.retain(|(other, _)| address(other.raw()) != address(promise));
@@ -237,9 +237,9 @@ impl Core {
     }
 
     /// Takes a promise whose rejection the engine handles itself off the list.
-    pub(crate) fn handled(&self, cx: Cx<'_>, promise: RawValue) {
+    pub(crate) fn handled(&self, cx: Cx<'_>, promise: RawValue<'_>) {
         // SAFETY: the promise is alive.
-        unsafe { qjs::JS_PromiseMarkAsHandled(cx.raw(), promise) };
+        unsafe { qjs::JS_PromiseMarkAsHandled(cx.raw(), promise.js()) };
         let mut rejections = self.rejections.borrow_mut();
         if !rejections.is_empty() {
             rejections.retain(|(other, _)| address(other.raw()) != address(promise));
@@ -282,13 +282,20 @@ unsafe extern "C" fn interrupt(_: *mut qjs::JSRuntime, opaque: *mut c_void) -> c
 // SAFETY: called by QuickJS alone, with the pointer that was given with this function.
 unsafe extern "C" fn track_rejection(
     ctx: *mut qjs::JSContext,
-    promise: RawValue,
-    reason: RawValue,
+    promise: qjs::JSValue,
+    reason: qjs::JSValue,
     is_handled: bool,
     opaque: *mut c_void,
 ) {
-    // SAFETY: the core outlives the runtime; QuickJS passes a live context.
-    let (core, cx) = unsafe { (&*opaque.cast::<Core>(), Cx::from_raw(ctx)) };
+    // SAFETY: the core outlives the runtime; QuickJS passes a live context, and holds the values until this returns.
+    let (core, cx, promise, reason) = unsafe {
+        (
+            &*opaque.cast::<Core>(),
+            Cx::from_raw(ctx),
+            RawValue::from_js(promise),
+            RawValue::from_js(reason),
+        )
+    };
     // A panic must not cross C; what could panic here is a borrow, and then there is nothing to note.
     let noted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         core.rejection(cx, promise, reason, is_handled)

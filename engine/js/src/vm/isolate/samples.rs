@@ -56,8 +56,8 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
     let Some(samples) = core.watch.samples() else {
         return Ok(());
     };
-    // SAFETY: the context is alive.
-    let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    // SAFETY: the context is alive. The reference that comes back is owned.
+    let global = unsafe { cx.own(qjs::JS_GetGlobalObject(cx.raw())) };
     let error = cx.get(global.raw(), c"Error")?;
     let function = cx.get(global.raw(), c"Function")?;
     let functions = cx.get(function.raw(), c"prototype")?;
@@ -81,17 +81,17 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
     Ok(())
 }
 
-fn accessor(cx: Cx<'_>, object: RawValue, name: &str) -> Result<Accessor, Thrown> {
+fn accessor(cx: Cx<'_>, object: RawValue<'_>, name: &str) -> Result<Accessor, Thrown> {
     let atom = cx.atom(name);
     let mut found = qjs::JSPropertyDescriptor {
         flags: 0,
-        value: UNDEFINED,
-        getter: UNDEFINED,
-        setter: UNDEFINED,
+        value: UNDEFINED.js(),
+        getter: UNDEFINED.js(),
+        setter: UNDEFINED.js(),
     };
     // SAFETY: the object is alive; the descriptor owns what it is given, and each of it is taken once.
     let (has, _, getter, setter) = unsafe {
-        let has = qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, object, atom);
+        let has = qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, object.js(), atom);
         qjs::JS_FreeAtom(cx.raw(), atom);
         (
             has,
@@ -166,7 +166,7 @@ impl Sampler {
         made.map(drop)
     }
 
-    fn frame(&self, cx: Cx<'_>, site: RawValue) -> Result<Option<Frame>, Thrown> {
+    fn frame(&self, cx: Cx<'_>, site: RawValue<'_>) -> Result<Option<Frame>, Thrown> {
         let methods = match self.methods.get() {
             Some(methods) => methods,
             None => {
@@ -215,7 +215,7 @@ impl Sampler {
 }
 
 /// Takes a sample of itself alone, so that there is a call site to take methods from.
-fn first(cx: Cx<'_>, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+fn first(cx: Cx<'_>, _: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     if let Some(sampler) = cx.core().sampler.get() {
         sampler.take(cx)?;
     }
@@ -231,7 +231,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Called by QuickJS with an error and its calls, innermost first.
-fn collect(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn collect(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let Some((sampler, &[_, sites])) = cx.core().sampler.get().zip(args.first_chunk()) else {
         return Ok(cx.undefined());
     };

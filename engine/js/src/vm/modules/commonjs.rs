@@ -87,8 +87,8 @@ unsafe extern "C" fn export(ctx: *mut qjs::JSContext, module: *mut qjs::JSModule
         }
     };
     let filled = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
-        // SAFETY: the module has such a value since it was made.
-        let kept = cx.own(unsafe { qjs::JS_GetModulePrivateValue(cx.raw(), module) });
+        // SAFETY: the module has such a value since it was made. The reference that comes back is owned.
+        let kept = unsafe { cx.own(qjs::JS_GetModulePrivateValue(cx.raw(), module)) };
         set(c"default", cx.at(kept.raw(), 0)?)?;
         let exports = cx.at(kept.raw(), 1)?;
         for index in FIRST_NAME..u32::try_from(cx.length(kept.raw())?).unwrap_or(0) {
@@ -140,7 +140,7 @@ fn loader(cx: Cx<'_>) -> Result<&Val, Failure> {
 }
 
 /// `find(path, name)`: the path of what the file at `path` requires.
-fn find(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn find(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let [path, name, ..] = args else {
         return Err(Error::script("require: needs a name").into());
     };
@@ -163,7 +163,7 @@ fn find(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
 }
 
 /// `open(path)`: `[true, function]` of a script, `[false, value]` of JSON.
-fn open(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn open(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     let path = cx.text(args.first().copied().unwrap_or(UNDEFINED))?;
     let script = cx.core().scripts.load(&path)?;
     let value = match script.kind {
@@ -179,7 +179,7 @@ fn open(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
             return Err(Error::new(ErrorKind::Load, text).into());
         }
     };
-    let is_code = cx.own(boolean(script.kind == Kind::CommonJs));
+    let is_code = cx.dup(boolean(script.kind == Kind::CommonJs));
     Ok(cx.array(vec![is_code, value])?)
 }
 
@@ -201,8 +201,14 @@ fn function(cx: Cx<'_>, path: &str, code: &[u8]) -> Result<Val, Failure> {
     );
     let length = text.as_bytes().len();
     let flags = qjs::JS_EVAL_TYPE_GLOBAL as c_int;
-    // SAFETY: both texts are terminated.
-    Ok(cx.check(unsafe {
-        qjs::JS_Eval(cx.raw(), text.as_ptr(), length as _, file.as_ptr(), flags)
-    })?)
+    // SAFETY: both texts are terminated. The reference that comes back is owned.
+    Ok(unsafe {
+        cx.check(qjs::JS_Eval(
+            cx.raw(),
+            text.as_ptr(),
+            length as _,
+            file.as_ptr(),
+            flags,
+        ))
+    }?)
 }

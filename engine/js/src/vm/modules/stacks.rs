@@ -46,21 +46,21 @@ pub(super) fn keep(cx: Cx<'_>, name: &str, script: &Arc<Script>) -> Result<(), F
 
 /// Puts our functions in place of QuickJS's.
 fn replace(cx: Cx<'_>) -> Result<Own, Thrown> {
-    // SAFETY: the context is alive.
-    let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    // SAFETY: the context is alive. The reference that comes back is owned.
+    let global = unsafe { cx.own(qjs::JS_GetGlobalObject(cx.raw())) };
     let error = cx.get(global.raw(), c"Error")?;
     let prototype = cx.get(error.raw(), c"prototype")?;
     let atom = cx.atom("stack");
     let mut found = qjs::JSPropertyDescriptor {
         flags: 0,
-        value: UNDEFINED,
-        getter: UNDEFINED,
-        setter: UNDEFINED,
+        value: UNDEFINED.js(),
+        getter: UNDEFINED.js(),
+        setter: UNDEFINED.js(),
     };
     // SAFETY: the prototype is alive, and what the descriptor is given is owned from then on. Each reference is taken
     // once: the setter by the property, the getter by what is returned.
     unsafe {
-        let has = qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, prototype.raw(), atom);
+        let has = qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, prototype.js(), atom);
         let (value, getter, setter) = (
             cx.own(found.value),
             cx.own(found.getter),
@@ -82,7 +82,7 @@ fn replace(cx: Cx<'_>) -> Result<Own, Thrown> {
         let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
         let done = qjs::JS_DefinePropertyGetSet(
             cx.raw(),
-            prototype.raw(),
+            prototype.js(),
             atom,
             ours.into_raw(),
             setter.into_raw(),
@@ -103,7 +103,7 @@ fn replace(cx: Cx<'_>) -> Result<Own, Thrown> {
 }
 
 /// `get Error.prototype.stack`
-fn stack(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+fn stack(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     let core = cx.core();
     let Some(own) = core.stacks.own.get() else {
         return Ok(cx.undefined());
@@ -116,7 +116,7 @@ fn stack(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
 }
 
 /// `Error.captureStackTrace(target, function)`
-fn capture_stack(cx: Cx<'_>, this: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+fn capture_stack(cx: Cx<'_>, this: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Failure> {
     /// The frame of this function itself.
     const OURS: &str = "    at captureStackTrace (native)\n";
     let core = cx.core();

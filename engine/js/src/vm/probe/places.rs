@@ -4,7 +4,7 @@ use crate::values::layout::Layout;
 use crate::values::layout::text::TextLayout;
 use crate::vm::interrupts::PollCounter;
 use crate::vm::probe::Probe;
-use crate::vm::sys::{RawValue, UNDEFINED};
+use crate::vm::sys::UNDEFINED;
 use rquickjs::qjs;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -66,10 +66,12 @@ fn find_counter(probe: &Probe) -> Option<usize> {
     let start = cx.raw().addr();
     let length = probe.room(start).min(BYTES_MAX) / STEP * STEP;
     let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic;
-    // SAFETY: the name is terminated, and the function takes the arguments that its kind says.
-    let function =
-        unsafe { qjs::JS_NewCFunction2(cx.raw(), Some(nothing), c"probe".as_ptr(), 0, kind, 0) };
-    let function = cx.check(function).ok()?;
+    // SAFETY: the name is terminated, and the function takes the arguments that its kind says. Its reference is owned.
+    let function = unsafe {
+        let name = c"probe".as_ptr();
+        let function = qjs::JS_NewCFunction2(cx.raw(), Some(nothing), name, 0, kind, 0);
+        cx.check(function).ok()?
+    };
     let call = || drop(cx.call(function.raw(), UNDEFINED, &[]));
     // A new counter is zero: the first poll sets it.
     call();
@@ -109,11 +111,11 @@ fn find_counter(probe: &Probe) -> Option<usize> {
 // SAFETY: called by QuickJS alone; looks at none of its arguments.
 unsafe extern "C" fn nothing(
     _: *mut qjs::JSContext,
-    _: RawValue,
+    _: qjs::JSValue,
     _: c_int,
-    _: *mut RawValue,
-) -> RawValue {
-    UNDEFINED
+    _: *mut qjs::JSValue,
+) -> qjs::JSValue {
+    UNDEFINED.js()
 }
 
 // SAFETY: called by QuickJS alone, with the pointer that was given with this function.

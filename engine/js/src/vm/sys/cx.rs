@@ -44,33 +44,42 @@ impl<'a> Cx<'a> {
         unsafe { qjs::JS_IsJobPending(self.runtime()) }
     }
 
-    /// Takes over a reference that QuickJS returned.
+    /// Takes over a reference, such as one that a function of QuickJS has returned.
+    ///
+    /// # Safety
+    /// The reference must be the caller's to give, and the value one of this context's runtime.
     #[inline]
-    pub(crate) fn own(self, raw: RawValue) -> Val {
+    pub(crate) unsafe fn own(self, raw: qjs::JSValue) -> Val {
         Val { ctx: self.raw, raw }
     }
 
-    /// Takes over what a fallible function returned.
+    /// Takes over what a fallible function of QuickJS has returned.
+    ///
+    /// # Safety
+    /// As of [`Self::own`]: the reference must be the caller's to give, and the value one of this context's runtime.
     #[inline]
-    pub(crate) fn check(self, raw: RawValue) -> Result<Val, Thrown> {
-        if tag(raw) == qjs::JS_TAG_EXCEPTION {
-            Err(Thrown)
-        } else {
-            Ok(self.own(raw))
+    pub(crate) unsafe fn check(self, raw: qjs::JSValue) -> Result<Val, Thrown> {
+        // SAFETY: the value is looked at before anything else happens to it. Its reference is the caller's to give.
+        unsafe {
+            if tag(RawValue::from_js(raw)) == qjs::JS_TAG_EXCEPTION {
+                Err(Thrown)
+            } else {
+                Ok(self.own(raw))
+            }
         }
     }
 
     /// A further reference to a value.
     #[inline]
-    pub(crate) fn dup(self, raw: RawValue) -> Val {
-        // SAFETY: the value is alive.
-        self.own(unsafe { qjs::JS_DupValue(self.raw, raw) })
+    pub(crate) fn dup(self, value: RawValue<'_>) -> Val {
+        // SAFETY: the value is alive by its lifetime, and the new reference is given on.
+        unsafe { self.own(qjs::JS_DupValue(self.raw, value.js())) }
     }
 
     /// `undefined`.
     #[inline]
     pub(crate) fn undefined(self) -> Val {
-        self.own(UNDEFINED)
+        self.dup(UNDEFINED)
     }
 
     /// A string.
@@ -82,10 +91,14 @@ impl<'a> Cx<'a> {
     /// A string from UTF-8; what is not UTF-8 is replaced.
     #[inline]
     pub(crate) fn string_from(self, text: &[u8]) -> Result<Val, Thrown> {
-        // SAFETY: the pointer and the length describe `text`.
-        self.check(unsafe {
-            qjs::JS_NewStringLen(self.raw, text.as_ptr().cast::<c_char>(), text.len() as _)
-        })
+        // SAFETY: the pointer and the length describe `text`. The reference that comes back is owned.
+        unsafe {
+            self.check(qjs::JS_NewStringLen(
+                self.raw,
+                text.as_ptr().cast::<c_char>(),
+                text.len() as _,
+            ))
+        }
     }
 
     /// A `Uint8Array` with a copy of `bytes`.
@@ -93,95 +106,105 @@ impl<'a> Cx<'a> {
         /// Fewer bytes are not worth a block of our own.
         const FEW_BYTES: usize = 4 * 1024;
         // SAFETY: the pointers and lengths describe `bytes` and a block of their size; the array takes the block over.
-        // Only where there is no memory even for the array itself does the block stay until the runtime ends.
-        self.check(unsafe {
-            if bytes.len() < FEW_BYTES {
-                qjs::JS_NewUint8ArrayCopy(self.raw, bytes.as_ptr(), bytes.len() as _)
-            } else {
-                // QuickJS's own copy fills the block with zeros first.
-                let block = qjs::js_malloc(self.raw, bytes.len() as _).cast::<u8>();
-                if block.is_null() {
-                    return Err(Thrown);
+        // Only where there is no memory even for the array itself does the block stay until the runtime ends. The
+        // reference that comes back is owned.
+        unsafe {
+            self.check({
+                if bytes.len() < FEW_BYTES {
+                    qjs::JS_NewUint8ArrayCopy(self.raw, bytes.as_ptr(), bytes.len() as _)
+                } else {
+                    // QuickJS's own copy fills the block with zeros first.
+                    let block = qjs::js_malloc(self.raw, bytes.len() as _).cast::<u8>();
+                    if block.is_null() {
+                        return Err(Thrown);
+                    }
+                    block.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                    let resize = Some(resize_block as _);
+                    qjs::JS_NewUint8Array(
+                        self.raw,
+                        block,
+                        bytes.len() as _,
+                        resize,
+                        std::ptr::null_mut(),
+                        false,
+                    )
                 }
-                block.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-                let resize = Some(resize_block as _);
-                qjs::JS_NewUint8Array(
-                    self.raw,
-                    block,
-                    bytes.len() as _,
-                    resize,
-                    std::ptr::null_mut(),
-                    false,
-                )
-            }
-        })
+            })
+        }
     }
 
     /// `{}`.
     #[inline]
     pub(crate) fn object(self) -> Result<Val, Thrown> {
-        // SAFETY: the context is alive.
-        self.check(unsafe { qjs::JS_NewObject(self.raw) })
+        // SAFETY: the context is alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_NewObject(self.raw)) }
     }
 
     /// An object without a prototype.
     pub(crate) fn bare_object(self) -> Result<Val, Thrown> {
-        // SAFETY: the context is alive.
-        self.check(unsafe { qjs::JS_NewObjectProto(self.raw, NULL) })
+        // SAFETY: the context is alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_NewObjectProto(self.raw, NULL.js())) }
     }
 
     /// Returns a new object with this prototype.
     pub(crate) fn object_of(self, prototype: &Val) -> Result<Val, Thrown> {
-        // SAFETY: the context and the prototype are alive.
-        self.check(unsafe { qjs::JS_NewObjectProto(self.raw, prototype.raw()) })
+        // SAFETY: the context and the prototype are alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_NewObjectProto(self.raw, prototype.js())) }
     }
 
     /// Returns the prototype of an object.
     pub(crate) fn prototype(self, object: &Val) -> Result<Val, Thrown> {
-        // SAFETY: the context and the object are alive.
-        self.check(unsafe { qjs::JS_GetPrototype(self.raw, object.raw()) })
+        // SAFETY: the context and the object are alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_GetPrototype(self.raw, object.js())) }
     }
 
     /// An array of `items`.
     pub(crate) fn array(self, items: Vec<Val>) -> Result<Val, Thrown> {
-        let raws: Vec<RawValue> = items.into_iter().map(Val::into_raw).collect();
+        let raws: Vec<qjs::JSValue> = items.into_iter().map(Val::into_raw).collect();
         // SAFETY: the pointer and the length describe `raws`, whose references the function takes.
-        self.check(unsafe { qjs::JS_NewArrayFrom(self.raw, raws.len() as c_int, raws.as_ptr()) })
+        unsafe {
+            self.check(qjs::JS_NewArrayFrom(
+                self.raw,
+                raws.len() as c_int,
+                raws.as_ptr(),
+            ))
+        }
     }
 
     /// The property called `name`.
-    pub(crate) fn get(self, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
-        // SAFETY: the object is alive, the name is terminated.
-        self.check(unsafe { qjs::JS_GetPropertyStr(self.raw, object, name.as_ptr()) })
+    pub(crate) fn get(self, object: RawValue<'_>, name: &CStr) -> Result<Val, Thrown> {
+        // SAFETY: the object is alive, the name is terminated. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_GetPropertyStr(self.raw, object.js(), name.as_ptr())) }
     }
 
     /// The property of an atom.
     #[inline]
-    pub(crate) fn get_atom(self, object: RawValue, atom: qjs::JSAtom) -> Result<Val, Thrown> {
-        // SAFETY: the object and the atom are alive.
-        self.check(unsafe { qjs::JS_GetProperty(self.raw, object, atom) })
+    pub(crate) fn get_atom(self, object: RawValue<'_>, atom: qjs::JSAtom) -> Result<Val, Thrown> {
+        // SAFETY: the object and the atom are alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_GetProperty(self.raw, object.js(), atom)) }
     }
 
     /// The element at `index`.
     #[inline]
-    pub(crate) fn at(self, object: RawValue, index: u32) -> Result<Val, Thrown> {
-        // SAFETY: the object is alive.
-        self.check(unsafe { qjs::JS_GetPropertyUint32(self.raw, object, index) })
+    pub(crate) fn at(self, object: RawValue<'_>, index: u32) -> Result<Val, Thrown> {
+        // SAFETY: the object is alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_GetPropertyUint32(self.raw, object.js(), index)) }
     }
 
     /// Sets the element at `index`.
-    pub(crate) fn set_at(self, object: RawValue, index: u32, value: Val) -> Result<(), Thrown> {
+    pub(crate) fn set_at(self, object: RawValue<'_>, index: u32, value: Val) -> Result<(), Thrown> {
         // SAFETY: the object is alive, the function takes the value's reference.
-        let done = unsafe { qjs::JS_SetPropertyUint32(self.raw, object, index, value.into_raw()) };
+        let done =
+            unsafe { qjs::JS_SetPropertyUint32(self.raw, object.js(), index, value.into_raw()) };
         if done < 0 { Err(Thrown) } else { Ok(()) }
     }
 
     /// The `length` of an object.
     #[inline]
-    pub(crate) fn length(self, object: RawValue) -> Result<i64, Thrown> {
+    pub(crate) fn length(self, object: RawValue<'_>) -> Result<i64, Thrown> {
         let mut length = 0;
         // SAFETY: the object is alive, `length` is writable.
-        if unsafe { qjs::JS_GetLength(self.raw, object, &raw mut length) } < 0 {
+        if unsafe { qjs::JS_GetLength(self.raw, object.js(), &raw mut length) } < 0 {
             Err(Thrown)
         } else {
             Ok(length)
@@ -189,11 +212,22 @@ impl<'a> Cx<'a> {
     }
 
     /// Defines an ordinary property.
-    pub(crate) fn define(self, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
+    pub(crate) fn define(
+        self,
+        object: RawValue<'_>,
+        name: &CStr,
+        value: Val,
+    ) -> Result<(), Thrown> {
         let flags = qjs::JS_PROP_C_W_E as c_int;
         // SAFETY: the object is alive, the function takes the value's reference.
         let done = unsafe {
-            qjs::JS_DefinePropertyValueStr(self.raw, object, name.as_ptr(), value.into_raw(), flags)
+            qjs::JS_DefinePropertyValueStr(
+                self.raw,
+                object.js(),
+                name.as_ptr(),
+                value.into_raw(),
+                flags,
+            )
         };
         if done < 0 { Err(Thrown) } else { Ok(()) }
     }
@@ -202,14 +236,15 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn define_atom(
         self,
-        object: RawValue,
+        object: RawValue<'_>,
         atom: qjs::JSAtom,
         value: Val,
     ) -> Result<(), Thrown> {
         let flags = qjs::JS_PROP_C_W_E as c_int;
         // SAFETY: the object and the atom are alive, the function takes the value's reference.
-        let done =
-            unsafe { qjs::JS_DefinePropertyValue(self.raw, object, atom, value.into_raw(), flags) };
+        let done = unsafe {
+            qjs::JS_DefinePropertyValue(self.raw, object.js(), atom, value.into_raw(), flags)
+        };
         if done < 0 { Err(Thrown) } else { Ok(()) }
     }
 
@@ -217,44 +252,45 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn call(
         self,
-        function: RawValue,
-        this: RawValue,
-        args: &[RawValue],
+        function: RawValue<'_>,
+        this: RawValue<'_>,
+        args: &[RawValue<'_>],
     ) -> Result<Val, Thrown> {
-        // SAFETY: all values are alive; QuickJS does not write to the arguments.
-        self.check(unsafe {
-            qjs::JS_Call(
+        // SAFETY: all values are alive; QuickJS does not write to the arguments. The reference that comes back is
+        // owned.
+        unsafe {
+            self.check(qjs::JS_Call(
                 self.raw,
-                function,
-                this,
+                function.js(),
+                this.js(),
                 args.len() as c_int,
-                args.as_ptr().cast_mut(),
-            )
-        })
+                args.as_ptr().cast::<qjs::JSValue>().cast_mut(),
+            ))
+        }
     }
 
     /// `String(value)`, but that a symbol is an error.
     #[inline]
-    pub(crate) fn to_string(self, value: RawValue) -> Result<Val, Thrown> {
+    pub(crate) fn to_string(self, value: RawValue<'_>) -> Result<Val, Thrown> {
         if is_string(value) {
             return Ok(self.dup(value));
         }
-        // SAFETY: the value is alive.
-        self.check(unsafe { qjs::JS_ToString(self.raw, value) })
+        // SAFETY: the value is alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_ToString(self.raw, value.js())) }
     }
 
     /// Reports whether a value can be called.
     #[inline]
-    pub(crate) fn is_function(self, value: RawValue) -> bool {
+    pub(crate) fn is_function(self, value: RawValue<'_>) -> bool {
         // SAFETY: the value is alive.
-        unsafe { qjs::JS_IsFunction(self.raw, value) }
+        unsafe { qjs::JS_IsFunction(self.raw, value.js()) }
     }
 
     /// The bytes of a string: UTF-8, but for surrogates without a partner, which take three bytes each.
     #[inline]
     pub(crate) fn with_bytes<R>(
         self,
-        value: RawValue,
+        value: RawValue<'_>,
         each: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Thrown> {
         if let Some(layout) = self.text_layout() {
@@ -270,7 +306,7 @@ impl<'a> Cx<'a> {
         }
         let mut length = 0_usize;
         // SAFETY: the value is alive; the text is released below, after its last use.
-        let text = unsafe { qjs::JS_ToCStringLen(self.raw, (&raw mut length).cast(), value) };
+        let text = unsafe { qjs::JS_ToCStringLen(self.raw, (&raw mut length).cast(), value.js()) };
         if text.is_null() {
             return Err(Thrown);
         }
@@ -283,18 +319,18 @@ impl<'a> Cx<'a> {
 
     /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.
     #[cold]
-    pub(crate) fn integer_bytes(self, value: RawValue) -> usize {
+    pub(crate) fn integer_bytes(self, value: RawValue<'_>) -> usize {
         let mut length: qjs::size_t = 0;
         // SAFETY: the value is alive; what was written is released at once.
         unsafe {
-            let written = qjs::JS_WriteObject(self.raw, &raw mut length, value, 0);
+            let written = qjs::JS_WriteObject(self.raw, &raw mut length, value.js(), 0);
             qjs::js_free(self.raw, written.cast());
         }
         length as usize
     }
 
     /// A value as text, converted as `String(value)` does it; surrogates without a partner are replaced.
-    pub(crate) fn text(self, value: RawValue) -> Result<String, Thrown> {
+    pub(crate) fn text(self, value: RawValue<'_>) -> Result<String, Thrown> {
         self.with_bytes(value, well_formed)
     }
 
@@ -317,24 +353,30 @@ impl<'a> Cx<'a> {
 
     /// The text of a property name, as a string.
     pub(crate) fn name(self, atom: qjs::JSAtom) -> Result<Val, Thrown> {
-        // SAFETY: the atom is alive.
-        self.check(unsafe { qjs::JS_AtomToString(self.raw, atom) })
+        // SAFETY: the atom is alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_AtomToString(self.raw, atom)) }
     }
 
     /// Takes the pending exception.
     pub(crate) fn exception(self) -> Val {
-        // SAFETY: the context is alive.
-        self.own(unsafe { qjs::JS_GetException(self.raw) })
+        // SAFETY: the context is alive. The reference that comes back is owned.
+        unsafe { self.own(qjs::JS_GetException(self.raw)) }
     }
 
     /// Runs a script (not a module) and returns its value. `source` must end with NUL.
     pub(crate) fn eval(self, source: &CStr, name: &CStr) -> Result<Val, Thrown> {
         let length = source.to_bytes().len();
         let flags = (qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_STRICT) as c_int;
-        // SAFETY: both texts are terminated.
-        self.check(unsafe {
-            qjs::JS_Eval(self.raw, source.as_ptr(), length as _, name.as_ptr(), flags)
-        })
+        // SAFETY: both texts are terminated. The reference that comes back is owned.
+        unsafe {
+            self.check(qjs::JS_Eval(
+                self.raw,
+                source.as_ptr(),
+                length as _,
+                name.as_ptr(),
+                flags,
+            ))
+        }
     }
 }
 

@@ -44,14 +44,20 @@ impl Cx<'_> {
             None => self.compile_own(source, name)?,
             Some(bytes) => {
                 let flags = qjs::JS_READ_OBJ_BYTECODE as c_int;
-                // SAFETY: the context is alive, and the bytes are what this process has written.
-                self.check(unsafe {
-                    qjs::JS_ReadObject(self.raw(), bytes.as_ptr(), bytes.len() as _, flags)
-                })?
+                // SAFETY: the context is alive, and the bytes are what this process has written. The reference that
+                // comes back is owned.
+                unsafe {
+                    self.check(qjs::JS_ReadObject(
+                        self.raw(),
+                        bytes.as_ptr(),
+                        bytes.len() as _,
+                        flags,
+                    ))
+                }?
             }
         };
-        // SAFETY: the context is alive; the call takes the script over.
-        self.check(unsafe { qjs::JS_EvalFunction(self.raw(), script.into_raw()) })
+        // SAFETY: the context is alive; the call takes the script over. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_EvalFunction(self.raw(), script.into_raw())) }
     }
 
     /// The script as a function of bytecode, which is kept.
@@ -60,21 +66,21 @@ impl Cx<'_> {
         let (text, file) = (terminated(source), terminated(name));
         let flags =
             qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_STRICT | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
-        // SAFETY: both texts are terminated.
-        let script = self.check(unsafe {
-            qjs::JS_Eval(
+        // SAFETY: both texts are terminated. The reference that comes back is owned.
+        let script = unsafe {
+            self.check(qjs::JS_Eval(
                 self.raw(),
                 text.as_ptr(),
                 source.len() as _,
                 file.as_ptr(),
                 flags as c_int,
-            )
-        })?;
+            ))
+        }?;
         let mut length = 0;
         // SAFETY: the script is alive; the block belongs to the context and is given back to it.
         unsafe {
             let flags = qjs::JS_WRITE_OBJ_BYTECODE as c_int;
-            let bytes = qjs::JS_WriteObject(self.raw(), &raw mut length, script.raw(), flags);
+            let bytes = qjs::JS_WriteObject(self.raw(), &raw mut length, script.js(), flags);
             if bytes.is_null() {
                 // No memory for it: the next isolate compiles again.
                 drop(self.exception());
