@@ -18,7 +18,7 @@ mod values;
 mod vm;
 
 pub use sys::function::{Plain, plain_function};
-pub use sys::{Env, Js, Ref, Scope, Thrown, end};
+pub use sys::{Env, Environment, Js, Ref, Scope, Thrown, end};
 pub use vm::platform::attach;
 
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};

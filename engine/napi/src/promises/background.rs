@@ -72,7 +72,7 @@ async fn is_over(slot: &RequestSlot, until: Instant) -> bool {
 /// Waits until the platform has run its microtasks, which may begin something else.
 async fn microtasks(core: &Rc<Core>) {
     let number = core.enter(HandlerId::MAX, None, |cx| {
-        let number = cx.core().call_own("afterMicrotasks", &[]).ok()?;
+        let number = cx.call_own("afterMicrotasks", &[]).ok()?;
         cx.number_of(number)
     });
     if let Some(number) = number {
@@ -103,11 +103,12 @@ fn forget(core: &Rc<Core>, key: RequestKey) {
     if !slot.is_watched.get() || crate::sys::has_ended() {
         return;
     }
-    let _scope = core.env.scope();
-    let cx = Cx::new(core);
+    // SAFETY: only the environment of this scope makes handles here.
+    let scope = unsafe { core.env.scope() };
+    let cx = Cx::new(core, scope.env());
     let told = cx.number(key).map_err(Failure::from);
     if told
-        .and_then(|key| core.call_own("requestEnded", &[key]))
+        .and_then(|key| cx.call_own("requestEnded", &[key]))
         .is_err()
     {
         cx.clear();

@@ -15,11 +15,11 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 /// Creates a promise for a result of a type.
-pub(crate) fn promise(
-    cx: Cx<'_>,
+pub(crate) fn promise<'a>(
+    cx: Cx<'a>,
     returns: Type,
     mut operation: LocalFuture<Result<Value, Error>>,
-) -> Result<Js, Failure> {
+) -> Result<Js<'a>, Failure> {
     let core = cx.core();
     let slot = core.current();
     let tasks = slot.map(|slot| Rc::clone(&slot.tasks));
@@ -29,7 +29,7 @@ pub(crate) fn promise(
     };
     let (deferred, promise) = cx.promise()?;
     // Knows who called.
-    let here = cx.keep(core.call_own("here", &[])?)?;
+    let here = cx.keep(cx.call_own("here", &[])?)?;
     let weak = core.me.clone();
     let settles = async move {
         let result = poll_fn(|cx| {
@@ -68,7 +68,7 @@ fn settle(cx: Cx<'_>, deferred: Deferred, result: Result<Value, Error>, returns:
         Ok(value) => value::to_js(cx, renamed(value, returns))
             .map_err(Failure::from)
             .map(Ok),
-        Err(failure) => error::to_exception(cx, &failure, Some(here.get())).map(Err),
+        Err(failure) => error::to_exception(cx, &failure, Some(here.get(cx.env()))).map(Err),
     };
     let settled = settled.unwrap_or_else(|_| {
         // The value cannot be made: the script that waits for it is told that at least.

@@ -79,7 +79,7 @@ impl Suspended for Waiting {
         self.core.enter(self.answerer.handler, slot, |cx| {
             let aborted = error::to_exception(cx, &cancelled(), None).and_then(|reason| {
                 let request = cx.number(self.answerer.request)?;
-                cx.core().call_own("abort", &[request, reason])
+                cx.call_own("abort", &[request, reason])
             });
             if let Err(failure) = aborted {
                 (cx.core().contract.report)(error::described(cx, failure));

@@ -44,7 +44,7 @@ pub(crate) fn start(core: &Rc<Core>, call: &Call<'_>, sink: &mut dyn ResponseSin
 }
 
 /// `run(handler, request, status, middleware | undefined, error | undefined, isFetch, end)` of the prelude.
-fn invoke(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer) -> Result<Js, Failure> {
+fn invoke<'a>(cx: Cx<'a>, call: &Call<'_>, answerer: &Answerer) -> Result<Js<'a>, Failure> {
     let core = cx.core();
     if call.error.is_none() && core.failure.borrow().is_some() {
         // An error that an earlier request threw, and that was not asked for.
@@ -52,7 +52,7 @@ fn invoke(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer) -> Result<Js, Failur
     }
     let request = cx.number(answerer.request)?;
     let status = cx.whole(answerer.status.into())?;
-    let run = core.tables()?.run.get();
+    let run = core.tables()?.run.get(cx.env());
     let handler = match call.handler {
         Some(id) => cx.number(f64::from(id))?,
         None => cx.undefined(),
@@ -75,18 +75,18 @@ fn invoke(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer) -> Result<Js, Failur
         (None, None) => cx.number(f64::from(call.fallback))?,
     };
     let args = [handler, request, status, chain, thrown, end];
-    Ok(cx.call(core.tables()?.run.get(), &args)?)
+    Ok(cx.call(core.tables()?.run.get(cx.env()), &args)?)
 }
 
 /// Returns the value that was thrown when the request failed, which the prelude has kept; or an equal error.
-fn original(cx: Cx<'_>, error: &Error) -> Result<Js, Failure> {
+fn original<'a>(cx: Cx<'a>, error: &Error) -> Result<Js<'a>, Failure> {
     let same = |known: &Error| {
         known.kind() == error.kind()
             && known.message() == error.message()
             && known.stack() == error.stack()
     };
     if cx.core().failure.take().is_some_and(|known| same(&known)) {
-        return cx.core().call_own("lastThrown", &[]);
+        return cx.call_own("lastThrown", &[]);
     }
     error::to_exception(cx, error, None)
 }

@@ -9,15 +9,15 @@ use sampan_js_contract as contract;
 use std::rc::Rc;
 
 /// The request with the number that is the first argument.
-pub(crate) fn slot(cx: Cx<'_>, args: &[Js]) -> Result<Rc<RequestSlot>, Failure> {
+pub(crate) fn slot(cx: Cx<'_>, args: &[Js<'_>]) -> Result<Rc<RequestSlot>, Failure> {
     let key = args.first().and_then(|key| cx.number_of(*key));
     let slot = key.and_then(|key| cx.core().requests.get(key));
     Ok(slot.ok_or_else(request::is_over)?)
 }
 
 /// The request that a request object of the prelude stands for.
-pub(crate) fn live_request(cx: Cx<'_>, object: Js) -> Result<Rc<dyn RequestView>, Failure> {
-    let key = cx.core().call_own("requestKey", &[object])?;
+pub(crate) fn live_request(cx: Cx<'_>, object: Js<'_>) -> Result<Rc<dyn RequestView>, Failure> {
+    let key = cx.call_own("requestKey", &[object])?;
     if cx.number_of(key).is_none() {
         return Err(Error::script("this is not a request of the server").into());
     }
@@ -28,13 +28,13 @@ pub(crate) fn live_request(cx: Cx<'_>, object: Js) -> Result<Rc<dyn RequestView>
     }
 }
 
-fn index(cx: Cx<'_>, args: &[Js]) -> usize {
+fn index(cx: Cx<'_>, args: &[Js<'_>]) -> usize {
     let index = args.get(1).and_then(|index| cx.number_of(*index));
     index.unwrap_or(0.0) as usize
 }
 
 /// `field(request, index)`: a field that is a text.
-pub(crate) fn field(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn field<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let slot = slot(cx, args)?;
     let view = &*slot.view;
     Ok(match FIELDS.get(index(cx, args)) {
@@ -48,7 +48,7 @@ pub(crate) fn field(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 
 /// `pairs(request, index)`: `[rule, name, value, ...]` of a field that is names with values. The rule says what becomes
 /// of a name that comes twice: 0, it does not; 1, the first counts; 2, both do; 3, they are joined.
-pub(crate) fn pairs(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn pairs<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let slot = slot(cx, args)?;
     let Some((_, Field::Pairs(pairs))) = FIELDS.get(index(cx, args)) else {
         return Ok(cx.undefined());
@@ -81,7 +81,7 @@ pub(crate) fn pairs(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 }
 
 /// `added(request, index)`: a field that a module adds.
-pub(crate) fn added(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn added<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let slot = slot(cx, args)?;
     let mut fields = cx
         .core()
@@ -92,14 +92,14 @@ pub(crate) fn added(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     match fields.nth(index(cx, args)) {
         Some(field) => {
             let view = Rc::clone(&slot.view);
-            cx.core().turn(|| contract::request_field(cx, field, view))
+            cx.turn(|| contract::request_field(cx, field, view))
         }
         None => Ok(cx.undefined()),
     }
 }
 
 /// `watch(request)`: the prelude wants to hear of its end.
-pub(crate) fn watch(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn watch<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     slot(cx, args)?.is_watched.set(true);
     Ok(cx.undefined())
 }

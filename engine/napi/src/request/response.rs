@@ -41,7 +41,7 @@ impl Answerer {
     pub(crate) fn write_or_fail(
         &self,
         cx: Cx<'_>,
-        returned: Result<Js, Failure>,
+        returned: Result<Js<'_>, Failure>,
         sink: &mut dyn ResponseSink,
     ) -> Result<Option<u32>, Error> {
         let written = returned.and_then(|value| self.write(cx, value, sink));
@@ -63,19 +63,20 @@ impl Answerer {
         key: u32,
         sink: &mut dyn ResponseSink,
     ) -> Result<Option<u32>, Error> {
-        let take = || -> Result<Js, Failure> {
+        let take = || -> Result<Js<'_>, Failure> {
             let key = cx.number(f64::from(key))?;
-            Ok(cx.call(cx.core().tables()?.take.get(), &[key])?)
+            Ok(cx.call(cx.core().tables()?.take.get(cx.env()), &[key])?)
         };
         self.write_or_fail(cx, take(), sink)
     }
 
     /// Forgets the promise under this number: its client has left.
     pub(crate) fn forget(&self, core: &Rc<Core>, key: u32) {
-        let _scope = core.env.scope();
-        let cx = Cx::new(core);
+        // SAFETY: only the environment of this scope makes handles here.
+        let scope = unsafe { core.env.scope() };
+        let cx = Cx::new(core, scope.env());
         let asked = cx.number(f64::from(key)).map_err(Failure::from);
-        if asked.and_then(|key| core.call_own("drop", &[key])).is_err() {
+        if asked.and_then(|key| cx.call_own("drop", &[key])).is_err() {
             cx.clear();
         }
     }
@@ -83,7 +84,7 @@ impl Answerer {
     fn write(
         &self,
         cx: Cx<'_>,
-        value: Js,
+        value: Js<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Result<Option<u32>, Failure> {
         let meta = cx.core().meta()?;
@@ -128,7 +129,7 @@ impl Answerer {
         Ok(None)
     }
 
-    fn body(&self, cx: Cx<'_>, body: Js, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
+    fn body(&self, cx: Cx<'_>, body: Js<'_>, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
         let is_written = match cx.kind(body) {
             Kind::Text => cx.append_text(body, sink.body()).map(|()| true)?,
             Kind::Object => cx.append_bytes(body, sink.body()),
@@ -142,7 +143,12 @@ impl Answerer {
 }
 
 /// Adds a field line. A character of a value is one byte.
-fn header(cx: Cx<'_>, sink: &mut dyn ResponseSink, name: Js, value: Js) -> Result<(), Failure> {
+fn header(
+    cx: Cx<'_>,
+    sink: &mut dyn ResponseSink,
+    name: Js<'_>,
+    value: Js<'_>,
+) -> Result<(), Failure> {
     let (name, value) = (cx.text(name)?, cx.text(value)?);
     if value.is_ascii() {
         return Ok(sink.header(name.as_bytes(), value.as_bytes())?);

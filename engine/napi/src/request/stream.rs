@@ -42,7 +42,10 @@ impl ScriptStream {
         }
     }
 
-    fn enter<R>(&self, body: impl FnOnce(Cx<'_>) -> Result<R, Failure>) -> Result<R, Error> {
+    fn enter<R: 'static>(
+        &self,
+        body: impl FnOnce(Cx<'_>) -> Result<R, Failure>,
+    ) -> Result<R, Error> {
         self.core
             .enter(self.answerer.handler, self.slot.clone(), |cx| {
                 body(cx).map_err(|failure| error::described(cx, failure))
@@ -52,7 +55,7 @@ impl ScriptStream {
     fn next(&self) -> Result<NextChunk, Error> {
         self.enter(|cx| {
             let key = cx.number(f64::from(self.key))?;
-            let chunk: Js = cx.call(cx.core().tables()?.next.get(), &[key])?;
+            let chunk: Js<'_> = cx.call(cx.core().tables()?.next.get(cx.env()), &[key])?;
             Ok(match cx.core().meta()?.kind() {
                 kinds::WAITS => NextChunk::Later,
                 kinds::BYTES => {
@@ -70,9 +73,9 @@ impl ScriptStream {
         self.enter(|cx| {
             let reason = error::to_exception(cx, &cancelled(), None)?;
             let request = cx.number(self.answerer.request)?;
-            cx.core().call_own("abort", &[request, reason])?;
+            cx.call_own("abort", &[request, reason])?;
             let key = cx.number(f64::from(self.key))?;
-            cx.core().call_own("cancelStream", &[key, reason])?;
+            cx.call_own("cancelStream", &[key, reason])?;
             Ok(())
         })
     }

@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 use std::rc::{Rc, Weak};
 
 /// A native function of the prelude does.
-pub(crate) type Native = fn(Cx<'_>, &[Js]) -> Result<Js, Failure>;
+pub(crate) type Native = for<'a> fn(Cx<'a>, &[Js<'a>]) -> Result<Js<'a>, Failure>;
 
 /// The data behind a function. It is never freed: functions are made once for each isolate, and Node-API does not tell
 /// when the last is gone.
@@ -30,7 +30,7 @@ enum What {
 /// Most calls have no more arguments than this.
 const ARGUMENTS_AT_ONCE: usize = 8;
 
-fn make(env: Env, name: &str, core: &Rc<Core>, what: What) -> Result<Js, Thrown> {
+fn make<'a>(env: Env<'a>, name: &str, core: &Rc<Core>, what: What) -> Result<Js<'a>, Thrown> {
     let core = Rc::downgrade(core);
     let behind = Box::into_raw(Box::new(Behind { core, what }));
     let mut function = null_mut();
@@ -45,32 +45,33 @@ fn make(env: Env, name: &str, core: &Rc<Core>, what: What) -> Result<Js, Thrown>
             &raw mut function,
         )
     };
-    super::check(status).map(|()| Js(function))
+    // SAFETY: the handle is a new one, of the scope that `env` stands for.
+    super::check(status).map(|()| unsafe { Js::from_raw(function) })
 }
 
 /// A function of the prelude.
-pub(crate) fn make_function(core: &Rc<Core>, name: &str, native: Native) -> Result<Js, Thrown> {
-    make(core.env, name, core, What::Native(native))
+pub(crate) fn make_function<'a>(cx: Cx<'a>, name: &str, native: Native) -> Result<Js<'a>, Thrown> {
+    make(cx.env(), name, cx.core(), What::Native(native))
 }
 
 /// A function of the contract.
-pub(crate) fn make_contract(
-    core: &Rc<Core>,
+pub(crate) fn make_contract<'a>(
+    cx: Cx<'a>,
     name: &str,
     native: contract::Native,
-) -> Result<Js, Thrown> {
-    make(core.env, name, core, What::Contract(native))
+) -> Result<Js<'a>, Thrown> {
+    make(cx.env(), name, cx.core(), What::Contract(native))
 }
 
 /// A row of a module as a function.
-pub(crate) fn make_row(core: &Rc<Core>, name: &str, row: BoundRow) -> Result<Js, Thrown> {
-    make(core.env, name, core, What::Row(row))
+pub(crate) fn make_row<'a>(cx: Cx<'a>, name: &str, row: BoundRow) -> Result<Js<'a>, Thrown> {
+    make(cx.env(), name, cx.core(), What::Row(row))
 }
 
 /// The function that JavaScript calls for each of our functions.
 // SAFETY: called by Node-API alone, with the environment of this thread and what the function was made with.
 unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    // SAFETY: Node-API passes the environment of this thread, in which a scope is open for the call.
+    // SAFETY: Node-API passes the environment of this thread, in which a scope is open until this returns.
     let env = unsafe { Env::from_raw(env) };
     let mut few = [Js::NONE; ARGUMENTS_AT_ONCE];
     let (mut count, mut this, mut behind) = (few.len(), null_mut(), null_mut());
@@ -103,6 +104,8 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
         }
         &many[..]
     };
+    // SAFETY: the handle is of this call's scope; it is null if Node-API could not tell it.
+    let this = unsafe { Js::from_raw(this) };
     // SAFETY: the pointer is null if Node-API could not tell it. Otherwise it is the one that `make` gave with this
     // function: a `Behind` that is never freed.
     let Some(behind) = (unsafe { behind.cast::<Behind>().as_ref() }) else {
@@ -111,14 +114,14 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
     let Some(core) = behind.core.upgrade() else {
         return thrown_plainly(env, "this isolate has ended");
     };
-    let cx = Cx::new(&core);
+    let cx = Cx::new(&core, env);
     let result = catch_unwind(AssertUnwindSafe(|| match &behind.what {
         What::Native(native) => native(cx, args),
         What::Contract(native) => native.call(cx, args),
-        What::Row(row) => core.turn(|| contract::call(cx, row, Js(this), args)),
+        What::Row(row) => cx.turn(|| contract::call(cx, row, this, args)),
     }));
     let failure = match result {
-        Ok(Ok(value)) => return value.0,
+        Ok(Ok(value)) => return value.raw(),
         Ok(Err(failure)) => failure,
         Err(_) => Error::new(ErrorKind::Internal, "a native function panicked").into(),
     };
@@ -128,7 +131,7 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
     null_mut()
 }
 
-fn thrown_plainly(env: Env, text: &str) -> sys::napi_value {
+fn thrown_plainly(env: Env<'_>, text: &str) -> sys::napi_value {
     if let Ok(text) = std::ffi::CString::new(text) {
         // SAFETY: the text has its terminating zero.
         let _ = unsafe { sys::napi_throw_error(env.raw(), std::ptr::null(), text.as_ptr()) };
@@ -137,13 +140,13 @@ fn thrown_plainly(env: Env, text: &str) -> sys::napi_value {
 }
 
 /// A function of a face; its error is thrown as an `Error`.
-pub type Plain = fn(Env, &[Js]) -> Result<Js, String>;
+pub type Plain = for<'s> fn(Env<'s>, &[Js<'s>]) -> Result<Js<'s>, String>;
 
 /// A function of a face.
 ///
 /// # Errors
 /// An exception is pending.
-pub fn plain_function(env: Env, name: &str, plain: Plain) -> Result<Js, Thrown> {
+pub fn plain_function<'a>(env: Env<'a>, name: &str, plain: Plain) -> Result<Js<'a>, Thrown> {
     let mut function = null_mut();
     // SAFETY: the name has its length; the callback is of the right type, and gets the function pointer back as it is
     // given here.
@@ -157,7 +160,8 @@ pub fn plain_function(env: Env, name: &str, plain: Plain) -> Result<Js, Thrown> 
             &raw mut function,
         )
     };
-    super::check(status).map(|()| Js(function))
+    // SAFETY: the handle is a new one, of the scope that `env` stands for.
+    super::check(status).map(|()| unsafe { Js::from_raw(function) })
 }
 
 // SAFETY: called by Node-API alone, with the environment of this thread and what the function was made with.
@@ -189,7 +193,7 @@ unsafe extern "C" fn plainly_called(
     };
     let args = &args[..count.min(ARGUMENTS_AT_ONCE)];
     match catch_unwind(AssertUnwindSafe(|| plain(env, args))) {
-        Ok(Ok(value)) => value.0,
+        Ok(Ok(value)) => value.raw(),
         Ok(Err(text)) => thrown_plainly(env, &text),
         Err(_) => thrown_plainly(env, "a native function panicked"),
     }

@@ -3,8 +3,8 @@
 //! The rules that make it sound, for the whole crate:
 //!
 //! - An [`Env`] is used on the thread of its JavaScript runtime only. It is neither `Send` nor `Sync`.
-//! - A [`Js`] is a handle. It is valid until the native function that got it returns, or until the [`Scope`] that it
-//!   was made in ends. What must live longer is a [`Ref`].
+//! - A [`Js`] is a handle. Its lifetime is that of the scope in which it was made: that of the native function that got
+//!   it, or a [`Scope`] of ours. What must live longer is a [`Ref`].
 //! - Every call of Node-API checks its handles and says so by its status; a handle of the wrong type is an error, never
 //!   a fault.
 //! - A function that JavaScript calls catches panics.
@@ -18,24 +18,25 @@ use napi_sys as sys;
 use napi_sys::{Status, TypedarrayType, ValueType};
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
+use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A handle of a JavaScript value.
+/// A handle of a JavaScript value, in a scope that is open for `'s`.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Js(sys::napi_value);
+pub struct Js<'s>(sys::napi_value, PhantomData<&'s ()>);
 
-impl Js {
+impl Js<'_> {
     /// No value: every question about it fails.
-    pub(crate) const NONE: Self = Self(null_mut());
+    pub(crate) const NONE: Js<'static> = Js(null_mut(), PhantomData);
 
     /// A handle that Node-API gave.
     ///
     /// # Safety
-    /// It must be live, and of the environment of this thread, for as long as this is used.
+    /// It must be of the environment of this thread, and live for as long as the lifetime says.
     pub unsafe fn from_raw(value: sys::napi_value) -> Self {
-        Self(value)
+        Self(value, PhantomData)
     }
 
     /// As Node-API has it.
@@ -44,9 +45,13 @@ impl Js {
     }
 }
 
-/// The environment of one JavaScript runtime.
+/// The environment of one JavaScript runtime. Handles are made in a scope only: see [`Env`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Env(sys::napi_env);
+pub struct Environment(sys::napi_env);
+
+/// An environment with a handle scope that is open for `'s`, in which handles are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Env<'s>(sys::napi_env, PhantomData<&'s ()>);
 
 #[inline]
 fn check(status: sys::napi_status) -> Result<(), Thrown> {
@@ -64,17 +69,43 @@ macro_rules! ask {
         // SAFETY: the environment is that of this thread, the handles are live by the rules of this module, and the
         // result is writable.
         let status = unsafe { sys::$function($env.0 $(, $argument)*, &raw mut result) };
-        check(status).map(|()| Js(result))
+        check(status).map(|()| Js(result, PhantomData))
     }};
 }
 
-impl Env {
+impl Environment {
+    /// The environment in the scope that is open.
+    ///
+    /// # Safety
+    /// The innermost scope that is open now must stay open for `'s`.
+    pub(crate) unsafe fn in_scope<'s>(self) -> Env<'s> {
+        Env(self.0, PhantomData)
+    }
+
+    /// Opens a scope: the handles that are made until it ends go with it.
+    ///
+    /// # Safety
+    /// While it is open, an [`Env`] of a scope around it must not make handles that are used after its end.
+    pub unsafe fn scope(self) -> Scope {
+        let mut scope = null_mut();
+        // SAFETY: the result is writable; where the call fails it stays null.
+        let _ = unsafe { sys::napi_open_handle_scope(self.0, &raw mut scope) };
+        Scope { env: self, scope }
+    }
+}
+
+impl<'s> Env<'s> {
     /// The environment that Node-API hands to a module or a callback.
     ///
     /// # Safety
-    /// It must be live, and stay so for as long as this is used; and it must belong to this thread.
+    /// It must belong to this thread, and be live for `'s`, with a scope open: that of the call.
     pub unsafe fn from_raw(env: sys::napi_env) -> Self {
-        Self(env)
+        Self(env, PhantomData)
+    }
+
+    /// The environment alone.
+    pub fn environment(self) -> Environment {
+        Environment(self.0)
     }
 
     /// As Node-API has it.
@@ -83,16 +114,16 @@ impl Env {
     }
 
     /// `undefined`.
-    pub fn undefined(self) -> Js {
+    pub fn undefined(self) -> Js<'s> {
         ask!(napi_get_undefined, self).unwrap_or(Js::NONE)
     }
 
-    pub(crate) fn null(self) -> Js {
+    pub(crate) fn null(self) -> Js<'s> {
         ask!(napi_get_null, self).unwrap_or(Js::NONE)
     }
 
     /// `true` or `false`.
-    pub fn boolean(self, value: bool) -> Js {
+    pub fn boolean(self, value: bool) -> Js<'s> {
         ask!(napi_get_boolean, self, value).unwrap_or(Js::NONE)
     }
 
@@ -100,16 +131,16 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn number(self, value: f64) -> Result<Js, Thrown> {
+    pub fn number(self, value: f64) -> Result<Js<'s>, Thrown> {
         ask!(napi_create_double, self, value)
     }
 
     #[inline]
-    pub(crate) fn whole(self, value: i32) -> Result<Js, Thrown> {
+    pub(crate) fn whole(self, value: i32) -> Result<Js<'s>, Thrown> {
         ask!(napi_create_int32, self, value)
     }
 
-    pub(crate) fn big_int(self, value: i64) -> Result<Js, Thrown> {
+    pub(crate) fn big_int(self, value: i64) -> Result<Js<'s>, Thrown> {
         ask!(napi_create_bigint_int64, self, value)
     }
 
@@ -117,7 +148,7 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn object(self) -> Result<Js, Thrown> {
+    pub fn object(self) -> Result<Js<'s>, Thrown> {
         ask!(napi_create_object, self)
     }
 
@@ -125,7 +156,7 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn array(self, items: &[Js]) -> Result<Js, Thrown> {
+    pub fn array(self, items: &[Js<'_>]) -> Result<Js<'s>, Thrown> {
         let array = ask!(napi_create_array_with_length, self, items.len())?;
         for (at, item) in items.iter().enumerate() {
             self.set_at(array, at as u32, *item)?;
@@ -138,13 +169,13 @@ impl Env {
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
     #[inline]
-    pub fn string(self, text: &str) -> Result<Js, Thrown> {
+    pub fn string(self, text: &str) -> Result<Js<'s>, Thrown> {
         self.string_from(text.as_bytes())
     }
 
     /// A string of bytes that are UTF-8. ASCII takes a quicker way.
     #[inline]
-    pub(crate) fn string_from(self, text: &[u8]) -> Result<Js, Thrown> {
+    pub(crate) fn string_from(self, text: &[u8]) -> Result<Js<'s>, Thrown> {
         let (start, length) = (text.as_ptr().cast::<c_char>(), text.len() as isize);
         if text.is_ascii() {
             return ask!(napi_create_string_latin1, self, start, length);
@@ -153,13 +184,13 @@ impl Env {
     }
 
     /// A string in which each byte is a character.
-    pub(crate) fn latin1(self, text: &[u8]) -> Result<Js, Thrown> {
+    pub(crate) fn latin1(self, text: &[u8]) -> Result<Js<'s>, Thrown> {
         let (start, length) = (text.as_ptr().cast::<c_char>(), text.len() as isize);
         ask!(napi_create_string_latin1, self, start, length)
     }
 
     /// A `Uint8Array` with a copy of the bytes.
-    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<Js, Thrown> {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<Js<'s>, Thrown> {
         let mut start: *mut c_void = null_mut();
         let buffer = ask!(napi_create_arraybuffer, self, bytes.len(), &raw mut start)?;
         if !bytes.is_empty() {
@@ -174,14 +205,14 @@ impl Env {
 
     /// Memory that JavaScript sees as an `ArrayBuffer`: the buffer and where it lies. It lies there for as long as the
     /// buffer lives.
-    pub(crate) fn shared(self, length: usize) -> Result<(Js, *mut c_void), Thrown> {
+    pub(crate) fn shared(self, length: usize) -> Result<(Js<'s>, *mut c_void), Thrown> {
         let mut start: *mut c_void = null_mut();
         let buffer = ask!(napi_create_arraybuffer, self, length, &raw mut start)?;
         Ok((buffer, start))
     }
 
     #[inline]
-    pub(crate) fn kind(self, value: Js) -> Kind {
+    pub(crate) fn kind(self, value: Js<'_>) -> Kind {
         let mut kind = ValueType::napi_undefined;
         // SAFETY: the handle is live, the result writable. Where the call fails it stays undefined.
         let _ = unsafe { sys::napi_typeof(self.0, value.0, &raw mut kind) };
@@ -199,7 +230,7 @@ impl Env {
     }
 
     /// Reports whether a value is `true`.
-    pub fn is_true(self, value: Js) -> bool {
+    pub fn is_true(self, value: Js<'_>) -> bool {
         let mut is_true = false;
         // SAFETY: the handle is live, the result writable.
         let status = unsafe { sys::napi_get_value_bool(self.0, value.0, &raw mut is_true) };
@@ -208,7 +239,7 @@ impl Env {
 
     /// The number that a value is.
     #[inline]
-    pub fn number_of(self, value: Js) -> Option<f64> {
+    pub fn number_of(self, value: Js<'_>) -> Option<f64> {
         let mut number = 0.0;
         // SAFETY: the handle is live, the result writable.
         let status = unsafe { sys::napi_get_value_double(self.0, value.0, &raw mut number) };
@@ -216,7 +247,7 @@ impl Env {
     }
 
     /// A BigInt of at most 64 bits.
-    pub(crate) fn big_int_of(self, value: Js) -> Option<i64> {
+    pub(crate) fn big_int_of(self, value: Js<'_>) -> Option<i64> {
         let (mut number, mut is_exact) = (0, false);
         // SAFETY: the handle is live, the results writable.
         let status = unsafe {
@@ -226,7 +257,7 @@ impl Env {
     }
 
     #[inline]
-    pub(crate) fn is_array(self, value: Js) -> bool {
+    pub(crate) fn is_array(self, value: Js<'_>) -> bool {
         let mut is_array = false;
         // SAFETY: the handle is live, the result writable.
         let _ = unsafe { sys::napi_is_array(self.0, value.0, &raw mut is_array) };
@@ -237,7 +268,7 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn length(self, array: Js) -> Result<u32, Thrown> {
+    pub fn length(self, array: Js<'_>) -> Result<u32, Thrown> {
         let mut length = 0;
         // SAFETY: the handle is live, the result writable.
         check(unsafe { sys::napi_get_array_length(self.0, array.0, &raw mut length) })?;
@@ -245,7 +276,7 @@ impl Env {
     }
 
     /// Appends the text of a string, as UTF-8; surrogates without a partner are replaced.
-    pub(crate) fn append_text(self, value: Js, out: &mut Vec<u8>) -> Result<(), Thrown> {
+    pub(crate) fn append_text(self, value: Js<'_>, out: &mut Vec<u8>) -> Result<(), Thrown> {
         /// Most texts fit, and then one call is enough.
         const ROOM: usize = 512;
         let begin = out.len();
@@ -268,7 +299,7 @@ impl Env {
     }
 
     /// Appends as much of a text as `room` bytes hold, with a zero behind it that is not counted.
-    fn write_text(self, value: Js, out: &mut Vec<u8>, room: usize) -> Result<usize, Thrown> {
+    fn write_text(self, value: Js<'_>, out: &mut Vec<u8>, room: usize) -> Result<usize, Thrown> {
         let (begin, mut written) = (out.len(), 0);
         debug_assert!(out.capacity() - begin >= room);
         // SAFETY: the handle is live, the vector has room for so many bytes behind its end, and so many as are said to
@@ -291,7 +322,7 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn text(self, value: Js) -> Result<String, Thrown> {
+    pub fn text(self, value: Js<'_>) -> Result<String, Thrown> {
         let mut bytes = Vec::new();
         self.append_text(value, &mut bytes)?;
         Ok(match String::from_utf8(bytes) {
@@ -304,12 +335,12 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn get(self, object: Js, name: &str) -> Result<Js, Thrown> {
+    pub fn get(self, object: Js<'_>, name: &str) -> Result<Js<'s>, Thrown> {
         let key = self.string(name)?;
         self.get_by(object, key)
     }
 
-    pub(crate) fn get_by(self, object: Js, key: Js) -> Result<Js, Thrown> {
+    pub(crate) fn get_by(self, object: Js<'_>, key: Js<'_>) -> Result<Js<'s>, Thrown> {
         ask!(napi_get_property, self, object.0, key.0)
     }
 
@@ -317,14 +348,14 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn set(self, object: Js, name: &str, value: Js) -> Result<(), Thrown> {
+    pub fn set(self, object: Js<'_>, name: &str, value: Js<'_>) -> Result<(), Thrown> {
         let name = CString::new(name).map_err(|_| Thrown)?;
         // SAFETY: the handles are live, the name ends with a zero.
         check(unsafe { sys::napi_set_named_property(self.0, object.0, name.as_ptr(), value.0) })
     }
 
     /// Defines an own property of any name, which becomes an own property whatever it is called.
-    pub(crate) fn define(self, object: Js, name: &str, value: Js) -> Result<(), Thrown> {
+    pub(crate) fn define(self, object: Js<'_>, name: &str, value: Js<'_>) -> Result<(), Thrown> {
         let property = sys::napi_property_descriptor {
             utf8name: std::ptr::null(),
             name: self.string(name)?.0,
@@ -346,18 +377,18 @@ impl Env {
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
     #[inline]
-    pub fn at(self, array: Js, index: u32) -> Result<Js, Thrown> {
+    pub fn at(self, array: Js<'_>, index: u32) -> Result<Js<'s>, Thrown> {
         ask!(napi_get_element, self, array.0, index)
     }
 
     #[inline]
-    pub(crate) fn set_at(self, array: Js, index: u32, value: Js) -> Result<(), Thrown> {
+    pub(crate) fn set_at(self, array: Js<'_>, index: u32, value: Js<'_>) -> Result<(), Thrown> {
         // SAFETY: the handles are live.
         check(unsafe { sys::napi_set_element(self.0, array.0, index, value.0) })
     }
 
     /// The names of an object's own enumerable properties that are strings, as an array.
-    pub(crate) fn keys(self, object: Js) -> Result<Js, Thrown> {
+    pub(crate) fn keys(self, object: Js<'_>) -> Result<Js<'s>, Thrown> {
         ask!(
             napi_get_all_property_names,
             self,
@@ -373,7 +404,7 @@ impl Env {
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
     #[inline]
-    pub fn call(self, function: Js, args: &[Js]) -> Result<Js, Thrown> {
+    pub fn call(self, function: Js<'_>, args: &[Js<'_>]) -> Result<Js<'s>, Thrown> {
         let this = self.undefined();
         ask!(
             napi_call_function,
@@ -386,19 +417,19 @@ impl Env {
     }
 
     /// Runs a script of ours, and gives its value.
-    pub(crate) fn run(self, script: &str) -> Result<Js, Thrown> {
+    pub(crate) fn run(self, script: &str) -> Result<Js<'s>, Thrown> {
         let script = self.string(script)?;
         ask!(napi_run_script, self, script.0)
     }
 
     /// Throws a value.
-    pub fn throw(self, value: Js) {
+    pub fn throw(self, value: Js<'_>) {
         // SAFETY: the handle is live.
         let _ = unsafe { sys::napi_throw(self.0, value.0) };
     }
 
     /// Takes the pending exception; nothing where none is.
-    pub fn exception(self) -> Option<Js> {
+    pub fn exception(self) -> Option<Js<'s>> {
         let mut is_pending = false;
         // SAFETY: the result is writable.
         let _ = unsafe { sys::napi_is_exception_pending(self.0, &raw mut is_pending) };
@@ -414,14 +445,14 @@ impl Env {
     }
 
     /// A promise, and what settles it.
-    pub(crate) fn promise(self) -> Result<(Deferred, Js), Thrown> {
+    pub(crate) fn promise(self) -> Result<(Deferred, Js<'s>), Thrown> {
         let mut deferred = null_mut();
         let promise = ask!(napi_create_promise, self, &raw mut deferred)?;
         Ok((Deferred(deferred), promise))
     }
 
     /// Settles a promise.
-    pub(crate) fn settle(self, deferred: Deferred, result: Result<Js, Js>) {
+    pub(crate) fn settle(self, deferred: Deferred, result: Result<Js<'_>, Js<'_>>) {
         // SAFETY: a deferred is settled once, since this takes it; the handle is live.
         let _ = unsafe {
             match result {
@@ -432,7 +463,7 @@ impl Env {
     }
 
     /// Appends the bytes of an `ArrayBuffer` or of a view of one. Reports whether the value is one.
-    pub(crate) fn append_bytes(self, value: Js, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn append_bytes(self, value: Js<'_>, out: &mut Vec<u8>) -> bool {
         let Some(place) = self.place_of_bytes(value) else {
             return false;
         };
@@ -455,7 +486,7 @@ impl Env {
         true
     }
 
-    fn place_of_bytes(self, value: Js) -> Option<BytesPlace> {
+    fn place_of_bytes(self, value: Js<'_>) -> Option<BytesPlace> {
         let (mut start, mut length) = (null_mut(), 0_usize);
         let (mut buffer, mut offset) = (null_mut(), 0_usize);
         let (mut is_it, mut is_buffer) = (false, false);
@@ -510,19 +541,14 @@ impl Env {
     ///
     /// # Errors
     /// An exception is pending, or a value is of the wrong type.
-    pub fn keep(self, value: Js) -> Result<Ref, Thrown> {
+    pub fn keep(self, value: Js<'_>) -> Result<Ref, Thrown> {
         let mut raw = null_mut();
         // SAFETY: the handle is live, the result writable.
         check(unsafe { sys::napi_create_reference(self.0, value.0, 1, &raw mut raw) })?;
-        Ok(Ref { env: self, raw })
-    }
-
-    /// Everything that is made until the scope ends goes with it.
-    pub fn scope(self) -> Scope {
-        let mut scope = null_mut();
-        // SAFETY: the result is writable; where the call fails it stays null.
-        let _ = unsafe { sys::napi_open_handle_scope(self.0, &raw mut scope) };
-        Scope { env: self, scope }
+        Ok(Ref {
+            env: self.environment(),
+            raw,
+        })
     }
 }
 
@@ -553,16 +579,16 @@ pub(crate) struct Deferred(sys::napi_deferred);
 
 /// A value that is kept.
 pub struct Ref {
-    env: Env,
+    env: Environment,
     raw: sys::napi_ref,
 }
 
 impl Ref {
     /// A handle of it.
     #[inline]
-    pub fn get(&self) -> Js {
+    pub fn get<'s>(&self, env: Env<'s>) -> Js<'s> {
         // It cannot fail: the reference is strong.
-        ask!(napi_get_reference_value, self.env, self.raw).unwrap_or(Js::NONE)
+        ask!(napi_get_reference_value, env, self.raw).unwrap_or(Js::NONE)
     }
 }
 
@@ -593,8 +619,17 @@ impl Drop for Ref {
 
 /// A handle scope.
 pub struct Scope {
-    env: Env,
+    env: Environment,
     scope: sys::napi_handle_scope,
+}
+
+impl Scope {
+    /// The environment, which makes handles in this scope.
+    pub fn env(&self) -> Env<'_> {
+        // SAFETY: the scope stays open while it is borrowed. Scopes within it end before it, and their handles are not
+        // those of this `Env`, as is promised where they are opened.
+        unsafe { self.env.in_scope() }
+    }
 }
 
 impl Drop for Scope {

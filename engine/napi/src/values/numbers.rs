@@ -9,7 +9,7 @@ const SAFE_MAX: i64 = 9_007_199_254_740_991;
 
 /// A number where that is exact, a BigInt otherwise.
 #[inline]
-pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Js, Thrown> {
+pub(crate) fn integer<'a>(cx: Cx<'a>, value: i64) -> Result<Js<'a>, Thrown> {
     if let Ok(small) = i32::try_from(value) {
         return cx.whole(small);
     }

@@ -7,26 +7,26 @@ use sampan_host::{Lifetime, Object};
 use sampan_js_contract::call_method;
 
 /// A native object for a script.
-pub(crate) fn new(cx: Cx<'_>, object: Object) -> Result<Js, Thrown> {
+pub(crate) fn new<'a>(cx: Cx<'a>, object: Object) -> Result<Js<'a>, Thrown> {
     let core = cx.core();
     if object.class().lifetime == Lifetime::Collector {
         core.contract.context.objects().hold(object);
     }
     let key = core.objects.borrow_mut().insert(object);
     let args = [cx.string(object.class().name)?, cx.number(key as f64)?];
-    core.call_own("newObject", &args).map_err(|_| Thrown)
+    cx.call_own("newObject", &args).map_err(|_| Thrown)
 }
 
 /// The native object that a value is, if it is one.
-pub(crate) fn at(cx: Cx<'_>, value: Js) -> Option<Object> {
+pub(crate) fn at(cx: Cx<'_>, value: Js<'_>) -> Option<Object> {
     let tables = cx.core().tables.get()?;
-    let key = cx.call(tables.key_of.get(), &[value]).ok()?;
+    let key = cx.call(tables.key_of.get(cx.env()), &[value]).ok()?;
     let key = cx.number_of(key)?;
     cx.core().objects.borrow().get(key as usize).copied()
 }
 
 /// `forget(number)`: the collector has found the object.
-pub(crate) fn forget(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn forget<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let key = args.first().and_then(|key| cx.number_of(*key));
     let object = key.and_then(|key| cx.core().objects.borrow_mut().try_remove(key as usize));
     if let Some(object) = object
@@ -39,7 +39,7 @@ pub(crate) fn forget(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 }
 
 /// `keyed(object, method, ...)`: what `get`, `set` or `keys` of an object with keys of the script's own gives.
-pub(crate) fn keyed(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn keyed<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let [it, method, args @ ..] = args else {
         return Err(Thrown.into());
     };
@@ -47,5 +47,5 @@ pub(crate) fn keyed(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
         return Err(sampan_host::Error::script("this is not a native object").into());
     };
     let method = cx.text(*method)?;
-    cx.core().turn(|| call_method(cx, object, &method, args))
+    cx.turn(|| call_method(cx, object, &method, args))
 }

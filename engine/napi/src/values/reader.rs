@@ -20,12 +20,12 @@ pub(crate) struct NapiReader<'a> {
     cx: Cx<'a>,
     /// The row that reads.
     row: BoundRow,
-    list: RefCell<Vec<Js>>,
+    list: RefCell<Vec<Js<'a>>>,
 }
 
 impl<'a> NapiReader<'a> {
     /// A reader for a row, whose arguments are the first handles.
-    pub(crate) fn new(cx: Cx<'a>, args: &[Js], row: BoundRow) -> Self {
+    pub(crate) fn new(cx: Cx<'a>, args: &[Js<'a>], row: BoundRow) -> Self {
         let mut list = args.to_vec();
         list.resize(row.function.params.len().max(args.len()), cx.undefined());
         Self {
@@ -35,12 +35,12 @@ impl<'a> NapiReader<'a> {
         }
     }
 
-    fn get(&self, it: Handle) -> Js {
+    fn get(&self, it: Handle) -> Js<'a> {
         let known = self.list.borrow().get(it.number()).copied();
         known.unwrap_or_else(|| self.cx.undefined())
     }
 
-    fn add(&self, value: Js) -> Handle {
+    fn add(&self, value: Js<'a>) -> Handle {
         let mut list = self.list.borrow_mut();
         list.push(value);
         Handle::new(list.len() as u32 - 1)
@@ -55,7 +55,7 @@ impl<'a> NapiReader<'a> {
     }
 
     /// Returns the class of an object; plain where looking at it failed.
-    fn class(&self, value: Js) -> i32 {
+    fn class(&self, value: Js<'_>) -> i32 {
         if self.cx.is_array(value) {
             return classes::LIST;
         }
@@ -65,7 +65,7 @@ impl<'a> NapiReader<'a> {
         })
     }
 
-    fn is_object(&self, value: Js) -> bool {
+    fn is_object(&self, value: Js<'_>) -> bool {
         self.cx.kind(value) == JsKind::Object
     }
 }
@@ -151,7 +151,7 @@ impl Reader for NapiReader<'_> {
         self.ask(|cx| {
             let key = cx.string(name.text())?;
             if self.class(map) == classes::MAP {
-                return Ok(self.add(cx.core().call_own("ofMap", &[map, key])?));
+                return Ok(self.add(cx.call_own("ofMap", &[map, key])?));
             }
             Ok(self.add(cx.get_by(map, key)?))
         })
@@ -165,7 +165,7 @@ impl Reader for NapiReader<'_> {
         }
         self.ask(|cx| {
             let keys = match self.class(map) {
-                classes::MAP => cx.core().call_own("keysOfMap", &[map])?,
+                classes::MAP => cx.call_own("keysOfMap", &[map])?,
                 _ => cx.keys(map)?,
             };
             let count = cx.length(keys)?;
@@ -182,7 +182,7 @@ impl Reader for NapiReader<'_> {
             return Ok(self.nothing());
         }
         self.ask(|cx| match self.class(map) {
-            classes::MAP => Ok(self.add(cx.core().call_own("ofMap", &[map, key])?)),
+            classes::MAP => Ok(self.add(cx.call_own("ofMap", &[map, key])?)),
             _ => Ok(self.add(cx.get_by(map, key)?)),
         })
     }
@@ -196,7 +196,7 @@ impl Reader for NapiReader<'_> {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let room = self.cx.core().limits.memory_bytes_max / size_of::<Js>();
+        let room = self.cx.core().limits.memory_bytes_max / size_of::<Js<'_>>();
         match self.list.borrow().len() > room {
             true => Err(self.cx.core().limits.value_too_large()),
             false => Ok(()),

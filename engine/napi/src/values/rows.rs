@@ -22,20 +22,20 @@ fn known(cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<KnownColumns>, Thrown
     }
     let names = columns.iter().map(|name| cx.string(name));
     let names = cx.array(&names.collect::<Result<Vec<_>, _>>()?)?;
-    let make = cx.core().call_own("rowsOf", &[names]).map_err(|_| Thrown)?;
+    let make = cx.call_own("rowsOf", &[names]).map_err(|_| Thrown)?;
     Ok(cx.core().columns.keep(columns, cx.keep(make)?))
 }
 
 /// A list of rows.
-pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
+pub(crate) fn list<'a>(cx: Cx<'a>, rows: &Rows) -> Result<Js<'a>, Thrown> {
     if rows.is_empty() {
         return cx.array(&[]);
     }
     let known = known(cx, rows.columns())?;
-    let make = known.make.get();
+    let make = known.make.get(cx.env());
     let width = rows.columns().len();
     let at_once = (CELLS_MAX / width).max(1);
-    let mut all: Option<Js> = None;
+    let mut all: Option<Js<'_>> = None;
     let mut cells = Vec::with_capacity(at_once.min(rows.len()) * width);
     let mut first = 0;
     while first < rows.len() {
@@ -51,10 +51,7 @@ pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
         };
         all = Some(match all {
             None => made,
-            Some(all) => cx
-                .core()
-                .call_own("append", &[all, made])
-                .map_err(|_| Thrown)?,
+            Some(all) => cx.call_own("append", &[all, made]).map_err(|_| Thrown)?,
         });
         first += count;
     }
@@ -62,15 +59,15 @@ pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
 }
 
 /// The first row of a batch that has one.
-pub(crate) fn first(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
+pub(crate) fn first<'a>(cx: Cx<'a>, rows: &Rows) -> Result<Js<'a>, Thrown> {
     let known = known(cx, rows.columns())?;
     let cells = (0..rows.columns().len()).map(|column| cell(cx, rows.raw(0, column)));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
-    cx.at(cx.call(known.make.get(), &cells)?, 0)
+    cx.at(cx.call(known.make.get(cx.env()), &cells)?, 0)
 }
 
 #[inline]
-fn cell(cx: Cx<'_>, cell: RawCell<'_>) -> Result<Js, Thrown> {
+fn cell<'a>(cx: Cx<'a>, cell: RawCell<'_>) -> Result<Js<'a>, Thrown> {
     match cell {
         RawCell::Null => Ok(cx.null()),
         RawCell::Int(value) => integer(cx, value),

@@ -23,7 +23,7 @@ pub(crate) mod classes {
 
 /// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold
 /// BigInts.
-pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Js, Thrown> {
+pub(crate) fn to_js<'a>(cx: Cx<'a>, value: Value) -> Result<Js<'a>, Thrown> {
     match value {
         Value::Null => Ok(cx.null()),
         Value::Bool(value) => Ok(cx.boolean(value)),
@@ -33,7 +33,7 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Js, Thrown> {
         Value::Bytes(bytes) => cx.bytes(&bytes),
         Value::List(items) => {
             let items = items.into_iter().map(|item| to_js(cx, item));
-            cx.array(&items.collect::<Result<Vec<Js>, Thrown>>()?)
+            cx.array(&items.collect::<Result<Vec<Js<'_>>, Thrown>>()?)
         }
         Value::Map(members) => {
             let object = cx.object()?;
@@ -50,15 +50,15 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Js, Thrown> {
 }
 
 /// Returns the class of an object, see [`classes`].
-pub(crate) fn class_of(cx: Cx<'_>, value: Js) -> Result<i32, Failure> {
-    let class = cx.call(cx.core().tables()?.classify.get(), &[value])?;
+pub(crate) fn class_of(cx: Cx<'_>, value: Js<'_>) -> Result<i32, Failure> {
+    let class = cx.call(cx.core().tables()?.classify.get(cx.env()), &[value])?;
     Ok(cx.number_of(class).unwrap_or(0.0) as i32)
 }
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
 /// object with
 /// `toJSON`, such as a date, is what that returns.
-pub(crate) fn from_js(cx: Cx<'_>, value: Js) -> Result<Value, Failure> {
+pub(crate) fn from_js(cx: Cx<'_>, value: Js<'_>) -> Result<Value, Failure> {
     read(cx, value, 0)
 }
 
@@ -66,7 +66,7 @@ fn refuse(what: &str, hint: &str) -> Result<Value, Failure> {
     Err(Error::script(format!("{}{hint}", cannot_pass(what))).into())
 }
 
-fn read(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
+fn read(cx: Cx<'_>, value: Js<'_>, depth: usize) -> Result<Value, Failure> {
     match cx.kind(value) {
         Kind::Undefined | Kind::Null => Ok(Value::Null),
         Kind::Bool => Ok(Value::Bool(cx.is_true(value))),
@@ -82,9 +82,9 @@ fn read(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
     }
 }
 
-fn read_object(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
+fn read_object(cx: Cx<'_>, value: Js<'_>, depth: usize) -> Result<Value, Failure> {
     if depth >= VALUE_DEPTH_MAX {
-        return match cx.is_true(cx.core().call_own("isCyclic", &[value])?) {
+        return match cx.is_true(cx.call_own("isCyclic", &[value])?) {
             true => refuse("an object that contains itself", ""),
             false => refuse(
                 &format!("a value nested more than {VALUE_DEPTH_MAX} deep"),
@@ -107,7 +107,7 @@ fn read_object(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
     }
     let to_json = cx.get(value, "toJSON")?;
     if cx.kind(to_json) == Kind::Function {
-        let plain = cx.core().call_own("toJson", &[value])?;
+        let plain = cx.call_own("toJson", &[value])?;
         return read(cx, plain, depth + 1);
     }
     match class {
@@ -130,7 +130,7 @@ fn read_object(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
     }
 }
 
-fn read_members(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
+fn read_members(cx: Cx<'_>, value: Js<'_>, depth: usize) -> Result<Value, Failure> {
     let keys = cx.keys(value)?;
     let mut members = Vec::new();
     for index in 0..cx.length(keys)? {
@@ -144,19 +144,19 @@ fn read_members(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
 }
 
 /// The bytes of an `ArrayBuffer` or of a view of one.
-pub(crate) fn bytes_of(cx: Cx<'_>, value: Js) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of(cx: Cx<'_>, value: Js<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     cx.append_bytes(value, &mut bytes).then_some(bytes)
 }
 
 /// The JSON of a value, by the rules of an answer.
-pub(crate) fn json_text(cx: Cx<'_>, value: Js) -> Result<String, Failure> {
-    let text = cx.core().call_own("stringify", &[value])?;
+pub(crate) fn json_text(cx: Cx<'_>, value: Js<'_>) -> Result<String, Failure> {
+    let text = cx.call_own("stringify", &[value])?;
     Ok(cx.text(text)?)
 }
 
 /// A value for people to read: the prelude makes it plain first.
-pub(crate) fn shown(cx: Cx<'_>, value: Js) -> Result<Value, Failure> {
-    let plain = cx.core().call_own("shown", &[value])?;
+pub(crate) fn shown(cx: Cx<'_>, value: Js<'_>) -> Result<Value, Failure> {
+    let plain = cx.call_own("shown", &[value])?;
     from_js(cx, plain)
 }

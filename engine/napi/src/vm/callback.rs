@@ -12,7 +12,7 @@ use std::rc::{Rc, Weak};
 use std::task::Poll;
 
 /// Keeps a function.
-pub(crate) fn keep(cx: Cx<'_>, function: Js, row: BoundRow) -> Result<Callback, Failure> {
+pub(crate) fn keep(cx: Cx<'_>, function: Js<'_>, row: BoundRow) -> Result<Callback, Failure> {
     let core = cx.core();
     let kept = cx.keep(function)?;
     let key = core.callbacks.borrow_mut().insert(kept);
@@ -41,15 +41,15 @@ impl Drop for KeptFunction {
 }
 
 /// The function of the script that a callback stands for.
-pub(crate) fn function_of(cx: Cx<'_>, callback: &Callback) -> Result<Js, Error> {
+pub(crate) fn function_of<'a>(cx: Cx<'a>, callback: &Callback) -> Result<Js<'a>, Error> {
     let function = callback.as_any().downcast_ref::<KeptFunction>();
     function.ok_or_else(isolate_is_gone)?.handle(cx)
 }
 
 impl KeptFunction {
-    fn handle(&self, cx: Cx<'_>) -> Result<Js, Error> {
+    fn handle<'a>(&self, cx: Cx<'a>) -> Result<Js<'a>, Error> {
         let callbacks = cx.core().callbacks.borrow();
-        let kept = callbacks.get(self.key).map(|kept| kept.get());
+        let kept = callbacks.get(self.key).map(|kept| kept.get(cx.env()));
         kept.ok_or_else(isolate_is_gone)
     }
 
@@ -63,7 +63,7 @@ impl KeptFunction {
     fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<u32>, Error> {
         let begin = || -> Result<Option<u32>, Failure> {
             let returned = call_kept(cx, &self.handle(cx)?, args)?;
-            cx.core().call_own("follow", &[returned])?;
+            cx.call_own("follow", &[returned])?;
             let meta = cx.core().meta()?;
             Ok((meta.kind() == kinds::WAITS).then(|| meta.key()))
         };
@@ -75,7 +75,10 @@ impl ScriptFunction for KeptFunction {
     fn call(&self, args: &[Value]) -> Result<Value, Error> {
         let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
         if core.is_entered() {
-            return self.call_at_once(Cx::new(&core), args);
+            // SAFETY: script runs, which was called in a scope or has called a native function. No handle outlives this
+            // block.
+            let env = unsafe { core.env.in_scope() };
+            return self.call_at_once(Cx::new(&core, env), args);
         }
         core.enter(HandlerId::MAX, core.current(), |cx| {
             self.call_at_once(cx, args)
@@ -108,7 +111,7 @@ impl ScriptFunction for KeptFunction {
 fn ended(cx: Cx<'_>, key: u32) -> Result<(), Error> {
     let ask = || -> Result<(), Failure> {
         let key = cx.number(f64::from(key))?;
-        cx.core().call_own("ended", &[key])?;
+        cx.call_own("ended", &[key])?;
         Ok(())
     };
     ask().map_err(|failure| described(cx, failure))

@@ -1,7 +1,7 @@
 //! The state of an isolate, and the way in.
 
 use crate::request::slots::{RequestSlot, Requests};
-use crate::sys::{Env, Js, Ref, Scope, Thrown};
+use crate::sys::{Env, Environment, Failure, Js, Ref, Thrown};
 use crate::values::columns::Columns;
 use crate::vm::platform::Platform;
 use sampan_host::{
@@ -20,31 +20,44 @@ use std::task::{self, Waker};
 /// Access to the isolate.
 #[derive(Clone, Copy)]
 pub(crate) struct Cx<'a> {
-    env: Env,
+    env: Env<'a>,
     core: &'a Rc<Core>,
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(core: &'a Rc<Core>) -> Self {
-        Self {
-            env: core.env,
-            core,
-        }
+    pub(crate) fn new(core: &'a Rc<Core>, env: Env<'a>) -> Self {
+        Self { env, core }
     }
 
     pub(crate) fn core(self) -> &'a Rc<Core> {
         self.core
     }
 
-    pub(crate) fn env(self) -> Env {
+    pub(crate) fn env(self) -> Env<'a> {
         self.env
+    }
+
+    /// Runs a native function that script calls: in a run that we have begun, or in one of the platform's own, such as
+    /// a timer's or a promise's.
+    #[inline]
+    pub(crate) fn turn<R>(self, body: impl FnOnce() -> R) -> R {
+        if self.core.is_entered.get() || self.core.is_loading() {
+            return body();
+        }
+        self.core.outside(self.env, body)
+    }
+
+    /// Calls a function of the prelude that is seldom called.
+    pub(crate) fn call_own(self, name: &str, args: &[Js<'_>]) -> Result<Js<'a>, Failure> {
+        let function = self.env.get(self.core.tables()?.all.get(self.env), name)?;
+        Ok(self.env.call(function, args)?)
     }
 }
 
-impl Deref for Cx<'_> {
-    type Target = Env;
+impl<'a> Deref for Cx<'a> {
+    type Target = Env<'a>;
 
-    fn deref(&self) -> &Env {
+    fn deref(&self) -> &Env<'a> {
         &self.env
     }
 }
@@ -86,7 +99,7 @@ impl Meta {
     pub(crate) const COUNT: usize = 8;
 
     /// Makes the memory, and the buffer through which the prelude uses it.
-    pub(crate) fn new(env: Env) -> Result<(Self, Js), Thrown> {
+    pub(crate) fn new<'a>(env: Env<'a>) -> Result<(Self, Js<'a>), Thrown> {
         let (buffer, place) = env.shared(Self::COUNT * size_of::<i32>())?;
         let meta = Self {
             place: place.cast(),
@@ -121,7 +134,7 @@ impl Meta {
 /// The isolate.
 pub(crate) struct Core {
     pub(crate) me: Weak<Self>,
-    pub(crate) env: Env,
+    pub(crate) env: Environment,
     pub(crate) platform: Rc<Platform>,
     pub(crate) tables: OnceCell<Tables>,
     pub(crate) meta: OnceCell<Meta>,
@@ -208,13 +221,14 @@ impl Core {
     }
 
     /// Runs `body`, which calls script, as a part of one request. A panic leaves the isolate too.
-    pub(crate) fn enter<R>(
+    pub(crate) fn enter<R: 'static>(
         self: &Rc<Self>,
         handler: HandlerId,
         slot: Option<Rc<RequestSlot>>,
         body: impl FnOnce(Cx<'_>) -> R,
     ) -> R {
-        let _scope: Scope = self.env.scope();
+        // SAFETY: `body` gets an environment of this scope, and gives no handle back.
+        let scope = unsafe { self.env.scope() };
         let outer = self.current.replace(slot);
         let was_entered = self.is_entered.replace(true);
         if !was_entered {
@@ -225,21 +239,11 @@ impl Core {
             outer: Some(outer),
             was_entered,
         };
-        body(Cx::new(self))
+        body(Cx::new(self, scope.env()))
     }
 
-    /// Runs a native function that script calls: in a run that we have begun, or in one of the platform's own, such as
-    /// a timer's or a promise's.
-    #[inline]
-    pub(crate) fn turn<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
-        if self.is_entered.get() || self.is_loading() {
-            return body();
-        }
-        self.outside(body)
-    }
-
-    fn outside<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
-        let slot = self.stored();
+    fn outside<R>(self: &Rc<Self>, env: Env<'_>, body: impl FnOnce() -> R) -> R {
+        let slot = self.stored(env);
         let view = slot.as_ref().map(|slot| Rc::clone(&slot.view));
         let guard = Outside {
             core: self,
@@ -264,10 +268,10 @@ impl Core {
     }
 
     /// The request in whose asynchronous context we are, by the platform's own bookkeeping.
-    fn stored(&self) -> Option<Rc<RequestSlot>> {
+    fn stored(&self, env: Env<'_>) -> Option<Rc<RequestSlot>> {
         let tables = self.tables.get()?;
-        let key = self.env.call(tables.store.get(), &[]).ok()?;
-        let key = self.env.number_of(key)?;
+        let key = env.call(tables.store.get(env), &[]).ok()?;
+        let key = env.number_of(key)?;
         self.requests.get(key)
     }
 
@@ -302,12 +306,6 @@ impl Core {
     /// Forgets the waker for a number: its future was dropped.
     pub(crate) fn forget_wait(&self, key: u32) {
         self.waits.borrow_mut().remove(&key);
-    }
-
-    /// Calls a function of the prelude that is seldom called.
-    pub(crate) fn call_own(&self, name: &str, args: &[Js]) -> Result<Js, crate::sys::Failure> {
-        let function = self.env.get(self.tables()?.all.get(), name)?;
-        Ok(self.env.call(function, args)?)
     }
 
     /// Reports whether a script runs that we have called.

@@ -33,12 +33,12 @@ pub(crate) const FUNCTIONS: &[(&str, Native)] = &[
     ("bodyKind", body::kind),
 ];
 
-fn argument(args: &[Js], index: usize) -> Js {
+fn argument<'a>(args: &[Js<'a>], index: usize) -> Js<'a> {
     args.get(index).copied().unwrap_or(Js::NONE)
 }
 
 /// The text of an argument; nothing where it is `undefined` or `null`.
-fn text_at(cx: Cx<'_>, args: &[Js], index: usize) -> Result<Option<String>, Failure> {
+fn text_at(cx: Cx<'_>, args: &[Js<'_>], index: usize) -> Result<Option<String>, Failure> {
     let value = argument(args, index);
     if cx.kind(value) != Kind::Text {
         return Ok(None);
@@ -46,17 +46,17 @@ fn text_at(cx: Cx<'_>, args: &[Js], index: usize) -> Result<Option<String>, Fail
     Ok(Some(cx.text(value)?))
 }
 
-fn text(cx: Cx<'_>, args: &[Js], index: usize) -> Result<String, Failure> {
+fn text(cx: Cx<'_>, args: &[Js<'_>], index: usize) -> Result<String, Failure> {
     Ok(text_at(cx, args, index)?.unwrap_or_default())
 }
 
 /// `noAnswer(found)`: throws.
-fn no_answer(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+fn no_answer<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     Err(answer::no_answer(&WORDS, &text(cx, args, 0)?).into())
 }
 
 /// `noJson(key, what, advice | undefined)`: throws.
-fn no_json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+fn no_json<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let (key, what) = (text(cx, args, 0)?, text(cx, args, 1)?);
     let error = match text_at(cx, args, 2)? {
         Some(advice) => json::no_json_but(&what, &advice),
@@ -69,15 +69,15 @@ fn no_json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
 }
 
 /// `wake(number)`: what is waited for under this number has ended.
-fn wake(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+fn wake<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let number = cx.number_of(argument(args, 0));
     cx.core().wake(number.unwrap_or(0.0) as u32);
     Ok(cx.undefined())
 }
 
 /// `console(level, text)`
-fn console(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+fn console<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let (level, text) = (text(cx, args, 0)?, text(cx, args, 1)?);
-    cx.core().turn(|| (cx.core().console)(&level, &text));
+    cx.turn(|| (cx.core().console)(&level, &text));
     Ok(cx.undefined())
 }

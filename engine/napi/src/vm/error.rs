@@ -6,7 +6,11 @@ use sampan_host::javascript::WORDS;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 
 /// A native error as an `Error` object: a new one, or `made`, which knows who called. The prelude puts it together.
-pub(crate) fn to_exception(cx: Cx<'_>, error: &Error, made: Option<Js>) -> Result<Js, Failure> {
+pub(crate) fn to_exception<'a>(
+    cx: Cx<'a>,
+    error: &Error,
+    made: Option<Js<'a>>,
+) -> Result<Js<'a>, Failure> {
     let said = error.message_spelled(WORDS.spell);
     let said = match error.hint() {
         Some(Hint::MissingMember) => format!("{said} (undefined is no value: use null)"),
@@ -34,7 +38,7 @@ pub(crate) fn to_exception(cx: Cx<'_>, error: &Error, made: Option<Js>) -> Resul
     }
     // It was raised in a function that was called back.
     args[8] = text(error.stack())?;
-    cx.core().call_own("toError", &args)
+    cx.call_own("toError", &args)
 }
 
 /// Throws a native error.
@@ -58,7 +62,7 @@ pub(crate) fn described(cx: Cx<'_>, failure: Failure) -> Error {
 }
 
 /// Converts a thrown value to an error.
-pub(crate) fn describe(cx: Cx<'_>, thrown: Js) -> Error {
+pub(crate) fn describe(cx: Cx<'_>, thrown: Js<'_>) -> Error {
     let unreadable = |_| {
         cx.clear();
         Error::script("uncaught value that cannot be read")
@@ -68,11 +72,11 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Js) -> Error {
 
 /// Converts the result of `describe` of the prelude says: `[isError, name, message, stack, code, status, mark,
 /// others]`.
-fn read(cx: Cx<'_>, thrown: Js) -> Result<Error, Thrown> {
+fn read(cx: Cx<'_>, thrown: Js<'_>) -> Result<Error, Thrown> {
     let Ok(tables) = cx.core().tables() else {
         return Err(Thrown);
     };
-    let parts = cx.call(tables.describe.get(), &[thrown])?;
+    let parts = cx.call(tables.describe.get(cx.env()), &[thrown])?;
     let text = |index: u32| -> Result<Option<String>, Thrown> {
         let part = cx.at(parts, index)?;
         match cx.kind(part) {
@@ -113,7 +117,7 @@ fn read(cx: Cx<'_>, thrown: Js) -> Result<Error, Thrown> {
 }
 
 /// `report(error)`
-pub(crate) fn report(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+pub(crate) fn report<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
     let error = describe(cx, args.first().copied().unwrap_or_else(|| cx.undefined()));
     let prefix = match args.get(1) {
         Some(prefix) if cx.kind(*prefix) == Kind::Text => cx.text(*prefix)?,
@@ -121,7 +125,7 @@ pub(crate) fn report(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     };
     let text = format!("{prefix}{}", error.message());
     let core = cx.core();
-    core.turn(|| (core.contract.report)(error.with_message(text)));
+    cx.turn(|| (core.contract.report)(error.with_message(text)));
     Ok(cx.undefined())
 }
 

@@ -54,18 +54,18 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
     let core = cx.core();
     let native = cx.object()?;
     for (name, function) in declare::FUNCTIONS {
-        cx.set(native, name, make_function(core, name, *function)?)?;
+        cx.set(native, name, make_function(cx, name, *function)?)?;
     }
     for (name, function) in contract::Native::ALL {
         if function.is_there() {
-            cx.set(native, name, make_contract(core, name, *function)?)?;
+            cx.set(native, name, make_contract(cx, name, *function)?)?;
         }
     }
-    let tools = core.platform.tools.get();
+    let tools = core.platform.tools.get(cx.env());
     for name in ["format", "storage", "uncaught"] {
         cx.set(native, name, cx.get(tools, name)?)?;
     }
-    let (meta, buffer) = Meta::new(core.env)?;
+    let (meta, buffer) = Meta::new(cx.env())?;
     cx.set(native, "meta", buffer)?;
     let _ = core.meta.set(meta);
     contract::describe(cx, &native)?;
@@ -95,7 +95,7 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
 
 /// The classes of native objects, by their names: an object of their methods each, and whether they have keys of the
 /// script's own.
-fn classes(cx: Cx<'_>) -> Result<Js, Thrown> {
+fn classes<'a>(cx: Cx<'a>) -> Result<Js<'a>, Thrown> {
     let all = cx.object()?;
     let modules = cx.core().contract.modules.iter();
     for class in modules.flat_map(|module| module.classes) {
@@ -110,7 +110,7 @@ fn classes(cx: Cx<'_>) -> Result<Js, Thrown> {
 }
 
 /// Describes what the prelude of this engine asks for besides.
-fn describe_rules(cx: Cx<'_>, native: Js) -> Result<(), Failure> {
+fn describe_rules(cx: Cx<'_>, native: Js<'_>) -> Result<(), Failure> {
     let core = cx.core();
     cx.set(
         native,
@@ -138,15 +138,15 @@ fn describe_rules(cx: Cx<'_>, native: Js) -> Result<(), Failure> {
 /// Has the platform load the entry file, which declares the program. Gives the `fetch` of its default export.
 fn run_entry(cx: Cx<'_>, entry: &str) -> Result<Option<(HandlerId, BodyOptions)>, Failure> {
     let core = cx.core();
-    let tools = core.platform.tools.get();
-    let exports = cx.get(core.tables()?.all.get(), "exports")?;
+    let tools = core.platform.tools.get(cx.env());
+    let exports = cx.get(core.tables()?.all.get(cx.env()), "exports")?;
     cx.call(cx.get(tools, "serve")?, &[exports])?;
     let file = core.platform.root.join(entry);
     let namespace = cx.call(
         cx.get(tools, "load")?,
         &[cx.string(&file.to_string_lossy())?],
     )?;
-    let served = core.call_own("served", &[namespace])?;
+    let served = cx.call_own("served", &[namespace])?;
     if cx.kind(served) != Kind::Object {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! The description of the runtime by the face that loaded us says of its runtime, for each thread.
 
-use crate::sys::{Env, Js, Ref};
+use crate::sys::{Env, Environment, Js, Ref};
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// A JavaScript runtime, and what we need of the program around it.
 pub(crate) struct Platform {
-    pub(crate) env: Env,
+    pub(crate) env: Environment,
     /// An object with the functions of the platform that the prelude uses.
     pub(crate) tools: Ref,
     /// The project's folder, as files are called in stacks.
@@ -26,10 +26,10 @@ thread_local! {
 /// Makes isolates of this thread use a runtime. `tools` is an object with the functions `load(file)`, `serve(exports)`,
 /// `format(...)`, `storage()` and `uncaught(told)`, as
 /// `package/lib/tools.cjs` gives them.
-pub fn attach(env: Env, tools: Js, root: PathBuf, ring: Box<dyn Fn()>) {
+pub fn attach(env: Env<'_>, tools: Js<'_>, root: PathBuf, ring: Box<dyn Fn()>) {
     if let Ok(tools) = env.keep(tools) {
         let platform = Platform {
-            env,
+            env: env.environment(),
             tools,
             root,
             ring,

@@ -10,7 +10,7 @@ mod pump;
 use host::JsHost;
 use napi_sys as sys;
 use pump::Pump;
-use sampan_napi::{Env, Js, Ref, Thrown, plain_function};
+use sampan_napi::{Env, Environment, Js, Ref, Thrown, plain_function};
 use sampan_project::config::Flags;
 use sampan_runtime::{AppConfig, Host};
 use std::ffi::c_void;
@@ -48,7 +48,7 @@ unsafe extern "C" fn ended(_: *mut c_void) {
 /// `run(flags, tools)`: begins to serve. `flags` is an object of the flags; `tools` one of functions: `load`, `serve`,
 /// `storage`, `uncaught` and `format`, which the scripts' engine uses, `thread(place)`, which starts a thread that
 /// calls `join`, and `ended(status, message | undefined)`, called once at the end.
-fn run(env: Env, args: &[Js]) -> Result<Js, String> {
+fn run<'a>(env: Env<'a>, args: &[Js<'a>]) -> Result<Js<'a>, String> {
     let &[flags, tools] = args else {
         return Err("run: needs flags and tools".into());
     };
@@ -60,6 +60,7 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
     let (Ok(thread), Ok(ended)) = (tool("thread"), tool("ended")) else {
         return Err("run: the tools cannot be read".into());
     };
+    let environment = env.environment();
     let pump = attach(env, tools, &root)?;
     let bell = pump.bell();
     let host = Arc::new(JsHost::new(Arc::clone(&bell), root));
@@ -85,7 +86,9 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
             match place {
                 // The program's own thread.
                 0 => seat(&host, pump, place),
-                _ => call(env, &thread, || Ok(vec![env.number(place as f64)?])),
+                _ => call(environment, &thread, |env| {
+                    Ok(vec![env.number(place as f64)?])
+                }),
             }
         }
         let outcome = outcome
@@ -93,14 +96,14 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(outcome) = outcome {
-            tell(env, &ended, &outcome);
+            tell(environment, &ended, &outcome);
         }
     }));
     Ok(env.undefined())
 }
 
 /// `join(place, tools)`: makes this thread the worker for which `run` has called `thread(place)`.
-fn join(env: Env, args: &[Js]) -> Result<Js, String> {
+fn join<'a>(env: Env<'a>, args: &[Js<'a>]) -> Result<Js<'a>, String> {
     let (Some(host), &[place, tools]) = (HOST.get(), args) else {
         return Err("join: needs a program that serves, a place and tools".into());
     };
@@ -112,7 +115,7 @@ fn join(env: Env, args: &[Js]) -> Result<Js, String> {
 }
 
 /// Makes a JavaScript thread ready to run a worker.
-fn attach(env: Env, tools: Js, root: &Path) -> Result<&'static Pump, String> {
+fn attach(env: Env<'_>, tools: Js<'_>, root: &Path) -> Result<&'static Pump, String> {
     let pump = Pump::start(env).map_err(|error| format!("cannot start a worker: {error}"))?;
     sampan_napi::attach(env, tools, root.to_owned(), Box::new(|| pump.ring()));
     Ok(pump)
@@ -126,8 +129,8 @@ fn seat(host: &JsHost, pump: &'static Pump, place: usize) {
 }
 
 /// Calls `ended`.
-fn tell(env: Env, ended: &Ref, outcome: &Result<u8, String>) {
-    call(env, ended, || {
+fn tell(environment: Environment, ended: &Ref, outcome: &Result<u8, String>) {
+    call(environment, ended, |env| {
         let (status, message) = match outcome {
             Ok(status) => (*status, env.undefined()),
             Err(message) => (1, env.string(message)?),
@@ -137,13 +140,19 @@ fn tell(env: Env, ended: &Ref, outcome: &Result<u8, String>) {
 }
 
 /// Calls a function of the tools.
-fn call(env: Env, function: &Ref, args: impl FnOnce() -> Result<Vec<Js>, Thrown>) {
-    let _scope = env.scope();
+fn call(
+    environment: Environment,
+    function: &Ref,
+    args: impl for<'s> FnOnce(Env<'s>) -> Result<Vec<Js<'s>>, Thrown>,
+) {
+    // SAFETY: only the environment of this scope makes handles here.
+    let scope = unsafe { environment.scope() };
+    let env = scope.env();
     // What it throws stays pending, and is the program's.
-    let _ = args().and_then(|args| env.call(function.get(), &args));
+    let _ = args(env).and_then(|args| env.call(function.get(env), &args));
 }
 
-fn read_flags(env: Env, flags: Js) -> Result<Flags, String> {
+fn read_flags(env: Env<'_>, flags: Js<'_>) -> Result<Flags, String> {
     let unreadable = |_| "run: the flags cannot be read".to_owned();
     let text = |name: &str| -> Result<Option<String>, String> {
         let value = env.get(flags, name).map_err(unreadable)?;

@@ -87,7 +87,7 @@ thread_local! {
 
 impl Pump {
     /// Makes the pump of this thread, and its doorbell.
-    pub(super) fn start(env: Env) -> io::Result<&'static Self> {
+    pub(super) fn start(env: Env<'_>) -> io::Result<&'static Self> {
         let pump = Sockets::new()?;
         let bell = Arc::new(Bell {
             function: Mutex::new(Some(threadsafe_function(env)?)),
@@ -179,7 +179,7 @@ fn keep_time() -> io::Result<Handle> {
     Ok(time.insert(handle).clone())
 }
 
-fn threadsafe_function(env: Env) -> io::Result<ThreadsafeFunction> {
+fn threadsafe_function(env: Env<'_>) -> io::Result<ThreadsafeFunction> {
     let failed = || io::Error::other("Node-API has no room for a thread-safe function");
     let name = env.string("sampan").map_err(|_| failed())?;
     let mut function = null_mut();
