@@ -61,6 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }],
             acme: None,
             clients: None,
+            takes_http2: true,
             strict_transport: None,
         })?;
         warnings.iter().for_each(|warning| eprintln!("{warning}"));

@@ -23,6 +23,8 @@ pub static SECTION: Section = Section {
             "networks whose X-Forwarded-For, -Proto and -Host are believed"),
         SettingKey::flag("proxy_protocol", Preset::Flag(false),
             "the trusted proxies tell the client's address by the PROXY protocol, version 1 or 2"),
+        SettingKey::flag("http2", Preset::Flag(true),
+            "HTTP/2 over TLS, for clients that ask for it"),
         SettingKey::flag("h2c", Preset::Flag(false),
             "HTTP/2 without TLS, for clients that know of it beforehand"),
         SettingKey::text("socket_mode", Preset::Text("660"), "the rights of the files of Unix sockets"),

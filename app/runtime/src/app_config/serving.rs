@@ -15,6 +15,8 @@ pub struct ServeConfig {
     pub trusted_proxies: Vec<TrustedProxy>,
     /// True if these proxies tell the client's address by the PROXY protocol.
     pub proxy_protocol: bool,
+    /// True if clients may choose HTTP/2 over TLS.
+    pub takes_http2: bool,
     /// True if clients may begin with HTTP/2 on connections without TLS.
     pub takes_h2c: bool,
     /// The limits of the HTTP engine.
@@ -45,13 +47,19 @@ impl ServeConfig {
             let fault = "proxy_protocol = true: name the proxies that use it in trusted_proxies";
             return Err(server.tell(fault));
         }
+        let (takes_http2, takes_h2c) = (server.flag("http2"), server.flag("h2c"));
+        if takes_h2c && !takes_http2 {
+            let fault = "h2c = true is HTTP/2 without TLS, which http2 = false turns off";
+            return Err(server.tell(fault));
+        }
         let (http, script) = config.resolve(&limits::SECTION, limits::from_settings)?;
         let compression = config.sections.of(&COMPRESSION);
         let cache_bytes_max = compression.number("cache_bytes_max");
         Ok(Self {
             trusted_proxies,
             proxy_protocol,
-            takes_h2c: server.flag("h2c"),
+            takes_http2,
+            takes_h2c,
             http,
             script,
             compression: compression.flag("enabled").then_some(cache_bytes_max),

@@ -55,6 +55,10 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
 fn what_is_out_of_range_is_named() {
     for (text, part) in [
         (
+            "[server]\nh2c = true\nhttp2 = false",
+            ": [server] h2c = true is HTTP/2 without TLS, which http2 = false turns off",
+        ),
+        (
             "[server]\nlisten = \"8080\"",
             ": [server] listen: \"8080\" has no host: write 127.0.0.1:8080",
         ),

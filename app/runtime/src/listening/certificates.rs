@@ -32,10 +32,11 @@ impl ServerCertificates {
     pub(crate) fn read(
         config: &TlsConfig,
         acme: Option<&AcmeSettings>,
+        takes_http2: bool,
         logger: &Logger,
     ) -> Result<Self, String> {
-        let (tls, warnings) =
-            Tls::read(settings(config, acme)).map_err(|error| format!("[tls] {error}"))?;
+        let (tls, warnings) = Tls::read(settings(config, acme, takes_http2))
+            .map_err(|error| format!("[tls] {error}"))?;
         let certificates = Self {
             tls,
             logger: logger.clone(),
@@ -109,7 +110,7 @@ impl ServerCertificates {
 }
 
 /// The settings as the HTTP engine has them.
-fn settings(config: &TlsConfig, acme: Option<&AcmeSettings>) -> TlsSettings {
+fn settings(config: &TlsConfig, acme: Option<&AcmeSettings>, takes_http2: bool) -> TlsSettings {
     let certificates = config.certificates.iter();
     let certificates = certificates.map(|(certificate, key)| CertificateFiles {
         certificate: certificate.clone(),
@@ -130,6 +131,7 @@ fn settings(config: &TlsConfig, acme: Option<&AcmeSettings>) -> TlsSettings {
             challenges: acme.challenge_folder(),
         }),
         clients,
+        takes_http2,
         strict_transport: config.hsts.clone(),
     }
 }

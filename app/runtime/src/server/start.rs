@@ -193,7 +193,9 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     let logger = &config.program.logger;
     let acme = acme::acme_settings(config)?;
     let certificates = config.base.tls.as_ref();
-    let certificates = certificates.map(|tls| ServerCertificates::read(tls, acme.as_ref(), logger));
+    let takes_http2 = config.serving.takes_http2;
+    let certificates =
+        certificates.map(|tls| ServerCertificates::read(tls, acme.as_ref(), takes_http2, logger));
     let certificates = certificates.transpose()?;
     let tls = certificates.as_ref().map(ServerCertificates::tls);
     let listening = listening::open(config, &limits, user.as_ref(), tls.as_ref())?;

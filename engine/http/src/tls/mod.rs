@@ -33,7 +33,10 @@ pub use self::certificates::{CertificateFiles, TlsError};
 pub use self::info::{ClientCertificate, TlsInfo};
 
 /// The protocols that the server speaks over TLS (ALPN), the preferred one first.
-const PROTOCOLS: [&[u8]; 2] = [HTTP2, b"http/1.1"];
+const PROTOCOLS: [&[u8]; 2] = [HTTP2, HTTP1];
+
+/// The name of HTTP/1.1 in that list (RFC 7301 section 6).
+const HTTP1: &[u8] = b"http/1.1";
 
 /// The name of HTTP/2 in that list (RFC 9113 section 3.2).
 const HTTP2: &[u8] = b"h2";
@@ -48,6 +51,8 @@ pub struct TlsSettings {
     pub acme: Option<AcmeFiles>,
     /// The clients that must or may show a certificate.
     pub clients: Option<ClientAuth>,
+    /// True if HTTP/2 is offered beside HTTP/1.1.
+    pub takes_http2: bool,
     /// The value of the field `Strict-Transport-Security` that answers get which have none (RFC 6797 section 6.1).
     pub strict_transport: Option<String>,
 }
@@ -248,7 +253,9 @@ impl ServerSide {
             .with_cert_resolver(resolver);
         // All ciphers are strong; the order is that of rustls, AES-256-GCM first.
         config.ignore_client_order = true;
-        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
+        let protocols = PROTOCOLS.into_iter();
+        let protocols = protocols.filter(|name| settings.takes_http2 || *name != HTTP2);
+        config.alpn_protocols = protocols.map(<[u8]>::to_vec).collect();
         if settings.acme.is_some() {
             config.alpn_protocols.push(acme::PROTOCOL.to_vec());
         }

@@ -156,6 +156,25 @@ fn the_protocol_is_agreed_on_or_the_client_is_refused() {
     wait::until("the fault", || faults.lock().unwrap().len() == 1);
 }
 
+#[test]
+fn http2_is_not_offered_where_it_is_turned_off() {
+    let identity = Identity::new(&["localhost"]);
+    let settings = TlsSettings {
+        takes_http2: false,
+        ..settings(&identity)
+    };
+    let (server, ..) = start(Limits::default(), Some(settings));
+    let client = |offered: &[&[u8]]| {
+        let mut config = trusting(&[&identity.certificate]);
+        config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
+        connect(server.address, &Arc::new(config), "localhost")
+    };
+    let mut stream = client(&[b"h2", b"http/1.1"]);
+    ask(&mut stream);
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+    assert!(refusal(client(&[b"h2"])).contains("NoApplicationProtocol"));
+}
+
 /// The certificate that a client of this name is shown.
 fn shown(server: &Server, config: &Arc<ClientConfig>, name: &str) -> Vec<u8> {
     let mut stream = connect(server.address, config, name);

@@ -17,6 +17,7 @@ pub fn settings(identity: &Identity) -> TlsSettings {
         certificates: vec![files(identity)],
         acme: None,
         clients: None,
+        takes_http2: true,
         strict_transport: None,
     }
 }
