@@ -2,8 +2,8 @@
 
 use sampan_client::certificates::{Identity, connect, trusting};
 use sampan_runtime::{AppConfig, Running, Server};
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -103,6 +103,54 @@ fn the_header_comes_before_tls() {
     }
 }
 
+/// The bytes by which a client of HTTP/2 begins, with a request for `/` (RFC 9113 section 3.4, RFC 7541 appendix A).
+fn http2_request() -> Vec<u8> {
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS, then HEADERS of stream 1: GET, /, https, and the authority `h`.
+    bytes.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    bytes.extend([0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x84, 0x87, 0x41, 1, b'h']);
+    bytes
+}
+
+/// The first frame of DATA.
+fn http2_body(stream: &mut impl Read) -> String {
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let mut payload = vec![0; length];
+        stream.read_exact(&mut payload).expect("a frame");
+        if head[3] == 0 {
+            return String::from_utf8(payload).expect("text");
+        }
+    }
+}
+
+#[test]
+fn the_header_comes_before_http2_too() {
+    let identity = Identity::new(&["localhost"]);
+    let mut config = trusting(&[&identity.certificate]);
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let config = Arc::new(config);
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    let tls = format!("[tls]\ncert = {certificate:?}\nkey = {key:?}\n");
+    for app in APPS {
+        let folder = project(app);
+        let running = start(folder.path(), "127.0.0.1", &tls);
+        let mut secured = connect(running.address(), &config, "localhost");
+        secured.sock.write_all(HEADER).expect("sent");
+        secured.write_all(&http2_request()).expect("sent");
+        assert_eq!(http2_body(&mut secured), "203.0.113.7");
+        assert!(running.shutdown());
+        let running = start(folder.path(), "127.0.0.1", "h2c = true\n");
+        let mut plain = TcpStream::connect(running.address()).expect("it listens");
+        let bytes = [HEADER, &http2_request()].concat();
+        plain.write_all(&bytes).expect("sent");
+        assert_eq!(http2_body(&mut plain), "203.0.113.7");
+        assert!(running.shutdown());
+    }
+}
+
 #[test]
 fn a_trusted_proxy_without_a_header_is_closed() {
     let folder = project(APPS[0]);
@@ -129,6 +177,29 @@ fn half_a_header_has_the_time_of_a_head() {
     let mut stream = TcpStream::connect(running.address()).expect("it listens");
     stream.write_all(b"PROXY TC").expect("sent");
     assert_eq!(exchange(&mut stream, &[]), "");
+    assert!(running.shutdown());
+}
+
+#[test]
+fn half_a_header_ends_with_its_connection() {
+    let folder = project(APPS[0]);
+    let running = start(
+        folder.path(),
+        "127.0.0.1",
+        "[limits]\nhead_millis_max = 3_600_000\n",
+    );
+    for half in [&b"PROXY TC"[..], &binary_header()[..20]] {
+        let mut stream = TcpStream::connect(running.address()).expect("it listens");
+        let time_max = std::time::Duration::from_secs(30);
+        stream.set_read_timeout(Some(time_max)).expect("a time");
+        stream.write_all(half).expect("sent");
+        stream.shutdown(Shutdown::Write).expect("shut down");
+        let end = stream.read(&mut [0]);
+        // With a reset, where bytes were not read.
+        let is_end = matches!(&end, Ok(0))
+            || matches!(&end, Err(error) if error.kind() == ErrorKind::ConnectionReset);
+        assert!(is_end, "{end:?}");
+    }
     assert!(running.shutdown());
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::task::{Context, Poll, ready};
 
 use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::RecvFlags;
 use socket2::SockRef;
 
@@ -34,8 +35,8 @@ pub(in crate::driver) fn read_once(
     }
 }
 
-/// Fills `space` with what the socket has, and leaves it there, once `is_enough` holds or the space is full. `Ok(0)` is
-/// the end.
+/// Fills `space` with what the socket has, and leaves it there, once `is_enough` holds, the space is full, or the other
+/// end has sent all that it will. `Ok(0)` is the end.
 pub(in crate::driver) fn peek_until(
     socket: &impl Socket,
     cx: &mut Context<'_>,
@@ -47,7 +48,10 @@ pub(in crate::driver) fn peek_until(
         let mut enough = false;
         let result = attempt(socket, Direction::Read, || {
             let (len, _) = rustix::net::recv(socket, &mut *space, RecvFlags::PEEK)?;
-            enough = len == 0 || len == space.len() || is_enough(&space[..len]);
+            enough = len == 0
+                || len == space.len()
+                || is_enough(&space[..len])
+                || has_other_end_closed(socket);
             Ok((len, !enough))
         });
         match result {
@@ -58,6 +62,12 @@ pub(in crate::driver) fn peek_until(
             result => return Poll::Ready(result),
         }
     }
+}
+
+/// Reports whether the other end sends nothing more. Bytes that have not been read hide that from a read.
+fn has_other_end_closed(socket: &impl Socket) -> bool {
+    let mut files = [PollFd::new(socket, PollFlags::RDHUP)];
+    poll(&mut files, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 /// Reads once into the spare capacity of `bytes`, which is not zero. `Ok(0)` is the end.
