@@ -84,13 +84,18 @@ pub struct Limits {
     /// Bytes of the body of one request over HTTP/2 that its client may send ahead of the reader; all requests of a
     /// connection together have four times as many.
     pub window_bytes_max: usize,
+    /// Bodies of requests of one connection of HTTP/2 that are kept in memory at a time; above it their clients wait.
+    /// The request that began first goes on to its own limit.
+    pub collected_bytes_max: usize,
 
     /// The time that a connection that ends in an error goes on reading and throws away what the client sends, so that
     /// the client can read the answer.
     pub linger_millis_max: u64,
     /// The longest time that it waits in that time for the next bytes.
     pub linger_idle_millis_max: u64,
-    /// The time in which an upgrade waits for connections to close behind their next answer.
+    /// The time in which an upgrade waits for connections to close behind their next answer. The ends of connections
+    /// of HTTP/2 and of those that handlers have taken over are spread over it, also at a shutdown, which gives them
+    /// half of `shutdown_millis_max` at most.
     pub drain_millis: u64,
     /// The longest time that a shutdown waits for requests in flight.
     pub shutdown_millis_max: u64,
@@ -131,6 +136,7 @@ impl Limits {
         resets_max: 100,
         control_frames_max: 1000,
         window_bytes_max: 256 * 1024,
+        collected_bytes_max: 8 * 1024 * 1024,
         linger_millis_max: 30_000,
         linger_idle_millis_max: 5_000,
         drain_millis: 5_000,

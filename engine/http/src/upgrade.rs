@@ -94,7 +94,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
     /// Has the connection polled at this time; `u64::MAX` for never.
     fn wake_at(&self, millis: u64);
 
-    /// Reports whether the worker is about to end.
+    /// Reports whether the connection is to end, because its worker does.
     fn is_draining(&self) -> bool;
 }
 
@@ -138,8 +138,8 @@ impl Upgraded {
         self.socket.wake_at(millis);
     }
 
-    /// Reports whether the worker is about to end. The future is polled when that begins, and has
-    /// `shutdown_millis_max` to end.
+    /// Reports whether the connection is to end, because the worker does. The future is polled at that moment, which is
+    /// another for each connection: a worker that ends lets go of them one after the other, within `drain_millis`.
     pub fn is_draining(&self) -> bool {
         self.socket.is_draining()
     }

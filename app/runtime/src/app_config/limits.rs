@@ -64,9 +64,10 @@ limits! {
         resets_max: count(ANY), "requests that an HTTP/2 client takes back unanswered";
         control_frames_max: count(ANY), "HTTP/2 frames within a second that carry neither requests nor bodies";
         window_bytes_max: size(ANY), "of the body of an HTTP/2 request, what is received ahead of its reader";
+        collected_bytes_max: size(ANY), "bodies of one HTTP/2 connection in memory, above which their clients wait";
         linger_millis_max: time(ANY), "reading on after an error answer, so that the client can read it";
         linger_idle_millis_max: time(ANY), "the same, without a byte from the client";
-        drain_millis: time(ANY), "how long an upgrade waits for connections to close behind an answer";
+        drain_millis: time(ANY), "how long an upgrade waits for connections; a stop spreads their ends over it";
         shutdown_millis_max: time(ANY), "how long a shutdown waits for requests in flight";
     }
     script {

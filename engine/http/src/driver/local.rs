@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::deadlines::Deadlines;
+use super::departures::{Departure, Departures};
 use super::pool::BufferPool;
 use super::shared::Shared;
 use crate::answer::{Handler, HandlerSlot};
@@ -33,6 +34,8 @@ pub(super) struct Local {
     pub(super) handlers: HandlerSlot,
     pub(super) clock: Clock,
     pub(super) deadlines: Deadlines,
+    /// When connections end that last, once the worker leaves.
+    pub(super) departures: Departures,
     pub(super) pool: BufferPool,
     /// The buffer for bytes that are dropped.
     pub(super) waste: RefCell<Vec<u8>>,
@@ -66,6 +69,7 @@ impl Local {
             handlers,
             clock: Clock::new(),
             deadlines: Deadlines::new(),
+            departures: Departures::default(),
             pool: BufferPool::default(),
             waste: RefCell::new(Vec::new()),
             draining: Cell::new(false),
@@ -81,6 +85,11 @@ impl Local {
     /// The handler for the next request.
     pub(super) fn handler(&self) -> Rc<dyn Handler> {
         self.handlers.current()
+    }
+
+    /// Reports whether a connection that lasts is to end.
+    pub(super) fn lets_go(&self, departure: &Departure) -> bool {
+        self.leaving.get() && departure.at(&self.departures) <= self.now_millis()
     }
 
     pub(super) fn now_millis(&self) -> u64 {

@@ -8,6 +8,7 @@ mod bodies;
 mod clock;
 mod connection;
 mod deadlines;
+mod departures;
 mod http2;
 mod local;
 mod observed;

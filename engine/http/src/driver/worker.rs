@@ -89,6 +89,14 @@ impl Worker {
             } else if self.shared.shutdown.load(Relaxed) {
                 let now = local.now_millis();
                 let end_by = *end_by.get_or_insert_with(|| {
+                    let limits = &self.limits;
+                    if local.departures.has_begun() {
+                        local.departures.hurry();
+                    } else {
+                        // The second half is for the last of them.
+                        let span = limits.drain_millis.min(limits.shutdown_millis_max / 2);
+                        local.departures.begin(now, span, local.deadlines.len());
+                    }
                     local.leaving.set(true);
                     local.draining.set(true);
                     local.deadlines.wake_all();
@@ -97,7 +105,10 @@ impl Worker {
                 if now >= end_by {
                     kill(&local);
                 }
-            } else if self.shared.leaving.load(Relaxed) && !local.leaving.replace(true) {
+            } else if self.shared.leaving.load(Relaxed) && !local.leaving.get() {
+                let (now, span) = (local.now_millis(), self.limits.drain_millis);
+                local.departures.begin(now, span, local.deadlines.len());
+                local.leaving.set(true);
                 // Streams that can end early do so.
                 local.deadlines.wake_all();
             }

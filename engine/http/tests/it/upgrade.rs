@@ -133,3 +133,46 @@ fn the_end_of_the_worker_is_theirs() {
     assert_eq!(ended.load(SeqCst), 1);
     assert_eq!(read_to_end(&mut socket), "");
 }
+
+/// Sends `bye` when it is let go.
+async fn until_departure(mut socket: Upgraded) {
+    std::future::poll_fn(|_| match socket.is_draining() {
+        true => std::task::Poll::Ready(()),
+        false => std::task::Poll::Pending,
+    })
+    .await;
+    let _ = socket.write_all(b"bye").await;
+    let _ = socket.shutdown().await;
+}
+
+#[test]
+fn a_crowd_is_let_go_one_after_the_other() {
+    const CROWD: usize = 100;
+    let limits = Limits {
+        // More than half a minute for each.
+        drain_millis: 3_600_000,
+        ..Limits::default()
+    };
+    let server = Server::start(limits, || {
+        Rc::new(Function(|_: &Rc<Request>| {
+            let take =
+                |socket| -> sampan_http::LocalFuture<()> { Box::pin(until_departure(socket)) };
+            Answer::Upgrade(Box::new(Upgrade::new("until", take).unwrap()))
+        }))
+    });
+    let mut sockets: Vec<_> = (0..CROWD).map(|_| server.connect()).collect();
+    for socket in &mut sockets {
+        socket.write_all(ask("/").as_bytes()).unwrap();
+        let (head, _) = read_response(socket);
+        assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+    }
+    assert_eq!(server.handle.connections(), CROWD);
+    server.handle.leave();
+    wait::until("the first", || server.handle.connections() < CROWD);
+    assert!(server.handle.connections() > CROWD / 2);
+    // A worker that is asked to stop while it leaves waits for no moment.
+    server.stop();
+    for socket in &mut sockets {
+        assert_eq!(read_to_end(socket), "bye");
+    }
+}

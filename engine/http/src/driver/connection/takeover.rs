@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Connection;
 use crate::driver::deadlines::NEVER;
+use crate::driver::departures::Departure;
 use crate::driver::local::Local;
 use crate::driver::panic::panic_text;
 use crate::driver::runtime::Socket;
@@ -24,6 +25,7 @@ pub(super) struct Taken {
     future: LocalFuture<()>,
     /// When the future is to be polled, whatever else happens.
     wake_at: Rc<Cell<u64>>,
+    departure: Rc<Departure>,
 }
 
 impl<S: Socket> Connection<S> {
@@ -36,10 +38,12 @@ impl<S: Socket> Connection<S> {
         });
         let plain = Transport::plain(Arc::clone(self.transport.socket()));
         let wake_at = Rc::new(Cell::new(NEVER));
+        let departure: Rc<Departure> = Rc::default();
         let socket = TakenSocket {
             transport: std::mem::replace(&mut self.transport, plain),
             local: Rc::clone(&self.local),
             wake_at: Rc::clone(&wake_at),
+            departure: Rc::clone(&departure),
         };
         let taken = catch_unwind(AssertUnwindSafe(|| {
             take(Upgraded::new(early, Box::pin(socket)))
@@ -48,7 +52,11 @@ impl<S: Socket> Connection<S> {
             self.local.handler().panicked(panic_text(&*panic));
             Box::pin(std::future::ready(()))
         });
-        self.taken = Some(Taken { future, wake_at });
+        self.taken = Some(Taken {
+            future,
+            wake_at,
+            departure,
+        });
     }
 
     /// Runs who took the connection over.
@@ -59,7 +67,10 @@ impl<S: Socket> Connection<S> {
         match catch_unwind(AssertUnwindSafe(|| taken.future.as_mut().poll(cx))) {
             Ok(Poll::Pending) => {
                 // Without a deadline too: the worker's end must reach it.
-                let wake_at = taken.wake_at.get();
+                let mut wake_at = taken.wake_at.get();
+                if !self.local.lets_go(&taken.departure) {
+                    wake_at = wake_at.min(taken.departure.at(&self.local.departures));
+                }
                 let deadlines = &self.local.deadlines;
                 deadlines.set(self.deadline_key, wake_at, cx.waker());
                 Poll::Pending
@@ -78,6 +89,7 @@ struct TakenSocket<S: Socket> {
     transport: Transport<S>,
     local: Rc<Local>,
     wake_at: Rc<Cell<u64>>,
+    departure: Rc<Departure>,
 }
 
 impl<S: Socket> Io for TakenSocket<S> {
@@ -94,7 +106,7 @@ impl<S: Socket> Io for TakenSocket<S> {
     }
 
     fn is_draining(&self) -> bool {
-        self.local.draining.get()
+        self.local.lets_go(&self.departure)
     }
 }
 

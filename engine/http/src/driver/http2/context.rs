@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http::header::HeaderValue;
 
+use super::budget::BodyBudget;
 use super::piece::Outflow;
 use super::wakers::ReadyList;
 use crate::codec::encoder::DATE_BYTES;
@@ -17,12 +18,16 @@ pub(super) struct StreamContext {
     pub(super) client: RemoteEnd,
     pub(super) outflow: Rc<Outflow>,
     pub(super) ready: Arc<ReadyList>,
+    /// The bodies of requests in memory.
+    pub(super) bodies: Rc<BodyBudget>,
     /// True if its requests are only to be told 503.
     pub(super) is_refused: bool,
     /// Answers behind an undecided ticket.
     pub(super) held: Rc<Cell<usize>>,
     /// An answer has asked for the end of the connection.
     pub(super) is_ending: Cell<bool>,
+    /// The client has been told that the connection ends.
+    pub(super) has_departed: Cell<bool>,
     /// Requests that the client has taken back, less those that it has let be answered.
     resets: Cell<usize>,
     /// The last date that was sent.
@@ -31,14 +36,18 @@ pub(super) struct StreamContext {
 
 impl StreamContext {
     pub(super) fn new(local: Rc<Local>, client: RemoteEnd, is_refused: bool) -> Self {
+        let ready: Arc<ReadyList> = Arc::default();
+        let bytes_max = local.limits.collected_bytes_max;
         Self {
+            bodies: BodyBudget::new(bytes_max, Arc::clone(&ready)),
             local,
             client,
             outflow: Rc::default(),
-            ready: Arc::default(),
+            ready,
             is_refused,
             held: Rc::default(),
             is_ending: Cell::new(false),
+            has_departed: Cell::new(false),
             resets: Cell::new(0),
             date: RefCell::new(([0; DATE_BYTES], None)),
         }

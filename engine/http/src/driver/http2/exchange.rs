@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 
+use super::budget::BodyShare;
 use super::context::{HeldMark, StreamContext};
 use super::incoming::{Collected, Incoming};
 use super::piece::{Piece, Sent};
@@ -76,6 +77,8 @@ pub(super) struct Exchange {
     pub(super) incoming: Option<Incoming>,
     /// The receiving direction of an extended CONNECT that is not answered yet.
     pub(super) connect: Option<RecvStream>,
+    /// The body that was collected, until the answer.
+    pub(super) share: Option<BodyShare>,
     pub(super) head_only: bool,
     pub(super) observed: Observed,
     /// The status of the answer, once that has begun.
@@ -110,6 +113,7 @@ impl Exchange {
             outgoing: Outgoing::Unanswered(respond),
             incoming: None,
             connect: None,
+            share: None,
             head_only: request.method() == http::Method::HEAD,
             observed: None,
             status: 0,
@@ -163,7 +167,8 @@ impl Exchange {
         self.reply(reply, context);
     }
 
-    fn give_back(&self, request: Option<Rc<Request>>, context: &StreamContext) {
+    fn give_back(&mut self, request: Option<Rc<Request>>, context: &StreamContext) {
+        self.share = None;
         if let Some(request) = request {
             context.local.pool.give_request(request);
         }
@@ -257,10 +262,11 @@ impl Exchange {
         let ExchangeState::Collecting(request) = &mut self.state else {
             return Step::Again;
         };
-        let (Some(incoming), Some(inner)) = (&mut self.incoming, Rc::get_mut(request)) else {
+        let parts = (&mut self.incoming, &mut self.share, Rc::get_mut(request));
+        let (Some(incoming), Some(share), Some(inner)) = parts else {
             return Step::Over;
         };
-        let Poll::Ready(collected) = incoming.collect(cx, inner, &context.local) else {
+        let Poll::Ready(collected) = incoming.collect(cx, inner, share, &context.local) else {
             return Step::Waiting;
         };
         let request = mem::replace(&mut self.state, ExchangeState::Sending);

@@ -1,4 +1,4 @@
-//! The deadlines of one exchange, and what becomes of it when one has passed.
+//! The deadlines of exchanges and of their connection, and what becomes of them when one has passed.
 
 use std::mem;
 
@@ -8,10 +8,12 @@ use super::context::StreamContext;
 use super::exchange::{Exchange, ExchangeState};
 use super::incoming::Incoming;
 use super::replies::AHEAD_BYTES;
+use super::{Http2, Session};
 use crate::answer::Answer;
 use crate::codec::fault::{Exceeded, Fault};
 use crate::driver::deadlines::NEVER;
 use crate::driver::replies::Reply;
+use crate::driver::runtime::Socket;
 
 impl Exchange {
     /// Notes whether the client takes what waits for it, and returns the earliest deadline.
@@ -134,5 +136,32 @@ impl Exchange {
             ExchangeState::File { .. } | ExchangeState::Tunnel(_) | ExchangeState::Sending => {}
         }
         false
+    }
+}
+
+impl<S: Socket> Http2<S> {
+    /// Acts on the deadlines that have passed.
+    pub(super) fn expire(&mut self) {
+        let now = self.context.local.now_millis();
+        let mut over = std::mem::take(&mut self.keys);
+        for (key, exchange) in &mut self.exchanges {
+            if exchange.expire(now, &self.context) {
+                over.push(key);
+            }
+        }
+        for key in over.drain(..) {
+            self.remove(key);
+        }
+        self.keys = over;
+        let is_idle = self.exchanges.is_empty();
+        let mut wire = self.wire.borrow_mut();
+        let has_stalled = self.times.has_stalled(now, &wire);
+        let is_late = self.times.is_late(now, &mut wire, is_idle);
+        drop(wire);
+        if has_stalled {
+            self.session = Session::Ended;
+        } else if is_late {
+            self.close(Reason::NO_ERROR);
+        }
     }
 }

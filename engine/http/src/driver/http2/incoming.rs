@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use h2::RecvStream;
 
+use super::budget::BodyShare;
 use crate::codec::fault::Fault;
 use crate::driver::deadlines::NEVER;
 use crate::driver::local::Local;
@@ -74,26 +75,54 @@ impl Incoming {
         &mut self,
         cx: &mut Context<'_>,
         request: &mut Request,
+        share: &mut BodyShare,
         local: &Local,
     ) -> Poll<Collected> {
+        let waited = share.waits();
         loop {
             let bytes = match self.stream.poll_data(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => return Poll::Ready(Collected::Whole),
+                Poll::Pending => {
+                    self.open_window(share, waited, local);
+                    return Poll::Pending;
+                }
+                Poll::Ready(None) => {
+                    self.release(share.take_all());
+                    return Poll::Ready(Collected::Whole);
+                }
                 Poll::Ready(Some(Err(_))) => return Poll::Ready(Collected::Gone),
                 Poll::Ready(Some(Ok(bytes))) => bytes,
             };
+            share.add(bytes.len());
             if let Err(fault) = self.count(bytes.len()) {
+                self.release(share.take_all());
                 return Poll::Ready(Collected::Refused(fault));
             }
-            // Fails only where the stream has ended already.
-            let _ = self.stream.flow_control().release_capacity(bytes.len());
             request.decoder.add_body(&bytes);
             self.progress_bytes += bytes.len();
             if self.progress_bytes >= local.limits.progress_bytes_min {
                 self.progress_bytes = 0;
                 self.by = local.now_millis() + local.limits.body_idle_millis_max;
             }
+        }
+    }
+
+    /// Lets the client send as many bytes again as have been taken, unless other bodies come first. Until they have,
+    /// the client has all the time.
+    fn open_window(&mut self, share: &mut BodyShare, waited: bool, local: &Local) {
+        let bytes = share.take_withheld();
+        if share.waits() {
+            self.by = NEVER;
+        } else if waited {
+            self.by = local.now_millis() + local.limits.body_idle_millis_max;
+        }
+        self.release(bytes);
+    }
+
+    /// Gives the client a new window for bytes that have come.
+    fn release(&mut self, bytes: usize) {
+        if bytes > 0 {
+            // Fails only where the stream has ended already.
+            let _ = self.stream.flow_control().release_capacity(bytes);
         }
     }
 
@@ -123,7 +152,7 @@ impl Incoming {
                 }
                 Poll::Ready(Some(Ok(bytes))) if bytes.is_empty() => continue,
                 Poll::Ready(Some(Ok(bytes))) => {
-                    let _ = self.stream.flow_control().release_capacity(bytes.len());
+                    self.release(bytes.len());
                     self.note_progress(bytes.len(), now, local);
                     match self.count(bytes.len()) {
                         Ok(()) => reader.give(Vec::from(bytes), Some(cx)),

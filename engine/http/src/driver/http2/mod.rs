@@ -7,6 +7,7 @@
 //! over. [`wire`] is the way of the frames to the transport,
 //! and [`frames`] looks at them for limits that `h2` does not have.
 
+mod budget;
 mod builder;
 mod context;
 mod exchange;
@@ -31,12 +32,15 @@ use h2::Reason;
 use h2::server::{Connection, Handshake};
 use slab::Slab;
 
-use self::builder::builder;
+use self::builder::{builder, connection_window};
 use self::context::StreamContext;
 use self::exchange::{Exchange, ExchangeState};
 use self::piece::Piece;
+
 use self::time::Times;
 use self::wire::{Wire, WireEnd};
+use super::deadlines::NEVER;
+use super::departures::Departure;
 use super::local::Local;
 use super::runtime::{SharedSocket, Socket};
 use super::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
@@ -81,7 +85,9 @@ pub(super) struct Http2<S: Socket> {
     unsent: Option<UnsentPart>,
     /// The bytes that the transport had taken when the unsent ones were last counted.
     taken_before: u64,
-    is_draining: bool,
+    /// Bytes by which the window of all bodies is wider than at first.
+    widened: usize,
+    departure: Departure,
     /// The connection ends as soon as the frames that say so are sent.
     is_closing: bool,
     /// Nothing is received any more. Set to whether answers were cut.
@@ -109,7 +115,8 @@ impl<S: Socket> Http2<S> {
             times: Times::new(local),
             unsent: None,
             taken_before: 0,
-            is_draining: false,
+            widened: 0,
+            departure: Departure::default(),
             is_closing: false,
             was_cut: None,
             keys: Vec::new(),
@@ -131,6 +138,7 @@ impl<S: Socket> Http2<S> {
                 };
             }
             let has_polled = self.poll_streams();
+            self.mind_window();
             let was_blocked = self.wire.borrow_mut().take_blocked();
             let flushed = match self.wire.borrow_mut().flush(cx) {
                 Poll::Ready(Err(_)) => return Poll::Ready(Http2End::Gone),
@@ -162,7 +170,15 @@ impl<S: Socket> Http2<S> {
         }
         let is_idle = self.exchanges.is_empty();
         let mut wire = self.wire.borrow_mut();
-        streams.min(self.times.deadline(&mut wire, is_idle, &self.context.local))
+        let local = &self.context.local;
+        let is_open = matches!(self.session, Session::Open(_));
+        let has_departed = self.context.has_departed.get() || !is_open;
+        let departure = match has_departed {
+            true => NEVER,
+            false => self.departure.at(&local.departures),
+        };
+        let connection = (self.times).deadline(&mut wire, is_idle, has_departed, local);
+        streams.min(connection).min(departure)
     }
 
     fn has_deadline_passed(&mut self) -> bool {
@@ -238,6 +254,19 @@ impl<S: Socket> Http2<S> {
         has_polled
     }
 
+    /// Gives the streams that may go on the window that those that wait have used up.
+    fn mind_window(&mut self) {
+        let withheld = self.context.bodies.withheld();
+        if withheld == self.widened {
+            return;
+        }
+        if let Session::Open(connection) = &mut self.session {
+            self.widened = withheld;
+            let window = connection_window(&self.context.local.limits, withheld);
+            connection.set_target_window_size(window);
+        }
+    }
+
     fn remove(&mut self, key: usize) {
         self.exchanges.try_remove(key);
         if self.exchanges.is_empty() {
@@ -256,12 +285,12 @@ impl<S: Socket> Http2<S> {
         if is_flooded || self.context.has_too_many_resets() {
             self.close(Reason::ENHANCE_YOUR_CALM);
         }
-        let is_ending = self.context.is_ending.get() || self.context.local.leaving.get();
-        if is_ending
-            && !self.is_draining
+        let is_let_go = self.context.local.lets_go(&self.departure);
+        if (is_let_go || self.context.is_ending.get())
+            && !self.context.has_departed.get()
             && let Session::Open(connection) = &mut self.session
         {
-            self.is_draining = true;
+            self.context.has_departed.set(true);
             connection.graceful_shutdown();
             for (key, exchange) in &self.exchanges {
                 if matches!(exchange.state, ExchangeState::Streaming(_)) {
@@ -280,31 +309,6 @@ impl<S: Socket> Http2<S> {
         match &mut self.session {
             Session::Open(connection) => connection.abrupt_shutdown(reason),
             _ => self.session = Session::Ended,
-        }
-    }
-
-    /// Acts on the deadlines that have passed.
-    fn expire(&mut self) {
-        let now = self.context.local.now_millis();
-        let mut over = std::mem::take(&mut self.keys);
-        for (key, exchange) in &mut self.exchanges {
-            if exchange.expire(now, &self.context) {
-                over.push(key);
-            }
-        }
-        for key in over.drain(..) {
-            self.remove(key);
-        }
-        self.keys = over;
-        let is_idle = self.exchanges.is_empty();
-        let mut wire = self.wire.borrow_mut();
-        let has_stalled = self.times.has_stalled(now, &wire);
-        let is_late = self.times.is_late(now, &mut wire, is_idle);
-        drop(wire);
-        if has_stalled {
-            self.session = Session::Ended;
-        } else if is_late {
-            self.close(Reason::NO_ERROR);
         }
     }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use h2::RecvStream;
 
+use super::budget::BodyShare;
 use super::context::StreamContext;
 use super::exchange::{Exchange, ExchangeState, Outgoing};
 use super::incoming::Incoming;
@@ -59,6 +60,7 @@ impl Exchange {
             self.dispatch(request, context);
         } else {
             self.incoming = Some(incoming);
+            self.share = Some(BodyShare::new(&context.bodies, self.key));
             self.say_continue();
             self.state = ExchangeState::Collecting(request);
         }

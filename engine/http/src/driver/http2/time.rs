@@ -56,11 +56,12 @@ impl Times {
         }
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline. `has_departed` is false while the client is still to be told of the worker's end.
     pub(super) fn deadline<S: Socket>(
         &mut self,
         wire: &mut Wire<S>,
         is_idle: bool,
+        has_departed: bool,
         local: &Local,
     ) -> u64 {
         let now = local.now_millis();
@@ -78,7 +79,7 @@ impl Times {
         } else if self.block_by == NEVER {
             self.block_by = now + limits.head_millis_max;
         }
-        if local.draining.get() {
+        if local.draining.get() && has_departed {
             self.idle_by = self.idle_by.min(now + DRAIN_MILLIS_MAX);
         }
         let idle_by = if is_idle { self.idle_by } else { NEVER };

@@ -329,3 +329,27 @@ fn http1_is_spoken_beside_it() {
 fn get_bytes(path: &str) -> Vec<u8> {
     super::common::get(path)
 }
+
+#[test]
+fn hints_leave_before_the_answer() {
+    let server = Server::start(Limits::default(), || {
+        Rc::new(Function(|request: &Rc<Request>| {
+            let request = Rc::clone(request);
+            Answer::Later(Box::pin(async move {
+                request.early_hint(b"</a>; rel=preload").unwrap();
+                request.early_hint(b"</b>; rel=preload").unwrap();
+                later().await;
+                Answer::Now(with_body("page"))
+            }))
+        }))
+    });
+    let mut client = Client::new(&server);
+    let mut response = client.begin(get("/"));
+    let hints = client.wait(std::future::poll_fn(|cx| response.poll_informational(cx)));
+    let hints = hints.unwrap().unwrap();
+    let links = hints.headers().get_all("link").iter();
+    let links: Vec<&str> = links.map(|link| link.to_str().unwrap()).collect();
+    assert_eq!(hints.status(), 103);
+    assert_eq!(links, ["</a>; rel=preload", "</b>; rel=preload"]);
+    assert_eq!(client.read(response).text(), "page");
+}

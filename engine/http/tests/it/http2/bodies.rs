@@ -16,13 +16,16 @@ use sampan_http::{
     Request, Response,
 };
 
-/// Answers uploads with their bodies: `/stream...` reads as it comes.
+/// Answers uploads with their bodies, `/length` with the number of bytes: `/stream...` reads as it comes.
 struct Uploads {
     read: Arc<AtomicUsize>,
 }
 
 impl Handler for Uploads {
     fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
+        if request.path() == "/length" {
+            return Answer::Now(with_body(request.body().len().to_string()));
+        }
         if !request.is_streamed() {
             return Answer::Now(with_body(request.body()));
         }
@@ -173,6 +176,59 @@ fn a_reader_that_stops_stops_its_client() {
     assert!(read.load(SeqCst) > 0);
     // Others go on.
     assert_eq!(client.post("/", b"fine").text(), "fine");
+}
+
+/// Sends what the windows allow of bodies, but for the last `kept` bytes of each. Returns how much that is.
+fn send_all_allowed(
+    client: &mut Client,
+    bodies: &mut [(h2::SendStream<Bytes>, usize)],
+    kept: usize,
+) -> usize {
+    let mut sent = 0;
+    let mut quiet_rounds = 0;
+    while quiet_rounds < 2 {
+        quiet_rounds += 1;
+        for (stream, left) in bodies.iter_mut().filter(|(_, left)| *left > kept) {
+            stream.reserve_capacity((*left - kept).min(16 * 1024));
+            let len = stream.capacity().min(*left - kept);
+            if len > 0 {
+                *left -= len;
+                stream
+                    .send_data(vec![b'a'; len].into(), *left == 0)
+                    .unwrap();
+                sent += len;
+                quiet_rounds = 0;
+            }
+        }
+        // The server has seen all of it by the second answer, and its new windows have come.
+        client.get("/");
+    }
+    sent
+}
+
+#[test]
+fn bodies_of_a_connection_are_bounded_together() {
+    const STREAMS: usize = 30;
+    let limits = Limits {
+        body_bytes_max: 300_000,
+        window_bytes_max: 16 * 1024,
+        collected_bytes_max: 600_000,
+        ..Limits::default()
+    };
+    let body = limits.body_bytes_max;
+    let sent_max = limits.collected_bytes_max + body + STREAMS * limits.window_bytes_max;
+    let (server, _) = uploads(limits);
+    let mut client = Client::new(&server);
+    let requests = (0..STREAMS).map(|_| client.send(post("/length"), false));
+    let (responses, bodies): (Vec<_>, Vec<_>) = requests.unzip();
+    let mut bodies: Vec<_> = bodies.into_iter().map(|stream| (stream, body)).collect();
+    let sent = send_all_allowed(&mut client, &mut bodies, 1);
+    assert!(sent > 600_000 && sent <= sent_max, "{sent} of {sent_max}");
+    // Each in its turn is answered nevertheless.
+    while send_all_allowed(&mut client, &mut bodies, 0) > 0 {}
+    for response in responses {
+        assert_eq!(client.read(response).text(), body.to_string());
+    }
 }
 
 #[test]

@@ -5,5 +5,6 @@ mod answers;
 mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
+mod ends;
 mod hostile;
 mod tunnels;
