@@ -9,6 +9,8 @@ mod answers;
 mod faults;
 #[path = "files.rs"]
 mod files;
+#[path = "handshakes.rs"]
+mod handshakes;
 #[path = "http2/mod.rs"]
 mod http2;
 #[path = "incoming.rs"]
