@@ -45,6 +45,7 @@ pub const TARGETS: &[FuzzTarget] = &[
         targets::http_response_encode::run,
         mutate::HTTP_WORDS,
     ),
+    target("http2", targets::http2::run, targets::http2::WORDS),
     target(
         "websocket",
         targets::websocket::run,

@@ -1,6 +1,7 @@
 //! The targets, one file each. Those of parts above the engines are in folders.
 
 pub(crate) mod host_json;
+pub(crate) mod http2;
 pub(crate) mod http_chunked;
 pub(crate) mod http_codec;
 pub(crate) mod http_response_encode;
