@@ -18,6 +18,7 @@ mod settings;
 mod state;
 mod status;
 mod store;
+mod unfinished;
 
 pub use certificate::CertificateFields;
 pub use challenges::{HTTP_PATH, key_authorization};

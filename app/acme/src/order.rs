@@ -2,11 +2,12 @@
 
 use crate::challenges::{Published, publish_http, publish_tls};
 use crate::settings::{AcmeSettings, ChallengeKind, identifier};
+use crate::unfinished::UnfinishedOrder;
 use instant_acme::{
     Account, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error, NewOrder, Order,
     OrderStatus, RetryPolicy,
 };
-use rcgen::{CertificateParams, DistinguishedName, KeyPair};
+use rcgen::{CertificateParams, CertificateSigningRequest, DistinguishedName, KeyPair};
 use std::time::Duration;
 
 /// The longest time that the authority may take to check a challenge, and to issue.
@@ -76,9 +77,7 @@ pub(crate) async fn obtain(
     attempt: u32,
 ) -> Result<String, Failure> {
     let mut order = begin(account, settings, domain, replaced).await?;
-    let retries = RetryPolicy::new()
-        .initial_delay(Duration::from_millis(500))
-        .timeout(ORDER_TIME_MAX);
+    let retries = retries();
     // They are taken back when the authority has seen them, or when this ends.
     let published = authorize(&mut order, settings, domain, attempt).await?;
     let status = match order.state().status {
@@ -98,13 +97,37 @@ pub(crate) async fn obtain(
         Ok(_) => {}
     }
     let fault = |error: rcgen::Error| Failure::from(format!("cannot make a key: {error}"));
-    let mut params = CertificateParams::new([domain.to_owned()]).map_err(fault)?;
-    params.distinguished_name = DistinguishedName::new();
     let key = KeyPair::generate().map_err(fault)?;
-    let request = params.serialize_request(&key).map_err(fault)?;
+    let request = certificate_request(domain, &key).map_err(fault)?;
+    UnfinishedOrder::keep(settings, domain, order.url(), &key)?;
     order.finalize_csr(request.der()).await.map_err(failure)?;
     let chain = order.poll_certificate(&retries).await.map_err(failure)?;
     Ok(key.serialize_pem() + &chain)
+}
+
+/// Makes the request for a certificate of a domain.
+pub(crate) fn certificate_request(
+    domain: &str,
+    key: &KeyPair,
+) -> Result<CertificateSigningRequest, rcgen::Error> {
+    let mut params = CertificateParams::new([domain.to_owned()])?;
+    params.distinguished_name = DistinguishedName::new();
+    params.serialize_request(key)
+}
+
+/// The pauses between questions about an order.
+pub(crate) fn retries() -> RetryPolicy {
+    RetryPolicy::new()
+        .initial_delay(Duration::from_millis(500))
+        .timeout(ORDER_TIME_MAX)
+}
+
+/// Reports whether an attempt may succeed later without a new order.
+pub(crate) fn is_refused_for_now(error: &Error) -> bool {
+    match error {
+        Error::Timeout(_) | Error::Http(_) | Error::Other(_) => true,
+        _ => kind_of(error).is_some_and(|kind| kind.ends_with(":rateLimited")),
+    }
 }
 
 async fn begin(

@@ -8,6 +8,7 @@ use crate::schedule::pause;
 use crate::settings::AcmeSettings;
 use crate::state::{RenewalState, Window, seconds, time};
 use crate::store;
+use crate::unfinished::UnfinishedOrder;
 use instant_acme::{Account, CertificateIdentifier};
 use std::collections::HashMap;
 use std::fs::File;
@@ -148,7 +149,7 @@ impl Keeper {
         if self.lock.is_some() {
             // Of a process that was killed.
             store::clear(&self.settings.challenge_folder());
-            for folder in ["", "certificates", "state"] {
+            for folder in ["", "certificates", "orders", "state"] {
                 store::clear_fresh(&self.settings.own_folder().join(folder));
             }
         }
@@ -293,6 +294,15 @@ impl Keeper {
         let file = self.settings.certificate_file(domain);
         store::check_room(&file)?;
         let (account, client) = self.account().await?;
+        let unfinished = UnfinishedOrder::finish(&account, &self.settings, domain).await;
+        let unfinished = unfinished.inspect_err(|_| *asked_pause = client.take_asked_pause())?;
+        if let Some(text) = unfinished
+            && let Some(fresh) = CertificateFields::of_pem(text.as_bytes())
+            && fresh.until > self.clock.now()
+            && old.is_none_or(|old| old.der != fresh.der)
+        {
+            return self.put(domain, &text, fresh);
+        }
         let replaced = old.and_then(|old| CertificateIdentifier::try_from(&old.der).ok());
         let replaced = replaced.map(CertificateIdentifier::into_owned);
         let settings = &self.settings;
@@ -301,7 +311,19 @@ impl Keeper {
         let fresh = CertificateFields::of_pem(text.as_bytes());
         let fresh =
             fresh.ok_or("the authority has sent something that is not a certificate".to_owned())?;
+        self.put(domain, &text, fresh)
+    }
+
+    /// Puts a certificate in place.
+    fn put(
+        &self,
+        domain: &str,
+        text: &str,
+        fresh: CertificateFields,
+    ) -> Result<CertificateFields, Failure> {
+        let file = self.settings.certificate_file(domain);
         store::put(&file, text.as_bytes())?;
+        UnfinishedOrder::forget(&self.settings, domain);
         Ok(fresh)
     }
 

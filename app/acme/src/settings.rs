@@ -90,6 +90,13 @@ impl AcmeSettings {
             .join(format!("{domain}.json"))
     }
 
+    /// The file of an order whose certificate is not in place yet.
+    pub(crate) fn order_file(&self, domain: &str) -> PathBuf {
+        self.own_folder()
+            .join("orders")
+            .join(format!("{domain}.json"))
+    }
+
     /// The file that asks for a renewal at once.
     pub(crate) fn request_file(&self, domain: &str) -> PathBuf {
         self.own_folder()

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 const RENEWAL_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Puts a certificate in place that ends in a day.
-fn put_old(settings: &AcmeSettings) -> CertificateFields {
+pub(crate) fn put_old(settings: &AcmeSettings) -> CertificateFields {
     let old = Identity::changed(&["localhost"], |params| {
         params.not_before = (SystemTime::now() - Duration::from_secs(89 * DAY)).into();
         params.not_after = (SystemTime::now() + Duration::from_secs(DAY)).into();
@@ -26,7 +26,7 @@ fn put_old(settings: &AcmeSettings) -> CertificateFields {
 }
 
 /// A directory by plain HTTP that answers each request with what `answer` makes of its path.
-fn directory(answer: impl Fn(&str, &str) -> String + Send + 'static) -> String {
+pub(crate) fn directory(answer: impl Fn(&str, &str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
     let origin = format!("http://{}", listener.local_addr().expect("bound"));
     let own = origin.clone();

@@ -123,7 +123,7 @@ pub(crate) fn settings(folder: &Path, directory: String) -> AcmeSettings {
     }
 }
 
-fn of_pebble(folder: &Path, pebble: &Pebble) -> AcmeSettings {
+pub(crate) fn of_pebble(folder: &Path, pebble: &Pebble) -> AcmeSettings {
     AcmeSettings {
         directory_ca: Some(pebble.authority()),
         // Without one pebble takes any of its profiles.
@@ -132,7 +132,7 @@ fn of_pebble(folder: &Path, pebble: &Pebble) -> AcmeSettings {
     }
 }
 
-const BELIEVING: Options = Options {
+pub(crate) const BELIEVING: Options = Options {
     http_port: 1,
     tls_port: 1,
     believes_all: true,
