@@ -29,9 +29,11 @@ mod runner;
 mod scenario;
 pub mod sockets;
 mod sockets_http2;
+mod wire;
 
 pub use platforms::{Platform, built_addon};
 pub use runner::{Case, CaseEngine};
 pub use sampan_client::{Answer, Client, wait};
 pub use scenario::{Expectation, Request, Scenario};
 pub use sockets::SocketClient;
+pub use wire::{CaseClient, CaseWire, Http1Client, PlainWire};

@@ -1,12 +1,13 @@
 //! Finds cases and runs them, each against a server of its own on a free port.
 
+use crate::Answer;
 use crate::browsers::Browsers;
 use crate::check;
 use crate::content_coding;
 use crate::platforms::{Platform, Served};
 use crate::scenario::{Expectation, Request, Scenario};
 use crate::sockets;
-use crate::{Answer, Client};
+use crate::wire::{CaseClient, CaseWire, PlainWire};
 use sampan_client::wait;
 use sampan_host::log::Level;
 use sampan_log::Logger;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -112,7 +114,7 @@ impl Case {
     /// # Errors
     /// The differences from the expectation, one difference per line.
     pub fn run(&self, engine: CaseEngine) -> Result<(), String> {
-        self.run_with(engine, "")
+        self.run_with(engine, "", &plain(), &[])
     }
 
     /// Runs the case in Lua, with globals and modules of its own for each request.
@@ -120,15 +122,38 @@ impl Case {
     /// # Errors
     /// As [`Case::run`].
     pub fn run_isolated(&self) -> Result<(), String> {
-        self.run_with(CaseEngine::Lua, "[scripts]\nisolation = \"request\"")
+        let sections = "[scripts]\nisolation = \"request\"";
+        self.run_with(CaseEngine::Lua, sections, &plain(), &[])
+    }
+
+    /// Runs the case over another protocol, without the requests of these names and those that the protocol cannot
+    /// carry.
+    ///
+    /// # Errors
+    /// As [`Case::run`].
+    pub fn run_over(
+        &self,
+        engine: CaseEngine,
+        wire: &Arc<dyn CaseWire>,
+        skipped: &[&str],
+    ) -> Result<(), String> {
+        self.run_with(engine, &wire.sections(), wire, skipped)
     }
 
     /// Runs the case with further sections in its configuration.
-    fn run_with(&self, engine: CaseEngine, sections: &str) -> Result<(), String> {
+    fn run_with(
+        &self,
+        engine: CaseEngine,
+        sections: &str,
+        wire: &Arc<dyn CaseWire>,
+        skipped: &[&str],
+    ) -> Result<(), String> {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;
         let mut scenario =
             Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        scenario.leave_out(skipped)?;
+        scenario.request.retain(|request| wire.carries(request));
         let sections: toml::Table = toml::from_str(sections).map_err(|fault| fault.to_string())?;
         scenario.config.extend(sections);
         let Some(app) = self.program(engine) else {
@@ -155,7 +180,8 @@ impl Case {
         }
         let running = started.map_err(|message| format!("the project does not load: {message}"))?;
         let lines = || logger.lines();
-        let result = CaseRun::new(running.address(), engine, &lines).all(&scenario.request);
+        let run = CaseRun::new(running.address(), engine, wire, &lines);
+        let result = run.all(&scenario.request);
         let ended = running.shutdown();
         result.map_err(|fault| format!("{fault}\n    log:\n{}", logger.lines()))?;
         check_ended(ended)
@@ -170,13 +196,7 @@ impl Case {
             .map_err(|error| format!("expect.toml: {error}"))?;
         let mut scenario =
             Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
-        let count = scenario.request.len();
-        scenario
-            .request
-            .retain(|request| !skipped.contains(&request.title().as_ref()));
-        if !skipped.is_empty() && scenario.request.len() == count {
-            return Err(format!("the case has no request named {skipped:?}"));
-        }
+        scenario.leave_out(skipped)?;
         let app = self.program(CaseEngine::Js);
         let app = app.ok_or("the case has no app.js")?;
         let scratch = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;
@@ -192,11 +212,16 @@ impl Case {
         }
         let served: Served = served.map_err(|log| format!("the project does not load: {log}"))?;
         let lines = || served.log();
-        let run = CaseRun::new(served.address, CaseEngine::Js, &lines);
+        let wire = plain();
+        let run = CaseRun::new(served.address, CaseEngine::Js, &wire, &lines);
         let result = run.all(&scenario.request);
         result.map_err(|fault| format!("{fault}\n    log:\n{}", served.log()))?;
         check_ended(served.shutdown())
     }
+}
+
+fn plain() -> Arc<dyn CaseWire> {
+    Arc::new(PlainWire)
 }
 
 fn check_ended(has_ended: bool) -> Result<(), String> {
@@ -241,19 +266,26 @@ fn start(
 struct CaseRun<'a> {
     address: SocketAddr,
     engine: CaseEngine,
+    wire: Arc<dyn CaseWire>,
     /// The log so far.
     log: &'a dyn Fn() -> String,
     /// The connection, while the server keeps it.
-    client: Option<Client>,
+    client: Option<Box<dyn CaseClient>>,
     background: Vec<(Request, JoinHandle<Result<(), String>>)>,
     browsers: Browsers,
 }
 
 impl<'a> CaseRun<'a> {
-    fn new(address: SocketAddr, engine: CaseEngine, log: &'a dyn Fn() -> String) -> Self {
+    fn new(
+        address: SocketAddr,
+        engine: CaseEngine,
+        wire: &Arc<dyn CaseWire>,
+        log: &'a dyn Fn() -> String,
+    ) -> Self {
         Self {
             address,
             engine,
+            wire: Arc::clone(wire),
             log,
             client: None,
             background: Vec::new(),
@@ -371,9 +403,9 @@ impl<'a> CaseRun<'a> {
     fn exchange(&mut self, request: &Request) -> Result<Answer, String> {
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => connect(self.address)?,
+            None => self.wire.connect(self.address)?,
         };
-        let answer = exchange(&mut client, request)?;
+        let answer = client.exchange(request)?;
         if request.expect.close && !client.is_closed() {
             return Err("the server did not close the connection".into());
         }
@@ -385,11 +417,12 @@ impl<'a> CaseRun<'a> {
 
     /// Sends a request on a connection and a thread of its own.
     fn apart(&self, request: &Request, expected: &Expectation) -> JoinHandle<Result<(), String>> {
-        let (address, request, expected) = (self.address, request.clone(), expected.clone());
+        let (address, wire) = (self.address, Arc::clone(&self.wire));
+        let (request, expected) = (request.clone(), expected.clone());
         thread::spawn(move || {
             let begun = Instant::now();
             for _ in 0..request.repeat.unwrap_or(1) {
-                let answer = exchange(&mut connect(address)?, &request)?;
+                let answer = wire.connect(address)?.exchange(&request)?;
                 check::answer(&expected, &content_coding::decoded(answer))?;
             }
             // Who waits for the answer checks the time of all of them together.
@@ -403,11 +436,8 @@ impl<'a> CaseRun<'a> {
     /// Sends a request and goes away.
     fn abort(&self, request: &Request, millis: u64) -> Result<(), String> {
         for _ in 0..request.repeat.unwrap_or(1) {
-            let mut client = connect(self.address)?;
-            client
-                .send(&bytes(request))
-                .map_err(|error| error.to_string())?;
-            wait::dawdle(Duration::from_millis(millis));
+            let client = self.wire.connect(self.address)?;
+            client.leave(request, Duration::from_millis(millis))?;
         }
         self.check_log(&self.expectation(request))
     }
@@ -430,56 +460,4 @@ fn check_time(request: &Request, begun: Instant) -> Result<(), String> {
         Some(min) if millis < min => Err(format!("took {millis} ms instead of at least {min} ms")),
         _ => Ok(()),
     }
-}
-
-fn connect(address: SocketAddr) -> Result<Client, String> {
-    Client::connect(address).map_err(|error| format!("cannot connect: {error}"))
-}
-
-fn exchange(client: &mut Client, request: &Request) -> Result<Answer, String> {
-    let sent = client.send(&bytes(request));
-    // A server may answer before it has read all, and close: the answer tells more than the failed write.
-    client
-        .read(request.method() == "HEAD")
-        .map_err(|error| match sent {
-            Ok(()) => format!("no answer: {error}"),
-            Err(sent) => format!("no answer: {error} (nor could all be sent: {sent})"),
-        })
-}
-
-/// The bytes of a request.
-fn bytes(request: &Request) -> Vec<u8> {
-    if let Some(raw) = &request.raw {
-        return raw.as_bytes().to_vec();
-    }
-    let body = match (&request.body, &request.json, request.body_bytes) {
-        (Some(text), _, _) | (None, Some(text), _) => Some(text.as_bytes().to_vec()),
-        (None, None, Some(length)) => Some(vec![b'x'; length]),
-        (None, None, None) => None,
-    };
-    let mut head = format!("{} {} HTTP/1.1\r\n", request.method(), request.path);
-    let has = |name: &str| {
-        request
-            .headers
-            .keys()
-            .any(|key| key.eq_ignore_ascii_case(name))
-    };
-    if !has("host") {
-        head.push_str("Host: localhost\r\n");
-    }
-    for (name, values) in &request.headers {
-        for value in values.all() {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-    }
-    if request.json.is_some() && !has("content-type") {
-        head.push_str("Content-Type: application/json\r\n");
-    }
-    if let Some(body) = &body {
-        head.push_str(&format!("Content-Length: {}\r\n", body.len()));
-    }
-    head.push_str("\r\n");
-    let mut bytes = head.into_bytes();
-    bytes.extend(body.unwrap_or_default());
-    bytes
 }

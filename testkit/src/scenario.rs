@@ -129,6 +129,21 @@ impl Scenario {
         section.and_then(|section| section.get(key)).is_some()
     }
 
+    /// Leaves requests out, by their names.
+    ///
+    /// # Errors
+    /// There is no request of such a name.
+    pub(crate) fn leave_out(&mut self, names: &[&str]) -> Result<(), String> {
+        for name in names {
+            let count = self.request.len();
+            self.request.retain(|request| request.title() != *name);
+            if self.request.len() == count {
+                return Err(format!("the case has no request named {name:?}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the text of an `expect.toml`.
     ///
     /// # Errors
@@ -167,6 +182,41 @@ impl Request {
         self.method
             .as_deref()
             .unwrap_or(if has_body { "POST" } else { "GET" })
+    }
+
+    /// The body that is sent.
+    pub fn body_to_send(&self) -> Option<Vec<u8>> {
+        match (&self.body, &self.json, self.body_bytes) {
+            (Some(text), _, _) | (None, Some(text), _) => Some(text.as_bytes().to_vec()),
+            (None, None, Some(length)) => Some(vec![b'x'; length]),
+            (None, None, None) => None,
+        }
+    }
+
+    /// The field lines that are sent: those of the case, and those that it leaves to the runner.
+    pub fn fields_to_send(&self) -> Vec<(String, String)> {
+        let has = |name: &str| {
+            self.headers
+                .keys()
+                .any(|key| key.eq_ignore_ascii_case(name))
+        };
+        let mut fields = Vec::new();
+        let mut add = |name: &str, value: &str| fields.push((name.to_owned(), value.to_owned()));
+        if !has("host") {
+            add("Host", "localhost");
+        }
+        for (name, values) in &self.headers {
+            for value in values.all() {
+                add(name, value);
+            }
+        }
+        if self.json.is_some() && !has("content-type") {
+            add("Content-Type", "application/json");
+        }
+        if let Some(body) = self.body_to_send() {
+            add("Content-Length", &body.len().to_string());
+        }
+        fields
     }
 
     /// Returns the name of the request in a report.

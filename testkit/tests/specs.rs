@@ -3,6 +3,8 @@
 
 #[path = "specs/platforms.rs"]
 mod platforms;
+#[path = "specs/wires.rs"]
+mod wires;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_host::names::camel_case;
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
             case.run_isolated().map_err(Failed::from)
         }));
     }
+    trials.extend(wires::trials(&cases));
     trials.extend(platforms::trials(&cases));
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
