@@ -1076,6 +1076,8 @@ declare module "sampan" {
     delete(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Sends a request with any method to the app, see `get`. */
     request(method: string, path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Connects to a WebSocket of the app. Where the app refuses, `status` is not 101, and `body` says why. It ends with the test. */
+    ws(path: string, options?: Record<string, any>): Promise<TestSocket>;
     /** Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count. */
     equal(actual: any, expected: any, message?: string): void;
     /** Fails if both values are the same. */
@@ -1262,5 +1264,26 @@ declare module "sampan" {
     all(selector: string): any[];
     /** How many elements the selector finds. */
     count(selector: string): number;
+  }
+
+  /** The client's end of a WebSocket, in tests. Beside its methods it has the answer to the handshake: `ws.status` (101 unless the app has refused), `ws.headers`, `ws.body`, `ws.json`; and `ws.protocol`, the subprotocol that the app chose. */
+  export interface TestSocket {
+    [key: string]: any;
+    /** Sends a message. */
+    send(message: string | Uint8Array | ArrayBuffer): void;
+    /** Sends a message of bytes, also if they are text. */
+    sendBytes(message: string | Uint8Array | ArrayBuffer): void;
+    /** Sends a value as a text of JSON. */
+    sendJson(value: any): void;
+    /** Waits for the app's next message: a text, or bytes. Fails if none comes in time, or if the socket is closed. */
+    receive(timeoutMillis?: number): Promise<any>;
+    /** Closes the socket, behind what was sent before. */
+    close(code?: number, reason?: string): void;
+    /** Waits until the socket is closed, by either end, and until the app has run its function for that. Returns `code` and `reason`: those of the app's close frame, 1006 if it ended without one. Messages that come meanwhile stay for `receive`. */
+    closed(timeoutMillis?: number): Promise<{ code: number; reason: string }>;
+    /** A field: the same as `ws.status`. */
+    get(key: string): any;
+    /** The names of the fields. */
+    keys(): any[];
   }
 }

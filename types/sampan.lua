@@ -1236,6 +1236,12 @@ function app.t.delete(path, options) end
 ---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
 function app.t.request(method, path, options) end
 
+--- Connects to a WebSocket of the app. Where the app refuses, `status` is not 101, and `body` says why. It ends with the test.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`, `query` and `browser`, see `get`. `protocols`: subprotocols, the preferred first.
+---@return sampan.TestSocket
+function app.t.ws(path, options) end
+
 --- Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.
 ---@param actual any What there is.
 ---@param expected any The expected value.
@@ -1297,5 +1303,46 @@ function HtmlPage:all(selector) end
 ---@param selector string A CSS selector, as in `ul.notes > li a[href]`.
 ---@return integer
 function HtmlPage:count(selector) end
+
+--- The client's end of a WebSocket, in tests. Beside its methods it has the answer to the handshake: `ws.status` (101 unless the app has refused), `ws.headers`, `ws.body`, `ws.json`; and `ws.protocol`, the subprotocol that the app chose.
+---@class sampan.TestSocket
+---@field [string] any
+local TestSocket = {}
+
+--- Sends a message.
+---@param message string A text, or bytes.
+function TestSocket:send(message) end
+
+--- Sends a message of bytes, also if they are text.
+---@param message string Text or bytes.
+function TestSocket:send_bytes(message) end
+
+--- Sends a value as a text of JSON.
+---@param value any What JSON has.
+function TestSocket:send_json(value) end
+
+--- Waits for the app's next message: a text, or bytes. Fails if none comes in time, or if the socket is closed.
+---@param timeout_millis? integer The longest wait, in milliseconds. Default: 2000.
+---@return any
+function TestSocket:receive(timeout_millis) end
+
+--- Closes the socket, behind what was sent before.
+---@param code? integer 1000 unless given.
+---@param reason? string At most 123 bytes.
+function TestSocket:close(code, reason) end
+
+--- Waits until the socket is closed, by either end, and until the app has run its function for that. Returns `code` and `reason`: those of the app's close frame, 1006 if it ended without one. Messages that come meanwhile stay for `receive`.
+---@param timeout_millis? integer The longest wait, in milliseconds. Default: 2000.
+---@return { code: integer, reason: string }
+function TestSocket:closed(timeout_millis) end
+
+--- A field: the same as `ws.status`.
+---@param key string The name.
+---@return any
+function TestSocket:get(key) end
+
+--- The names of the fields.
+---@return table
+function TestSocket:keys() end
 
 return app

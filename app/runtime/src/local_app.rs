@@ -16,7 +16,9 @@ use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
 use sampan_db::{Database, Durability, RestorePoint, migrate};
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
-use sampan_http::{DirectAnswer, Limits, UnsentBytes, answer_directly};
+use sampan_http::{
+    DirectAnswer, DirectSocket, Limits, UnsentBytes, answer_directly, connect_directly,
+};
 use sampan_project::Project;
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
@@ -261,6 +263,16 @@ impl LocalApp {
     /// The project's answer to a request, given as its bytes, from a client at `peer`.
     pub async fn answer(&self, request: &[u8], peer: SocketAddr) -> DirectAnswer {
         answer_directly(&*self.dispatch, request, peer, &self.limits).await
+    }
+
+    /// As [`LocalApp::answer`], for the handshake of a WebSocket: with the client's end of the socket if the answer is
+    /// 101.
+    pub async fn connect(
+        &self,
+        request: &[u8],
+        peer: SocketAddr,
+    ) -> (DirectAnswer, Option<DirectSocket>) {
+        connect_directly(&*self.dispatch, request, peer, &self.limits).await
     }
 
     /// Puts the database, and what capabilities keep, back to what they were when the project had started.

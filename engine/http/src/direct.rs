@@ -20,6 +20,11 @@ use crate::precomputed::PrecomputedRest;
 use crate::request::Request;
 use crate::request_body::RequestBody;
 use crate::response::{BodyStream, FilePart};
+use crate::upgrade::Takeover;
+
+mod socket;
+
+pub use socket::DirectSocket;
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +46,30 @@ pub async fn answer_directly(
     peer: SocketAddr,
     limits: &Limits,
 ) -> DirectAnswer {
+    answer_or_upgrade(handler, bytes, peer, limits, false)
+        .await
+        .0
+}
+
+/// As [`answer_directly`], for a request that may become a connection of another protocol: the answer is 101 then, and
+/// the client's end of that connection comes with it. The handler's end is a task on this thread's `LocalSet` of tokio.
+pub async fn connect_directly(
+    handler: &dyn Handler,
+    bytes: &[u8],
+    peer: SocketAddr,
+    limits: &Limits,
+) -> (DirectAnswer, Option<DirectSocket>) {
+    let (answer, take) = answer_or_upgrade(handler, bytes, peer, limits, true).await;
+    (answer, take.map(DirectSocket::begin))
+}
+
+async fn answer_or_upgrade(
+    handler: &dyn Handler,
+    bytes: &[u8],
+    peer: SocketAddr,
+    limits: &Limits,
+    may_upgrade: bool,
+) -> (DirectAnswer, Option<Takeover>) {
     let date = httpdate::fmt_http_date(std::time::SystemTime::now());
     let date = date.as_bytes().try_into().unwrap_or([b' '; DATE_BYTES]);
     let mut request = Request::empty(RemoteEnd::plain(peer));
@@ -48,7 +77,8 @@ pub async fn answer_directly(
     if let Some(fault) = fault {
         if fault.status != 413 || !request.decoder.has_head() {
             let refusal = handler.error(fault.status, fault.limit);
-            return written(Answer::Now(refusal), None, &date).await;
+            let answer = written(Answer::Now(refusal), None, &date).await;
+            return (answer, None);
         }
         request.refuse_body(fault);
     }
@@ -66,12 +96,27 @@ pub async fn answer_directly(
     };
     let time_max = Duration::from_millis(limits.handler_millis_max);
     let decided = tokio::time::timeout(time_max, decided(handler, answer)).await;
-    let decided = decided.unwrap_or_else(|_| Answer::Now(handler.error(504, None)));
-    let answer = written(decided, Some(&request), &date).await;
+    let (answer, take) = match decided {
+        Ok(Answer::Upgrade(upgrade)) if may_upgrade => {
+            let mut head = Vec::new();
+            upgrade.encode(&mut head, &date);
+            (parsed(&head), Some(upgrade.take))
+        }
+        // There is no connection to give away.
+        Ok(Answer::Upgrade(_)) => {
+            let refusal = Answer::Now(handler.error(501, None));
+            (written(refusal, Some(&request), &date).await, None)
+        }
+        Ok(answer) => (written(answer, Some(&request), &date).await, None),
+        Err(_) => {
+            let refusal = Answer::Now(handler.error(504, None));
+            (written(refusal, Some(&request), &date).await, None)
+        }
+    };
     if let Some(body) = &request.streamed {
         body.close();
     }
-    answer
+    (answer, take)
 }
 
 /// Reads the request, with its body as the handler wants to have it.
@@ -112,8 +157,6 @@ async fn decided(handler: &dyn Handler, mut answer: Answer) -> Answer {
     loop {
         answer = match answer {
             Answer::Later(future) => future.await,
-            // There is no connection to give away.
-            Answer::Upgrade(_) => return Answer::Now(handler.error(501, None)),
             Answer::Held(response, ticket) => {
                 let decision = std::future::poll_fn(|cx| ticket.poll(cx)).await;
                 return Answer::Now(match decision {

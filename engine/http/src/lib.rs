@@ -52,7 +52,7 @@ pub use answer::{
     Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, HandlerSlot, Observer,
     RequestOutcome, Seal, Ticket,
 };
-pub use direct::{DirectAnswer, answer_directly};
+pub use direct::{DirectAnswer, DirectSocket, answer_directly, connect_directly};
 pub use driver::{
     Direction, Opening, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker,
     WorkerHandle, panic_text, worker, worker_sharing,

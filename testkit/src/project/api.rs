@@ -4,18 +4,12 @@ use super::compare::{brief, difference, is_same, shown};
 use super::html::PAGE;
 use super::requests::{TestRequest, answered};
 use super::snapshots::{self, Snapshot};
-use crate::cookies::Cookies;
+use super::socket::{SOCKET, connect};
+use super::state::{CLIENT, DeclaredTest, TestState, state_of};
 use sampan_host::{
     Args, Callback, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
     param, refusals, row,
 };
-use sampan_project::Project;
-use sampan_runtime::LocalApp;
-use slab::Slab;
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -58,6 +52,13 @@ pub static MODULE: Module = Module {
                 send(context, &method, &path, options)
             }),
             "Sends a request with any method to the app, see `get`."),
+        row!("ws"(
+                PATH,
+                param!("options"? Type::Map,
+                    "`headers`, `query` and `browser`, see `get`. `protocols`: subprotocols, the preferred first."),
+            ) -> Type::Object(&SOCKET), FunctionKind::Async(connect),
+            "Connects to a WebSocket of the app. Where the app refuses, `status` is not 101, and `body` says why. It \
+             ends with the test."),
         row!("equal"(ACTUAL, EXPECTED, MESSAGE) -> Type::Nothing, FunctionKind::Sync(equal),
             "Fails unless both values are the same, all that is in them included, and shows how they differ. The order \
              of keys does not count."),
@@ -90,7 +91,7 @@ pub static MODULE: Module = Module {
             "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, \
              sessions, cookies and tokens. It stands still then. SQL has its own clock."),
     ],
-    classes: &[&PAGE],
+    classes: &[&PAGE, &SOCKET],
     ..Module::EMPTY
 };
 
@@ -116,115 +117,6 @@ const ANSWER: Type = Type::Record(&[
     ("json", Type::Any),
     ("html", Type::Object(&PAGE)),
 ]);
-
-/// A test that a file declared.
-pub(super) struct DeclaredTest {
-    pub(super) name: String,
-    pub(super) function: Callback,
-}
-
-/// The declarations of a file of tests, and the state of the running test.
-pub(super) struct TestState {
-    app: Rc<LocalApp>,
-    root: PathBuf,
-    file: String,
-    update: bool,
-    tests: RefCell<Vec<DeclaredTest>>,
-    before_each: RefCell<Vec<Callback>>,
-    is_loaded: Cell<bool>,
-    /// The test that runs.
-    name: RefCell<String>,
-    browsers: RefCell<BTreeMap<String, Cookies>>,
-    /// The snapshots that it compared, and those of them that it wrote.
-    snapshots: RefCell<Vec<String>>,
-    written: RefCell<Vec<String>>,
-    /// Errors of unawaited promises.
-    unawaited: RefCell<Vec<Error>>,
-    /// Calls of `t` that wait, as the test wrote them.
-    running: RefCell<Slab<String>>,
-}
-
-/// A call of `t` that waits; it is over when this goes.
-struct RunningCall {
-    state: Rc<TestState>,
-    key: usize,
-}
-
-impl Drop for RunningCall {
-    fn drop(&mut self) {
-        self.state.running.borrow_mut().try_remove(self.key);
-    }
-}
-
-impl TestState {
-    pub(super) fn new(app: &Rc<LocalApp>, project: &Project, file: &str, update: bool) -> Rc<Self> {
-        Rc::new(Self {
-            app: Rc::clone(app),
-            root: project.root().to_owned(),
-            file: file.to_owned(),
-            update,
-            tests: RefCell::default(),
-            before_each: RefCell::default(),
-            is_loaded: Cell::new(false),
-            name: RefCell::default(),
-            browsers: RefCell::default(),
-            snapshots: RefCell::default(),
-            written: RefCell::default(),
-            unawaited: RefCell::default(),
-            running: RefCell::default(),
-        })
-    }
-
-    /// The file is loaded: what it declared.
-    pub(super) fn declared(&self) -> (Vec<DeclaredTest>, Vec<Callback>) {
-        self.is_loaded.set(true);
-        (self.tests.take(), self.before_each.take())
-    }
-
-    /// A test begins.
-    pub(super) fn begin(&self, name: &str) {
-        self.name.replace(name.to_owned());
-        self.browsers.take();
-        self.snapshots.take();
-        self.unawaited.take();
-    }
-
-    /// Records an error of an unawaited promise.
-    pub(super) fn note_unawaited(&self, error: Error) {
-        self.unawaited.borrow_mut().push(error);
-    }
-
-    /// The errors of unawaited promises so far.
-    pub(super) fn take_unawaited(&self) -> Vec<Error> {
-        self.unawaited.take()
-    }
-
-    /// A call of `t` that still waits, as the test wrote it.
-    pub(super) fn running_call(&self) -> Option<String> {
-        let running = self.running.borrow();
-        running.iter().next().map(|(_, call)| call.clone())
-    }
-
-    /// Takes note of a call that waits.
-    fn runs(self: &Rc<Self>, call: String) -> RunningCall {
-        let key = self.running.borrow_mut().insert(call);
-        RunningCall {
-            state: Rc::clone(self),
-            key,
-        }
-    }
-
-    /// The snapshots that the test wrote.
-    pub(super) fn take_written(&self) -> Vec<String> {
-        self.written.take()
-    }
-}
-
-fn state_of(context: &Context) -> Result<Rc<TestState>, Error> {
-    let state = context.get::<Rc<TestState>>();
-    let state = state.map(|state| Rc::clone(&*state));
-    state.ok_or_else(|| Error::script("t is only in files that sampan test runs"))
-}
 
 fn loading(context: &Context) -> Result<Rc<TestState>, Error> {
     let state = state_of(context)?;
@@ -285,18 +177,9 @@ fn send(
     });
     Box::pin(async move {
         let (state, request, objects, _running) = prepared?;
-        let browser = |name: &str| state.browsers.borrow().get(name).and_then(Cookies::field);
-        let bytes = request.bytes(browser(&request.browser));
-        let peer = SocketAddr::from(([127, 0, 0, 1], 50_000));
-        let answer = state.app.answer(&bytes, peer).await;
-        let mut browsers = state.browsers.borrow_mut();
-        let cookies = browsers.entry(request.browser.clone()).or_default();
-        for (name, value) in &answer.headers {
-            if name.eq_ignore_ascii_case("set-cookie") {
-                cookies.keep(&String::from_utf8_lossy(value));
-            }
-        }
-        drop(browsers);
+        let bytes = request.bytes(state.cookies_of(&request));
+        let answer = state.app.answer(&bytes, CLIENT).await;
+        state.keep_cookies(&request, &answer);
         answered(&objects, &request, answer)
     })
 }

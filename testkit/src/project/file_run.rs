@@ -1,7 +1,7 @@
 //! One file of tests, on its thread.
 
-use super::api::{DeclaredTest, TestState};
 use super::limits::{LEFT_PAUSE, LEFT_TIME_MAX};
+use super::state::{DeclaredTest, TestState};
 use super::{TestFailure, TestOptions, TestOutcome, failed_file};
 use sampan_host::{Context, Error, ErrorKind, LocalFuture, Module, clock};
 use sampan_project::Project;
@@ -103,6 +103,7 @@ impl FileRun {
                 Err(Error::new(ErrorKind::Timeout, text))
             });
             let left = left_running(&state, &script, left_before).await;
+            state.end_sockets().await;
             clock::set(None);
             let result = result.and(left);
             let failure = result.err().map(|error| TestFailure {

@@ -19,3 +19,9 @@ pub(super) const JSON_DEPTH_MAX: usize = 1_000;
 
 /// The maximum number of files of tests there may be.
 pub(super) const FILES_MAX: usize = 10_000;
+
+/// The time that a test waits for a message of a WebSocket, where it names none, in milliseconds.
+pub(super) const RECEIVE_MILLIS: u64 = 2_000;
+
+/// The longest message that a WebSocket of a test takes, in bytes.
+pub(super) const SOCKET_MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -15,6 +15,9 @@ mod junit;
 mod limits;
 mod requests;
 mod snapshots;
+mod socket;
+mod socket_client;
+mod state;
 mod watch;
 
 pub use api::MODULE;

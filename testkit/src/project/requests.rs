@@ -11,6 +11,17 @@ use std::fmt::Write;
 /// The options of a request.
 const OPTIONS: [&str; 6] = ["headers", "query", "json", "form", "body", "browser"];
 
+/// The options of a WebSocket's handshake.
+const SOCKET_OPTIONS: [&str; 4] = ["headers", "query", "browser", "protocols"];
+
+/// The fields of a handshake (RFC 6455 section 4.1), where a test has none of that name.
+const HANDSHAKE: [(&str, &str); 4] = [
+    ("connection", "Upgrade"),
+    ("upgrade", "websocket"),
+    ("sec-websocket-version", "13"),
+    ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+];
+
 /// The characters that stay unencoded in a path or query as it is, though it would have to be encoded.
 const ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
@@ -83,6 +94,51 @@ impl TestRequest {
                     return Err(Error::script(text));
                 }
                 (unknown, _) => return Err(refusals::unknown_option(unknown, &OPTIONS)),
+            }
+        }
+        Ok(request)
+    }
+
+    /// The handshake of a WebSocket with this path (or URL), and these options.
+    ///
+    /// # Errors
+    /// As [`TestRequest::new`].
+    pub(super) fn handshake(path: &str, options: Value) -> Result<Self, Error> {
+        let mut members = match options {
+            Value::Map(members) => members,
+            _ => Vec::new(),
+        };
+        let mut protocols = Vec::new();
+        for (name, value) in &members {
+            match (name.as_str(), value) {
+                ("protocols", Value::Text(text)) => protocols.push(text.clone()),
+                ("protocols", Value::List(names)) => {
+                    protocols.extend(names.iter().filter_map(text_of))
+                }
+                ("protocols", other) => {
+                    let found = other.type_name();
+                    let text = format!(
+                        "the option protocols must be a text or a list of texts, not {found}"
+                    );
+                    return Err(Error::script(text));
+                }
+                (known, _) if SOCKET_OPTIONS.contains(&known) => {}
+                (unknown, _) => return Err(refusals::unknown_option(unknown, &SOCKET_OPTIONS)),
+            }
+        }
+        members.retain(|(name, _)| name != "protocols");
+        let mut request = Self::new("GET", path, Value::Map(members))?;
+        if !protocols.is_empty() {
+            let field = (
+                "sec-websocket-protocol".to_owned(),
+                Value::Text(protocols.join(", ")),
+            );
+            request.add_fields(vec![field])?;
+        }
+        for (name, value) in HANDSHAKE {
+            let is_own = |(own, _): &(String, String)| own.eq_ignore_ascii_case(name);
+            if !request.headers.iter().any(is_own) {
+                request.headers.push((name.to_owned(), value.to_owned()));
             }
         }
         Ok(request)
@@ -221,9 +277,9 @@ fn split(path: &str) -> Result<(Option<String>, &str), Error> {
     if path.starts_with('/') {
         return Ok((None, path));
     }
-    let rest = path
-        .strip_prefix("http://")
-        .or_else(|| path.strip_prefix("https://"));
+    let rest = ["http://", "https://", "ws://", "wss://"]
+        .iter()
+        .find_map(|scheme| path.strip_prefix(scheme));
     let Some(rest) = rest else {
         let text = format!("the path must begin with '/', not {path:?}");
         return Err(Error::script(text));

@@ -14,3 +14,4 @@ mod sql;
 mod storage;
 pub(crate) mod terminal;
 mod testing;
+mod testing_sockets;
