@@ -1,6 +1,6 @@
 // `serve` of the npm package, as programs use it.
 import { serve } from "sampan";
-import type { ServedRequest, ServeHandler, ServeOptions, Server } from "sampan";
+import type { ServedRequest, ServeHandler, ServeOptions, Server, ServerWebSocket } from "sampan";
 
 const options: ServeOptions = { port: 0, fetch: () => new Response("x") };
 const named = (req: ServedRequest<{ id: string }>) => req.params.id;
@@ -49,3 +49,26 @@ server.reload({ routes: { "/users/:id": (req) => req.params.id } }).reload({ fet
 server.requestIP(new Request("http://x/"))?.address.toUpperCase();
 server[Symbol.dispose]();
 await server.stop();
+
+const chat = serve({
+  tls: [{ cert: "PEM", key: new Uint8Array(), serverName: "a.test" }, { certFile: "cert.pem", keyFile: "key.pem", passphrase: "x" }],
+  fetch(req, server) {
+    if (server.upgrade(req, { data: { name: "ann" }, headers: { "x-a": "1" } })) return;
+    return new Response("no", { status: 426 });
+  },
+  websocket: {
+    data: {} as { name: string },
+    idleTimeout: 60,
+    perMessageDeflate: { compress: "shared" },
+    open: (ws) => ws.subscribe("chat"),
+    message(ws, message) {
+      const sent: number = typeof message === "string" ? ws.publishText("chat", message) : ws.sendBinary(message);
+      ws.close(4000, `${ws.data.name} ${sent} ${message.length}`);
+    },
+    close(ws, code, reason) {
+      console.log(code + 1, reason.length, ws.subscriptions, ws.isSubscribed("chat"));
+    },
+  },
+});
+const socket: ServerWebSocket<{ name: string }> | undefined = undefined;
+console.log(socket, chat.publish("chat", new ArrayBuffer(1), true) + chat.subscriberCount("chat") + chat.pendingWebSockets);

@@ -8,8 +8,14 @@ serve({ port: 0, fetch, prot: 1 });
 serve({ port: 0 });
 // @ts-expect-error no name
 serve({ hostname: 5, fetch });
-// @ts-expect-error not there yet
+// @ts-expect-error message is missing
 serve({ fetch, websocket: {} });
+// @ts-expect-error no certificate is a number
+serve({ fetch, tls: { cert: 1, key: "x" } });
+// @ts-expect-error the data has no such key
+serve({ fetch, websocket: { data: {} as { name: string }, message: (ws) => void ws.data.colour } });
+// @ts-expect-error a text is not sent as bytes
+serve({ fetch, websocket: { message: (ws) => void ws.sendBinary("x") } });
 // @ts-expect-error the pattern has no such parameter
 serve({ routes: { "/users/:id": (req) => req.params.name } });
 // @ts-expect-error no method

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sampan_client::certificates::{Authority, Identity};
 use sampan_testkit::{built_addon, npm};
 
 /// Late timers are a matter of the machine where tests share it. Alone, `SAMPAN_LATE_MILLIS=5 node cases.cjs timers`
@@ -35,6 +36,26 @@ fn frameworks() -> Option<PathBuf> {
     )
 }
 
+/// A folder with certificates that sign themselves, for `localhost` and `other.test`, and one of an authority for a
+/// client.
+fn certificates() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = Authority::new();
+    let copy = |from: PathBuf, to: &str| {
+        std::fs::copy(from, folder.path().join(to)).expect("copied");
+    };
+    copy(authority.file(), "ca.pem");
+    for name in ["localhost", "other.test", "client"] {
+        let identity = match name {
+            "client" => authority.issue(name),
+            name => Identity::new(&[name]),
+        };
+        copy(identity.certificate_file(), &format!("{name}.pem"));
+        copy(identity.key_file(), &format!("{name}.key"));
+    }
+    folder
+}
+
 fn run(program: &OsStr, first: &[&str]) {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/cases.cjs");
     let mut command = Command::new(program);
@@ -42,10 +63,12 @@ fn run(program: &OsStr, first: &[&str]) {
         Some(folder) => drop(command.env("SAMPAN_FRAMEWORKS", folder)),
         None => println!("SKIPPED: the frameworks cannot be installed from npm"),
     }
+    let certificates = certificates();
     let output = command
         .args(first)
         .arg(cases)
         .env("SAMPAN_ADDON", addon())
+        .env("SAMPAN_CERTIFICATES", certificates.path())
         .env("SAMPAN_LATE_MILLIS", LATE_MILLIS)
         .output()
         .expect("it runs");
@@ -61,7 +84,10 @@ fn run(program: &OsStr, first: &[&str]) {
 #[test]
 fn every_case_in_both_runtimes() {
     match Command::new("node").arg("--version").output() {
-        Ok(_) => run(OsStr::new("node"), &["--expose-gc"]),
+        Ok(_) => run(
+            OsStr::new("node"),
+            &["--expose-gc", "--experimental-websocket"],
+        ),
         Err(_) => println!("SKIPPED: Node.js is not installed"),
     }
     match npm::bun() {

@@ -88,7 +88,7 @@ const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("app/", &["testkit/client"]),
     ("engine/lua", &["engine/rig", "capabilities/"]),
     ("engine/js", &["engine/rig", "capabilities/"]),
-    ("faces/node", &["testkit"]),
+    ("faces/node", &["testkit", "testkit/client"]),
     ("faces/cli", &["testkit/client"]),
     ("faces/rust", &["testkit/client"]),
 ];

@@ -6,13 +6,12 @@ const MAX_BODY = 128 * 1024 * 1024;
 const HANDLER_SECONDS = 30;
 const KNOWN = [
   "port", "hostname", "routes", "fetch", "error", "maxBody", "maxRequestBodySize", "maxConnections", "idleTimeout", "handlerTimeout", "signal",
-  "development",
+  "development", "websocket", "tls",
 ];
 /** What a reload can change. */
-const RELOADED = ["routes", "fetch", "error", "development"];
+const RELOADED = ["routes", "fetch", "error", "development", "websocket"];
 /** Names that other servers have. */
 const HINTS = {
-  websocket: "websocket is not there yet",
   static: 'there is no option "static": routes takes a Response too',
   host: 'there is no option "host": it is called hostname',
   handler: 'there is no option "handler": it is called fetch',
@@ -56,7 +55,6 @@ function checkNames(options) {
   const isApp = typeof options.fetch === "function" && ((proto !== Object.prototype && proto !== null) || Array.isArray(options.routes));
   for (const name of Object.keys(options)) {
     if (KNOWN.includes(name) && !(isApp && name === "routes")) continue;
-    if (name === "websocket" && options.websocket === undefined) continue;
     if (isApp) fail("this is an app, not the options: write serve({ fetch: app.fetch })");
     fail(HINTS[name] ?? `there is no option ${JSON.stringify(name)}; there are ${KNOWN.join(", ")}`);
   }

@@ -96,8 +96,9 @@ class ServedRequest {
 
   get url() {
     this.#readHead();
-    if (!this.#target.startsWith("/")) return this.#target === "*" ? `http://${this.#host}/` : this.#target;
-    return `http://${this.#host || this.#server.authority}${this.#target}`;
+    const { protocol } = this.#server;
+    if (!this.#target.startsWith("/")) return this.#target === "*" ? `${protocol}://${this.#host}/` : this.#target;
+    return `${protocol}://${this.#host || this.#server.authority}${this.#target}`;
   }
 
   /** The parameters of the route's pattern, decoded. */

@@ -10,6 +10,9 @@ const { checkOptions, optionsOf, reloaded } = require("./options.cjs");
 const { addRoutes } = require("./routes.cjs");
 const { Signals, Streams, aborted, timeUp } = require("./clients.cjs");
 const { statusOf, textOf, stackOf, listenError } = require("./failures.cjs");
+const { checkSockets } = require("./options/sockets.cjs");
+const { checkTls } = require("./options/tls.cjs");
+const { Sockets } = require("./sockets/registry.cjs");
 const { showAs } = require("./inspect.cjs");
 const { TEXT, JSON_TYPE } = require("./wire.cjs");
 
@@ -31,8 +34,11 @@ const NO_NAMES = [];
 class Server {
   constructor(native, options) {
     const checked = checkOptions(options);
+    const sockets = checkSockets(options.websocket);
+    const tls = checkTls(options.tls);
     this.native = native;
-    this.id = listen(native, checked, () => this.run());
+    this.id = listen(native, checked, tls, () => this.run());
+    this.protocol = tls === undefined ? "http" : "https";
     /** What it was started with, and what reloads have put in the place. */
     this.given = optionsOf(options);
     this.handlerSeconds = checked.handlerMillis / 1000;
@@ -43,6 +49,7 @@ class Server {
     this.hostname = checked.hostname;
     this.port = native.port(this.id);
     this.authority = `${authorityOf(checked.hostname)}:${this.port}`;
+    this.sockets = new Sockets(this);
     this.isOver = false;
     this.isRunning = false;
     this.isScheduled = false;
@@ -61,6 +68,7 @@ class Server {
     };
     try {
       this.configure(checked);
+      this.sockets.configure(sockets);
     } catch (error) {
       native.drop(this.id);
       throw error;
@@ -81,7 +89,11 @@ class Server {
   }
 
   get url() {
-    return new URL(`http://${this.authority}/`);
+    return new URL(`${this.protocol}://${this.authority}/`);
+  }
+
+  get pendingWebSockets() {
+    return this.sockets.count;
   }
 
   get pendingRequests() {
@@ -91,7 +103,9 @@ class Server {
   /** Other routes and handlers, for all requests to come. What is not named stays, and so do port and limits. */
   reload(options) {
     const given = reloaded(this.given, options, this.port);
+    const sockets = checkSockets(given.websocket);
     this.configure(checkOptions({ ...given, port: this.port }));
+    this.sockets.configure(sockets);
     this.given = given;
     return this;
   }
@@ -125,8 +139,20 @@ class Server {
     }
   }
 
-  upgrade() {
-    throw new Error("WebSockets are not there yet: answer with a Response");
+  /** Answers a request by a WebSocket, with the option `websocket`. False if it asks for none: answer it then. */
+  upgrade(request, options) {
+    if (!(request instanceof ServedRequest)) throw new TypeError("server.upgrade takes the request that the handler got");
+    return !this.isOver && this.sockets.upgrade(request, request, options);
+  }
+
+  /** Sends a message to all WebSockets that have subscribed to a topic. */
+  publish(topic, data, compress) {
+    return this.sockets.publish(topic, data, compress);
+  }
+
+  /** How many WebSockets have subscribed to a topic. */
+  subscriberCount(topic) {
+    return this.sockets.subscriberCount(topic);
   }
 
   [Symbol.dispose]() {
@@ -150,11 +176,12 @@ class Server {
         // This batch has the last of their requests.
         if (older.size > 0 && wire.more < MORE_NOW) this.olderTables = new Map();
         for (let at = HEAD, end = HEAD + count * REQUEST; at < end; at += REQUEST) this.handle(at, older);
+        const hasMessages = wire.hasSocketEvents && this.sockets.takeEvents();
         if (this.waits) {
           this.schedule();
           break;
         }
-        if (count === 0 && wire.answerCount === 0 && wire.more < MORE_NOW) {
+        if (count === 0 && !hasMessages && wire.answerCount === 0 && wire.more < MORE_NOW) {
           // Where clients were busy just now, to look a few times more costs less than to be woken.
           if (wire.more === MORE_PERHAPS) this.looks = LOOKS_MAX;
           if (this.looks-- > 0 && !this.isStopping) this.schedule();
@@ -175,6 +202,8 @@ class Server {
 
   rest() {
     if (this.isStopping && this.native.hasEnded(this.id)) {
+      while (this.sockets.takeEvents());
+      this.sockets.leaveAll();
       this.isOver = true;
       this.native.drop(this.id);
       this.wire.end();
@@ -303,10 +332,12 @@ class Server {
 showAs(Server.prototype, "Server", (server) => ({ url: server.url.href, pendingRequests: server.pendingRequests }));
 
 /** Begins to listen; `run` is called when there is something to do. Returns the number that native code knows the server by. */
-function listen(native, { hostname, port, maxBody, handlerMillis, idleMillis, maxConnections }, run) {
+function listen(native, { hostname, port, maxBody, handlerMillis, idleMillis, maxConnections }, tls, run) {
+  const secured = tls === undefined ? [] : [tls.texts, tls.authorities, tls.isRequired];
   try {
-    return native.start(hostname, port, maxBody, handlerMillis, idleMillis, maxConnections, run);
+    return native.start(hostname, port, maxBody, handlerMillis, idleMillis, maxConnections, run, ...secured);
   } catch (error) {
+    if (tls !== undefined && error.message.startsWith("tls")) throw new TypeError(`serve: ${error.message}`);
     throw listenError(error, hostname, port);
   }
 }

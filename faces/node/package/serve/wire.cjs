@@ -136,6 +136,11 @@ class Wire {
     return this.numbers[2];
   }
 
+  /** Whether there are events of WebSockets. */
+  get hasSocketEvents() {
+    return this.numbers[3] !== 0;
+  }
+
   /** Answers a request; `headers` has names and values, each with a line feed behind it. */
   answer(place, serial, status, type, headers, body) {
     if (this.signals.size > 0) this.signals.take(place, serial);

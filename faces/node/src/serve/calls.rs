@@ -1,8 +1,7 @@
 //! The functions that `package /serve/*.js` calls. Servers are numbers there.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::ffi::{CStr, c_void};
+use std::cell::RefCell;
+use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,25 +9,13 @@ use napi_sys as sys;
 use sampan_http::{Body as ResponseBody, Limits, Peer, Response};
 use sampan_serve::routing::pattern::normal_form;
 
-use super::exchanges::{Exchange, Key};
-use super::node_api::{self, Body, Caller, Js, NativeCall};
-use super::routes::RouteSet;
+use super::node_api::{self, Body, Js, NativeCall};
 use super::server::{Options, Server};
+use super::servers::{self, Entry, drop_all, entry, exchange, key};
+use super::sockets;
 use super::streams::Written;
+use super::tls::TlsTexts;
 use super::wire::{decoded, put_headers};
-
-struct Entry {
-    server: Rc<Server>,
-    caller: Arc<Caller>,
-    /// The routes that are being put together.
-    next_routes: RefCell<RouteSet>,
-}
-
-thread_local! {
-    static SERVERS: RefCell<BTreeMap<i32, Rc<Entry>>> = const { RefCell::new(BTreeMap::new()) };
-    /// No number is given twice: programs may keep requests and streams of servers that have ended.
-    static LAST_SERVER: Cell<i32> = const { Cell::new(0) };
-}
 
 const FUNCTIONS: &[(&CStr, Body)] = &[
     (c"start", start),
@@ -67,38 +54,17 @@ pub(crate) unsafe fn define(env: sys::napi_env, object: Js) {
     // SAFETY: the caller promises that `env` is this thread's environment and `object` a live handle.
     unsafe {
         node_api::define(env, object, FUNCTIONS);
+        node_api::define(env, object, sockets::FUNCTIONS);
         node_api::at_end(env, drop_all);
     }
-}
-
-// SAFETY: called by Node-API on the thread of its environment.
-unsafe extern "C" fn drop_all(_: *mut c_void) {
-    let servers = SERVERS.take();
-    drop(servers);
-}
-
-fn entry(call: &NativeCall) -> Result<Rc<Entry>, String> {
-    let found = SERVERS.with_borrow(|servers| servers.get(&call.int(0)).cloned());
-    found.ok_or_else(|| "this server has been stopped".to_owned())
-}
-
-fn key(call: &NativeCall) -> Key {
-    Key {
-        place: call.int(1) as u32,
-        serial: call.int(2) as u32,
-    }
-}
-
-fn exchange(call: &NativeCall) -> Result<Rc<Exchange>, String> {
-    let found = entry(call)?.server.find(key(call));
-    found.ok_or_else(|| "this request is over: it was answered, or its client has left".to_owned())
 }
 
 fn status(call: &NativeCall, index: usize) -> u16 {
     u16::try_from(call.int(index)).unwrap_or(500)
 }
 
-/// hostname, port, body bytes, handler milliseconds, idle milliseconds, connections, wake → number
+/// hostname, port, body bytes, handler milliseconds, idle milliseconds, connections, wake, certificates and keys in
+/// turn with a zero between, authorities of clients, whether clients need a certificate → number
 fn start(call: &NativeCall) -> Result<Js, String> {
     let mut limits = Limits::default();
     let positive = |index| call.number(index).filter(|number| *number > 0.0);
@@ -118,6 +84,7 @@ fn start(call: &NativeCall) -> Result<Js, String> {
         hostname: call.text(0).unwrap_or_default(),
         port: u16::try_from(call.int(1)).map_err(|_| "port must be 0 to 65535")?,
         limits,
+        tls: tls_texts(call),
     };
     let caller = Arc::new(call.caller(6)?);
     let ringing = Arc::clone(&caller);
@@ -127,10 +94,20 @@ fn start(call: &NativeCall) -> Result<Js, String> {
         caller,
         next_routes: RefCell::default(),
     };
-    let number = LAST_SERVER.get().checked_add(1).ok_or("too many servers")?;
-    LAST_SERVER.set(number);
-    SERVERS.with_borrow_mut(|servers| servers.insert(number, Rc::new(entry)));
-    Ok(call.whole(number))
+    Ok(call.whole(servers::add(entry)?))
+}
+
+/// The texts for TLS; nothing if the server is to speak without.
+fn tls_texts(call: &NativeCall) -> Option<TlsTexts> {
+    let texts = call.text(7)?;
+    let texts: Vec<&str> = texts.split('\0').collect();
+    let pairs = texts.chunks_exact(2);
+    Some(TlsTexts {
+        certificates: pairs
+            .map(|pair| (pair[0].to_owned(), pair[1].to_owned()))
+            .collect(),
+        clients: call.text(8).map(|texts| (texts, call.bool(9))),
+    })
 }
 
 fn port(call: &NativeCall) -> Result<Js, String> {
@@ -366,7 +343,6 @@ fn has_ended(call: &NativeCall) -> Result<Js, String> {
 }
 
 fn drop_server(call: &NativeCall) -> Result<Js, String> {
-    let entry = SERVERS.with_borrow_mut(|servers| servers.remove(&call.int(0)));
-    drop(entry);
+    drop(servers::remove(call));
     Ok(call.undefined())
 }

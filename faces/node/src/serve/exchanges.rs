@@ -138,11 +138,16 @@ impl Exchanges {
 
     /// Answers one. False if its client has gone.
     pub(crate) fn answer(&self, key: Key, response: Response) -> bool {
+        self.decide(key, Answer::Now(response))
+    }
+
+    /// Answers one in any way. False if its client has gone.
+    pub(crate) fn decide(&self, key: Key, answer: Answer) -> bool {
         let Some(exchange) = self.find(key) else {
             return false;
         };
         self.open.borrow_mut().remove(key.place as usize);
-        exchange.answer.set(Some(Answer::Now(response)));
+        exchange.answer.set(Some(answer));
         if let Some(waker) = exchange.waker.take() {
             waker.wake();
         }

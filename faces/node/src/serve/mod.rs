@@ -12,7 +12,10 @@ mod handler;
 mod node_api;
 mod routes;
 mod server;
+mod servers;
+mod sockets;
 mod streams;
+mod tls;
 mod wire;
 
 pub(crate) use calls::define;

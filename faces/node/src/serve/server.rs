@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sampan_http::{
-    Accepting, Acceptor, Body, Handler, Limits, Pump, Response, Turn, WorkerHandle, Workers,
+    Accepting, Acceptor, Answer, Body, Handler, Limits, Pump, Response, Turn, Upgrade,
+    WorkerHandle, Workers,
 };
 
 use super::exchanges::{Exchange, Exchanges, Key};
 use super::handler::ServeHandler;
 use super::routes::RouteSet;
+use super::sockets::Sockets;
 use super::streams::{Streams, Written};
+use super::tls::{self, TlsTexts};
 use super::wire::{AnswerRecord, BatchWriter, Event, More, put_headers};
 use crate::doorbell::Doorbell;
 
@@ -39,6 +42,7 @@ pub(super) struct Options {
     pub(super) hostname: String,
     pub(super) port: u16,
     pub(super) limits: Limits,
+    pub(super) tls: Option<TlsTexts>,
 }
 
 pub(super) struct Server {
@@ -46,6 +50,7 @@ pub(super) struct Server {
     worker: WorkerHandle,
     handler: Rc<ServeHandler>,
     streams: Rc<Streams>,
+    sockets: Rc<Sockets>,
     address: SocketAddr,
     accepting: RefCell<Option<Accepting>>,
     doorbell: Doorbell,
@@ -69,6 +74,7 @@ impl Server {
             hostname,
             port,
             limits,
+            tls,
         } = options;
         limits.check()?;
         let limits = Arc::new(limits);
@@ -77,7 +83,14 @@ impl Server {
         let address = addresses
             .next()
             .ok_or_else(|| format!("{hostname}: no address"))?;
-        let acceptor = Acceptor::bind(address, &limits).map_err(fault)?;
+        let tls = tls.as_ref().map(tls::read).transpose()?;
+        let mut acceptor = Acceptor::bind(address, &limits).map_err(fault)?;
+        if let Some((tls, warnings)) = tls {
+            for warning in warnings {
+                eprintln!("sampan: {warning}");
+            }
+            acceptor = acceptor.with_tls(tls);
+        }
         let address = acceptor.local_addr().map_err(fault)?;
         let pump = Pump::new().map_err(fault)?;
         let doorbell = Doorbell::start(&pump, ring).map_err(fault)?;
@@ -106,6 +119,7 @@ impl Server {
             worker: handle,
             handler,
             streams: Rc::default(),
+            sockets: Rc::default(),
             address,
             accepting: RefCell::new(Some(accepting)),
             doorbell,
@@ -179,6 +193,7 @@ impl Server {
             };
             has_more |= !batch.events(Event::TimeUp, vec![nobody]).is_empty();
         }
+        batch.tell_sockets(self.sockets.has_events());
         let more = match (has_more, turn) {
             (true, _) => More::Now,
             (false, Turn::Idle) => More::Nothing,
@@ -265,6 +280,16 @@ impl Server {
         response.set_body(Body::Stream(body));
         self.exchanges().answer(key, response);
         Ok(Some(stream))
+    }
+
+    pub(super) fn sockets(&self) -> &Rc<Sockets> {
+        &self.sockets
+    }
+
+    /// Answers one request by 101, and gives its connection away.
+    pub(super) fn upgrade(&self, key: Key, upgrade: Upgrade) {
+        let answer = Answer::Upgrade(Box::new(upgrade));
+        self.exchanges().decide(key, answer);
     }
 
     pub(super) fn write(&self, stream: Key, piece: &[u8]) -> Written {

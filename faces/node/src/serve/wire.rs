@@ -11,7 +11,8 @@ use sampan_serve::routing::pattern::normal_form;
 
 use super::exchanges::{Exchange, Exchanges, Key};
 
-/// Numbers before the first record: how many requests, how many events, and whether there is [more](More) to do.
+/// Numbers before the first record: how many requests, how many events, whether there is [more](More) to do, and
+/// whether there are events of WebSockets.
 pub(crate) const HEAD: usize = 4;
 /// Numbers of one request.
 pub(crate) const REQUEST: usize = 20;
@@ -152,6 +153,11 @@ impl<'a> BatchWriter<'a> {
             keys.pop();
         }
         keys
+    }
+
+    /// Says whether JavaScript is to ask for events of WebSockets.
+    pub(crate) fn tell_sockets(&mut self, has_events: bool) {
+        self.numbers[3] = has_events.into();
     }
 
     /// Writes the head. Returns how many requests there are.

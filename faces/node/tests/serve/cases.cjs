@@ -5,4 +5,6 @@ require("./failures.cjs");
 require("./faults.cjs");
 require("./hostile.cjs");
 require("./frameworks.cjs");
+require("./sockets.cjs");
+require("./tls.cjs");
 require("./harness.cjs").run();

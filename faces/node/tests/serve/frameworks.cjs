@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const { createRequire } = require("node:module");
 const { pathToFileURL } = require("node:url");
-const { test, serving, ask } = require("./harness.cjs");
+const { test, serving, ask, isBun } = require("./harness.cjs");
 
 const folder = process.env.SAMPAN_FRAMEWORKS;
 const load = (name) => import(pathToFileURL(createRequire(`${folder}/x.js`).resolve(name)).href);
@@ -38,6 +38,26 @@ if (folder !== undefined) {
       assert.equal(preflight.status, 204);
     });
   });
+
+  // Its adapter for Bun cannot be imported elsewhere.
+  if (isBun) {
+    test("Hono's WebSockets", async () => {
+      const { Hono } = await load("hono");
+      const { upgradeWebSocket, websocket } = await load("hono/bun");
+      const app = new Hono();
+      app.get("/ws/:room", upgradeWebSocket((c) => ({ onMessage: (event, ws) => ws.send(`${c.req.param("room")}: ${event.data}`) })));
+      await serving({ fetch: app.fetch, websocket }, async (server) => {
+        const client = new WebSocket(`ws://127.0.0.1:${server.port}/ws/a`);
+        const message = await new Promise((resolve, reject) => {
+          client.addEventListener("open", () => client.send("hi"));
+          client.addEventListener("message", ({ data }) => resolve(data));
+          client.addEventListener("error", () => reject(new Error("refused")));
+        });
+        assert.equal(message, "a: hi");
+        client.close();
+      });
+    });
+  }
 
   test("itty-router", async () => {
     const { AutoRouter } = await load("itty-router");

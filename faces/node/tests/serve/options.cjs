@@ -13,7 +13,7 @@ test("wrong options are named", () => {
   wrong({ fetch, port: 70000 }, /port must be a number from 0 to 65535/);
   wrong({ fetch, port: "x" }, /port must be a number/);
   wrong({ fetch: 1 }, /fetch must be a function/);
-  wrong({ fetch, websocket: {} }, /websocket is not there yet/);
+  wrong({ fetch, websocket: {} }, /websocket needs a function message/);
   wrong({ fetch, signal: {} }, /signal must be an AbortSignal/);
   wrong({ fetch, maxBody: -1 }, /maxBody must be a number/);
   wrong({ routes: { users: fetch } }, /must begin with '\/'/);

@@ -1,0 +1,254 @@
+//! The loop of one socket: reads frames and tells JavaScript of messages, writes what JavaScript sends.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use sampan_http::Upgraded;
+use sampan_http::websocket::{CloseFrame, Decoder, DecoderLimits, Event, Opcode, Role, codes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::outgoing::frame;
+use super::registry::{SocketEvent, SocketState, Sockets, Stage};
+
+/// Nothing more is read while JavaScript has so much of one socket to take.
+const WAITING_EVENTS_MAX: u32 = 256;
+const WAITING_BYTES_MAX: usize = 1024 * 1024;
+
+/// The bytes that are read at once.
+const READ_BYTES: usize = 64 * 1024;
+
+/// The longest wait for the client's close frame, in milliseconds.
+const CLOSE_MILLIS_MAX: u64 = 5_000;
+
+/// A socket between its entry and its end: tells JavaScript of the end for every cause.
+pub(super) struct SocketGuard {
+    pub(super) state: Rc<SocketState>,
+    pub(super) sockets: Rc<Sockets>,
+}
+
+impl SocketGuard {
+    pub(super) fn new(state: Rc<SocketState>, sockets: Rc<Sockets>) -> Self {
+        Self { state, sockets }
+    }
+}
+
+impl Drop for SocketGuard {
+    fn drop(&mut self) {
+        // That of the end which closed first: the other may repeat the code alone.
+        let is_over = self.state.stage.get() == Stage::Terminated;
+        let end = self.state.closed_by_us.take().filter(|_| !is_over);
+        let end = end.unwrap_or_else(|| CloseFrame::new(codes::ABNORMAL, ""));
+        self.sockets.end(&self.state);
+        self.sockets.tell(&self.state, SocketEvent::Close(end));
+    }
+}
+
+pub(super) struct SocketConnection {
+    stream: Upgraded,
+    guard: SocketGuard,
+    decoder: Decoder,
+    /// A fault of the protocol: what comes is dropped.
+    is_broken: bool,
+    /// The client's close frame is here.
+    is_answered: bool,
+    /// The client has sent nothing more.
+    has_ended: bool,
+    /// When the client was last heard, and whether it was asked since.
+    heard: u64,
+    is_asked: bool,
+    close_by: Option<u64>,
+}
+
+impl SocketConnection {
+    pub(super) fn new(stream: Upgraded, guard: SocketGuard) -> Self {
+        let limits = DecoderLimits {
+            message_bytes_max: guard.state.settings.message_bytes_max,
+            is_compressed: guard.state.window_bits.is_some(),
+        };
+        guard.sockets.tell(&guard.state, SocketEvent::Open);
+        Self {
+            heard: stream.now_millis(),
+            stream,
+            guard,
+            decoder: Decoder::new(Role::Server, limits),
+            is_broken: false,
+            is_answered: false,
+            has_ended: false,
+            is_asked: false,
+            close_by: None,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let state = &self.guard.state;
+        state.waiting_events.get() >= WAITING_EVENTS_MAX
+            || state.waiting_bytes.get() >= WAITING_BYTES_MAX
+    }
+
+    /// Reads once. Ready if there may be more.
+    fn read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.stream.poll_readable(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(_)) => {
+                self.has_ended = true;
+                return Poll::Ready(());
+            }
+        }
+        let sockets = Rc::clone(&self.guard.sockets);
+        let mut room = sockets.room.take();
+        room.resize(READ_BYTES, 0);
+        let mut space = ReadBuf::new(&mut room);
+        let read = Pin::new(&mut self.stream).poll_read(cx, &mut space);
+        match read {
+            Poll::Pending => {}
+            Poll::Ready(Ok(())) if !space.filled().is_empty() => {
+                self.heard = self.stream.now_millis();
+                self.is_asked = false;
+                self.feed(space.filled());
+            }
+            Poll::Ready(_) => self.has_ended = true,
+        }
+        sockets.room.set(room);
+        read.map(drop)
+    }
+
+    /// Takes bytes of the client.
+    fn feed(&mut self, mut bytes: &[u8]) {
+        let SocketGuard { state, sockets } = &self.guard;
+        while !self.is_broken && !self.is_answered {
+            let event = match self.decoder.next(&mut bytes) {
+                Ok(None) => return,
+                Ok(Some(event)) => event,
+                Err(fault) => {
+                    state.close(&CloseFrame::new(fault.code(), &fault.to_string()));
+                    self.is_broken = true;
+                    return;
+                }
+            };
+            // What comes behind our close frame is dropped.
+            let is_open = state.stage.get() == Stage::Open;
+            match event {
+                Event::Text(text) if is_open => {
+                    sockets.tell(state, SocketEvent::Text(text.into_bytes()));
+                }
+                Event::Bytes(bytes) if is_open => sockets.tell(state, SocketEvent::Bytes(bytes)),
+                Event::Ping(payload) if is_open => {
+                    state
+                        .out
+                        .borrow_mut()
+                        .push(frame(Opcode::Pong, false, &payload));
+                    sockets.tell(state, SocketEvent::Ping(payload));
+                }
+                Event::Pong(payload) if is_open => sockets.tell(state, SocketEvent::Pong(payload)),
+                Event::Close(close) => {
+                    state.close(&close);
+                    self.is_answered = true;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes what waits. True if all of it is with the system.
+    fn write(&mut self, cx: &mut Context<'_>) -> bool {
+        let state = Rc::clone(&self.guard.state);
+        loop {
+            let mut out = state.out.borrow_mut();
+            if out.len() == 0 {
+                break;
+            }
+            match Pin::new(&mut self.stream).poll_write(cx, out.next()) {
+                Poll::Ready(Ok(written)) if written > 0 => out.advance(written),
+                Poll::Ready(_) => {
+                    self.has_ended = true;
+                    return false;
+                }
+                Poll::Pending => {
+                    state.is_blocked.set(true);
+                    return false;
+                }
+            }
+        }
+        match Pin::new(&mut self.stream).poll_flush(cx) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(_)) => {
+                self.has_ended = true;
+                return false;
+            }
+            Poll::Pending => return false,
+        }
+        if state.is_blocked.replace(false) && state.stage.get() == Stage::Open {
+            self.guard.sockets.tell(&state, SocketEvent::Drain);
+        }
+        true
+    }
+
+    /// Acts on the time, and has the connection polled when there is something to do next.
+    fn watch_time(&mut self) {
+        let now = self.stream.now_millis();
+        let state = &self.guard.state;
+        if self.stream.is_draining() {
+            state.close(&CloseFrame::new(codes::GOING_AWAY, "the server stops"));
+        }
+        let settings = &state.settings;
+        let mut next = u64::MAX;
+        if state.stage.get() == Stage::Open && settings.idle_millis_max > 0 {
+            let idle = self.heard.saturating_add(settings.idle_millis_max);
+            let ping = match settings.sends_pings && !self.is_asked {
+                true => self.heard.saturating_add(settings.idle_millis_max / 2),
+                false => u64::MAX,
+            };
+            if idle <= now {
+                state.close(&CloseFrame::new(
+                    codes::GOING_AWAY,
+                    "nothing came for too long",
+                ));
+            } else if ping <= now {
+                self.is_asked = true;
+                state.out.borrow_mut().push(frame(Opcode::Ping, false, &[]));
+                next = idle;
+            } else {
+                next = idle.min(ping);
+            }
+        }
+        if state.stage.get() == Stage::Closing {
+            let by = *self.close_by.get_or_insert(now + CLOSE_MILLIS_MAX);
+            self.has_ended |= by <= now;
+            next = next.min(by);
+        }
+        self.stream.wake_at(next);
+    }
+}
+
+impl Future for SocketConnection {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let state = Rc::clone(&this.guard.state);
+        state.waker.set(Some(cx.waker().clone()));
+        let mut has_read = false;
+        if !this.is_full() && !this.is_answered && !this.has_ended {
+            has_read = this.read(cx).is_ready();
+        }
+        this.watch_time();
+        let is_written = this.write(cx);
+        if this.has_ended || state.stage.get() == Stage::Terminated {
+            return Poll::Ready(());
+        }
+        if is_written && state.stage.get() == Stage::Closing && (this.is_answered || this.is_broken)
+        {
+            let _ = Pin::new(&mut this.stream).poll_shutdown(cx);
+            if this.is_answered {
+                return Poll::Ready(());
+            }
+        }
+        if has_read && !this.is_full() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
