@@ -76,6 +76,7 @@ pub(super) fn read(texts: &TlsTexts) -> Result<(Tls, Vec<String>), String> {
         acme: None,
         clients,
         strict_transport: None,
+        takes_http2: true,
     };
     // Longer numbers first, so that none is taken for the beginning of another.
     files.sort_by_key(|file| std::cmp::Reverse(file.path()));
