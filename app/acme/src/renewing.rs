@@ -270,7 +270,9 @@ impl Keeper {
                         format!("the one in place is valid until {}", date(old.until))
                     }
                     Some(old) => format!("the one in place has ended on {}", date(old.until)),
-                    None => "there is none in place, so clients cannot connect".to_owned(),
+                    None => format!(
+                        "there is none in place, so clients of {domain} get that of [tls] cert, or cannot connect"
+                    ),
                 };
                 let text = format!(
                     "[tls.acme] no new certificate for {domain}: {}; {standing}; the next attempt is on {}",

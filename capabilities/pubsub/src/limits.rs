@@ -2,6 +2,8 @@
 
 /// The longest name of a topic, in bytes.
 pub(crate) const TOPIC_BYTES_MAX: usize = 256;
+/// The most bytes of a name that messages of errors repeat: names are often made of what clients send.
+pub(crate) const SHOWN_BYTES_MAX: usize = 100;
 /// The largest message, in bytes, unless the configuration says otherwise.
 pub(crate) const MESSAGE_BYTES_MAX: u64 = 1024 * 1024;
 /// The most messages that wait for a worker that is busy.

@@ -4,7 +4,7 @@ use crate::capability::IsolateTopics;
 use crate::functions::Declared;
 use crate::hub::rules::TopicRule;
 use crate::limits::HISTORY_MESSAGES_MAX;
-use crate::worker::check_topic;
+use crate::worker::{check_pattern, check_topic};
 use sampan_host::topics::Payload;
 use sampan_host::{
     Args, Context, CurrentRun, Error, ErrorKind, FunctionKind, Module, Param, Rerun, Type, Value,
@@ -123,13 +123,7 @@ fn topic(context: &Context, mut args: Args) -> Result<Value, Error> {
         return Ok(Value::Null);
     };
     let pattern = args.text(0);
-    let name = pattern.strip_suffix('*').unwrap_or(&pattern);
-    if name.contains('*') {
-        return Err(Error::script(format!(
-            "topic: `*` stands at the end of a name only, not as in {pattern:?}"
-        )));
-    }
-    check_topic(&pattern)?;
+    check_pattern(&pattern)?;
     let mut history = None;
     if let Value::Map(options) = args.take(1) {
         for (name, value) in options {

@@ -3,7 +3,9 @@
 use crate::hub::inbox::{Delivery, Inbox};
 use crate::hub::members::Member;
 use crate::hub::{Hub, WorkerKey};
-use crate::limits::{MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, TOPIC_BYTES_MAX};
+use crate::limits::{
+    MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, SHOWN_BYTES_MAX, TOPIC_BYTES_MAX,
+};
 use sampan_host::topics::{
     Membership, MessageKind, Missed, Payload, Receiver, Subscription, Topics,
 };
@@ -44,14 +46,47 @@ struct Subscriber {
 /// Checks the name of a topic.
 ///
 /// # Errors
-/// The name is empty or too long, or has control characters.
+/// The name is empty or too long, or has control characters or a `*`.
 pub(crate) fn check_topic(topic: &str) -> Result<(), Error> {
-    if topic.is_empty() || topic.len() > TOPIC_BYTES_MAX || topic.chars().any(char::is_control) {
-        return Err(Error::script(format!(
-            "the name of a topic has 1 to {TOPIC_BYTES_MAX} bytes and no control characters, not {topic:?}"
-        )));
+    check_pattern(topic)?;
+    if topic.contains('*') {
+        return Err(misplaced_star(topic));
     }
     Ok(())
+}
+
+/// Checks the name of a topic, or what stands for all topics whose names begin so.
+///
+/// # Errors
+/// The name is empty or too long, or has control characters or a `*` before its end.
+pub(crate) fn check_pattern(topic: &str) -> Result<(), Error> {
+    let is_long = topic.len() > TOPIC_BYTES_MAX;
+    if topic.is_empty() || is_long || topic.chars().any(char::is_control) {
+        return Err(Error::script(format!(
+            "the name of a topic has 1 to {TOPIC_BYTES_MAX} bytes and no control characters, not {}",
+            shown(topic)
+        )));
+    }
+    if topic.strip_suffix('*').unwrap_or(topic).contains('*') {
+        return Err(misplaced_star(topic));
+    }
+    Ok(())
+}
+
+fn misplaced_star(topic: &str) -> Error {
+    Error::script(format!(
+        "`*` stands only at the end of a name given to app.topic, not as in {}",
+        shown(topic)
+    ))
+}
+
+/// Returns a name for a message, cut where it is long.
+fn shown(topic: &str) -> String {
+    let mut starts = topic.char_indices().map(|(at, _)| at);
+    match starts.find(|at| *at >= SHOWN_BYTES_MAX) {
+        Some(end) => format!("{:?} and so on ({} bytes)", &topic[..end], topic.len()),
+        None => format!("{topic:?}"),
+    }
 }
 
 impl WorkerTopics {

@@ -148,7 +148,9 @@ pub(crate) fn declare(context: &Context, mut args: Args) -> Result<Value, Error>
         // Where each request has a run of the file, that declares the same again.
         Some(known) if Rerun::is_on(context) => known,
         _ => {
-            let options = RouteOptions::read(args.take(1), routes.defaults.clone())?;
+            let options = args.take(1);
+            check_functions(&options)?;
+            let options = RouteOptions::read(options, routes.defaults.clone())?;
             let route = Rc::new(SocketRoute {
                 pattern: Rc::clone(&pattern),
                 settings: Rc::new(options.settings),
@@ -167,6 +169,18 @@ pub(crate) fn declare(context: &Context, mut args: Args) -> Result<Value, Error>
     Ok(Value::Object(object))
 }
 
+/// Refuses events among options: those that are functions are not there.
+fn check_functions(options: &Value) -> Result<(), Error> {
+    let Value::Map(options) = options else {
+        return Ok(());
+    };
+    let is_event = |name: &str| EVENTS.contains(&name) || name == "upgrade";
+    match options.iter().find(|(name, _)| is_event(name)) {
+        Some((name, _)) => Err(Error::script(format!("ws: {name} must be a function"))),
+        None => Ok(()),
+    }
+}
+
 /// `route:on(event, fn)`
 pub(crate) fn on(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (_, route) = args.object::<SocketRoute>(context)?;
@@ -183,4 +197,20 @@ pub(crate) fn on(context: &Context, mut args: Args) -> Result<Value, Error> {
         *slot = handler;
     }
     Ok(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_no_function_is_refused_as_one() {
+        for name in ["open", "message", "drain", "close", "upgrade"] {
+            let options = Value::Map(vec![(name.to_owned(), Value::Int(5))]);
+            let fault = check_functions(&options).expect_err("a fault");
+            assert_eq!(fault.to_string(), format!("ws: {name} must be a function"));
+        }
+        let options = Value::Map(vec![("compress".to_owned(), Value::Bool(true))]);
+        assert!(check_functions(&options).is_ok());
+    }
 }

@@ -86,7 +86,7 @@ impl AcmeConfig {
         let written = settings.list("domains");
         if written.is_empty() {
             // The others have values of their own without being written.
-            let keys = ["email", "directory_ca", "profile"];
+            let keys = ["email", "directory", "directory_ca", "profile"];
             let lonely = keys.iter().find(|key| settings.written(key).is_some());
             return match lonely {
                 Some(key) => Err(format!(
@@ -108,6 +108,16 @@ impl AcmeConfig {
                 domains.push(domain);
             }
         }
+        let authority = settings.text("directory");
+        let is_public = DIRECTORIES
+            .iter()
+            .any(|(word, url)| [*word, *url].contains(&authority));
+        if let Some(name) = domains.iter().find(|name| is_public && is_local(name)) {
+            return Err(format!(
+                "domains: {name:?}: no public authority certifies a name of this kind; for your own network there is \
+                 sampan dev --https"
+            ));
+        }
         let text = |key| settings.text_if_set(key).map(str::to_owned);
         let eab = match &settings.list("eab")[..] {
             [] => None,
@@ -117,13 +127,23 @@ impl AcmeConfig {
         Ok(Some(Self {
             domains,
             email: text("email").map(email).transpose()?,
-            directory: directory(settings.text("directory"))?,
+            directory: directory(authority)?,
             directory_ca: text("directory_ca").map(|path| root.join(path)),
             profile: text("profile"),
             eab,
             folder: root.join(settings.text("folder")),
         }))
     }
+}
+
+/// Reports whether a domain means something in one network only.
+fn is_local(domain: &str) -> bool {
+    let is_name = domain.parse::<IpAddr>().is_err();
+    is_name
+        && (!domain.contains('.')
+            || [".localhost", ".local"]
+                .iter()
+                .any(|end| domain.ends_with(end)))
 }
 
 /// Returns the URL that a word or a URL stands for.
@@ -215,6 +235,11 @@ mod tests {
             ("directory", "staging"),
         ]);
         let config = found.expect("valid").expect("some");
+        let own = [("domains", "localhost"), ("directory", "https://ca.test/d")];
+        assert!(
+            resolved(&own).is_ok(),
+            "an authority of one's own certifies all"
+        );
         assert_eq!(
             config.domains,
             ["example.org", "www.example.org", "2001:db8::1"]
@@ -229,6 +254,23 @@ mod tests {
             (
                 &[("email", "a@b.test")][..],
                 "email: there are no certificates to get",
+            ),
+            (
+                &[("directory", "stagin")],
+                "directory: there are no certificates to get",
+            ),
+            (
+                &[("domains", "localhost"), ("directory", "staging")],
+                "domains: \"localhost\": no public authority",
+            ),
+            (
+                &[("domains", "a.test, nas.local")],
+                "domains: \"nas.local\": no public authority",
+            ),
+            (
+                &[("domains", "nas")],
+                "domains: \"nas\": no public authority certifies a name of this kind; for your own network there is \
+                 sampan dev --https",
             ),
             (
                 &[("domains", "*.a.test")],

@@ -53,7 +53,23 @@ pub(super) fn resolve(list: &[String], root: &Path) -> Result<Vec<ListenAddress>
             tcp => tcp,
         })
     };
-    list.iter().map(resolve).collect()
+    let found: Vec<ListenAddress> = list.iter().map(resolve).collect::<Result<_, String>>()?;
+    match found
+        .iter()
+        .enumerate()
+        .find(|(at, one)| one.clashes(&found[..*at]))
+    {
+        Some((_, twice)) => Err(format!("{twice} is listed twice")),
+        None => Ok(found),
+    }
+}
+
+impl ListenAddress {
+    /// Reports whether others have the same address. The system chooses a port for each 0.
+    pub(super) fn clashes(&self, others: &[Self]) -> bool {
+        let is_chosen = matches!(self, Self::Tcp(address) if address.port() == 0);
+        !is_chosen && others.contains(self)
+    }
 }
 
 /// Returns the addresses of the command line, whose paths are relative to the current folder.
@@ -132,6 +148,9 @@ mod tests {
         assert_eq!(host_names(&names).collect::<Vec<_>>(), ["box.test"]);
         assert!(resolved(&["unix:"]).is_err_and(|fault| fault.contains("has no path")));
         assert!(resolved(&[]).is_err());
+        let twice = resolved(&["[::1]:80", "[::1]:81", "[::1]:80"]);
+        assert_eq!(twice, Err("http://[::1]:80 is listed twice".to_owned()));
+        assert!(resolved(&["[::1]:0", "[::1]:0"]).is_ok());
         assert_eq!(items("a:1, unix:b ,"), ["a:1", "unix:b"]);
         assert_eq!((mode("660"), mode("0777")), (Ok(0o660), Ok(0o777)));
         for bad in ["", "9", "rw", "1777", "+660"] {

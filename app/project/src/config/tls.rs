@@ -154,10 +154,22 @@ fn redirect_listen(
             None => Ok(Vec::new()),
         };
     }
-    if let Some(list) = written {
-        let found = listen::resolve(&list, root);
-        return found.map_err(|fault| format!("redirect_listen: {fault}"));
+    let found = match written {
+        Some(list) => {
+            listen::resolve(&list, root).map_err(|fault| format!("redirect_listen: {fault}"))?
+        }
+        None => plain_addresses(served),
+    };
+    match found.iter().find(|address| address.clashes(served)) {
+        Some(twice) => Err(format!(
+            "redirect_listen: {twice} is in [server] listen too, which speaks HTTPS: name another"
+        )),
+        None => Ok(found),
     }
+}
+
+/// Returns port 80 of the hosts of a server.
+fn plain_addresses(served: &[ListenAddress]) -> Vec<ListenAddress> {
     let mut found = Vec::new();
     for address in served {
         if let ListenAddress::Tcp(address) = address {
@@ -167,7 +179,7 @@ fn redirect_listen(
             }
         }
     }
-    Ok(found)
+    found
 }
 
 #[cfg(test)]
@@ -291,6 +303,15 @@ mod tests {
                     ("redirect_listen", "80"),
                 ],
                 "redirect_listen: ",
+            ),
+            (
+                &[
+                    pair[0],
+                    pair[1],
+                    ("redirect", "true"),
+                    ("redirect_listen", "[::1]:444"),
+                ],
+                "redirect_listen: http://[::1]:444 is in [server] listen too",
             ),
         ] {
             let found = resolved(more).expect_err("a fault");

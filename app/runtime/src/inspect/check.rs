@@ -3,8 +3,11 @@
 use super::look::look;
 use crate::app_config::AppConfig;
 use crate::capabilities;
+use crate::listening::ServerCertificates;
 use crate::local_app::LocalApp;
 use crate::migrations::migrations_of;
+use crate::server::acme::acme_settings;
+use sampan_acme::AcmeSettings;
 use sampan_db::migrate::{self, MigrationState};
 use sampan_host::capability::{KnownTexts, ProjectCheck};
 use sampan_host::log::Level;
@@ -61,6 +64,7 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     report.templates = templates.len();
     let mut told: Vec<String> = faults;
     told.extend(migration_faults(&config, report)?);
+    told.extend(certificate_fault(&config));
     let can_load = told.is_empty();
     report
         .findings
@@ -109,6 +113,20 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }
     report.findings.extend(scripts.unused(&project, &templates));
     Ok(())
+}
+
+/// Reads the files of `[tls]` as a server does. The log is told of certificates that have expired.
+fn certificate_fault(config: &AppConfig) -> Option<String> {
+    let tls = config.base.tls.as_ref()?;
+    let read = |acme: Option<AcmeSettings>| {
+        ServerCertificates::read(
+            tls,
+            acme.as_ref(),
+            config.serving.takes_http2,
+            &config.program.logger,
+        )
+    };
+    acme_settings(config).and_then(read).err()
 }
 
 /// Parses the log of loading: an entry begins with its time and its level.

@@ -59,6 +59,8 @@ impl Server {
         let addresses: Vec<SocketAddr> = ports.filter_map(Result::ok).collect();
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
         let names = names.join(" and ");
+        let plain_names: Vec<&str> = plain.iter().map(|one| one.name.as_str()).collect();
+        let plain_names = plain_names.join(" and ");
         config.follow_files();
         let state = ProcessState::of(&config)?;
         state.start();
@@ -142,7 +144,8 @@ impl Server {
         let renewing = acme.zip(shared.certificates.as_ref());
         let renewing = renewing.map(|(acme, certificates)| acme::start(acme, certificates, logger));
         let renewing = renewing.transpose()?;
-        logger.text(Level::Info, ready_line(&shared.config, &names));
+        let ready = ready_line(&shared.config, &names, &plain_names);
+        logger.text(Level::Info, ready);
         Ok(Running {
             addresses,
             shared,
@@ -214,12 +217,18 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
 }
 
 /// Returns the log line for the moment when connections are accepted.
-fn ready_line(config: &AppConfig, names: &str) -> String {
+fn ready_line(config: &AppConfig, names: &str, plain_names: &str) -> String {
     let count = config.base.workers;
     let plural = if count == 1 { "" } else { "s" };
     let entry = match config.base.project.entry() {
         "" => "no project",
         entry => entry,
     };
-    format!("listening on {names} with {count} worker{plural} ({entry}, sampan {VERSION})")
+    let redirect = match plain_names {
+        "" => String::new(),
+        plain_names => format!(" (and {plain_names}, which redirects)"),
+    };
+    format!(
+        "listening on {names}{redirect} with {count} worker{plural} ({entry}, sampan {VERSION})"
+    )
 }

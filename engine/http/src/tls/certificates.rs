@@ -201,6 +201,12 @@ fn read_key(
             let fault = format!("the key is not the one of the first certificate in {certificate}");
             Err(TlsError::new(file, fault))
         }
+        // rustls gives the reason as that of another library.
+        Err(error) if error.to_string().contains("UnsupportedCertVersion") => {
+            let fault = "the first certificate is of X.509 version 1: make one with extensions \
+                         (openssl req -x509 -addext subjectAltName=DNS:example.org)";
+            Err(TlsError::new(&files.certificate, fault))
+        }
         Err(error) => {
             let fault = format!("the first certificate cannot be used: {error}");
             Err(TlsError::new(&files.certificate, fault))
@@ -233,4 +239,32 @@ fn warning(file: &Path, fields: &CertificateFields<'_>, now: SystemTime) -> Opti
         return None;
     };
     Some(format!("{}: {fault}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair};
+
+    #[test]
+    fn a_certificate_without_extensions_is_told_with_the_remedy() {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["example.org".to_owned()]).unwrap();
+        let mut der = params.self_signed(&key).unwrap().der().to_vec();
+        // The field of the version (RFC 5280 section 4.1), which counts from 0.
+        let version = memchr::memmem::find(&der, &[0xa0, 3, 2, 1, 2]).unwrap();
+        der[version + 4] = 0;
+        let folder = tempfile::tempdir().unwrap();
+        let files = CertificateFiles {
+            certificate: folder.path().join("cert.pem"),
+            key: folder.path().join("key.pem"),
+        };
+        fs::write(&files.key, key.serialize_pem()).unwrap();
+        let fault = read_key(&files, vec![der.into()]).unwrap_err();
+        assert_eq!(fault.file, files.certificate);
+        assert!(
+            fault.reason.contains("X.509 version 1: make one"),
+            "{fault}"
+        );
+    }
 }

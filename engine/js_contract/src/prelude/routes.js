@@ -81,6 +81,7 @@ function router(owner, prefix) {
       for (const event of keys(functions)) route.on(event, functions[event]);
       const accept = (request, data) => {
         if (isThrownResponse(data)) return data;
+        if (data !== undefined && typeof data !== "object") check(title, "map", "result of upgrade", data);
         if (keepKind !== undefined) keepFields(keepKind, request);
         return apply(answerKind, request, [route, data ?? undefined]);
       };

@@ -13,4 +13,5 @@ app.ws("/", {
   },
   close(ws, code) { log.info(`ended with ${code}`); },
 });
+app.ws("/odd", { upgrade: () => "yes" });
 app.ws("/opens", { open() { throw new Error("cannot open"); } });

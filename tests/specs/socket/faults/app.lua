@@ -10,4 +10,5 @@ app.ws("/", {
   end,
   close = function(ws, code) app.log.info("ended with " .. code) end,
 })
+app.ws("/odd", { upgrade = function() return "yes" end })
 app.ws("/opens", { open = function() error("cannot open") end })

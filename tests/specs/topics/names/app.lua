@@ -9,6 +9,7 @@ local at_load = {
   tried(app.subscribe, "", function() end),
   tried(app.subscribe, "a", function() end, { often = true }),
   tried(app.subscribe, "a", 7),
+  tried(app.subscribe, "stars:*", function() end),
 }
 
 app.get("/at-load", function() return at_load end)
@@ -21,5 +22,14 @@ app.get("/in-handler", function()
     tried(app.publish, "a", ("x"):rep(101)),
     tried(app.publish, "a", ("x"):rep(100)),
     tried(app.subscribe, "a", function() end),
+    tried(app.presence, "stars:*:members"),
+    tried(app.publish, "stars:*:messages", "x"),
+    tried(app.publish, ("é"):rep(60) .. ("y"):rep(9000), "x"),
   }
+end)
+
+app.sse("/events", function(req, events)
+  events:send(tried(events.subscribe, events, "stars:*"))
+  events:send(tried(events.join, events, "*"))
+  events:close()
 end)

@@ -445,6 +445,7 @@ local function route_handler(kind, pattern, given)
   return function(req)
     local data = upgrade and upgrade(req) or nil
     if type(data) == "table" and getmetatable(data) == Response then return data end
+    if data and type(data) ~= "table" then host.check("app." .. kind, "map", "result of upgrade", data) end
     if keep then keep_fields(keep, req) end
     return answer(req, route, data)
   end

@@ -158,6 +158,18 @@ fn errors_are_told_with_their_places() {
     );
     let config = ("sampan.toml", "[limits]\nscript_milis_max = 1\n");
     told(&[hello, config], &["sampan.toml:2", "script_milis_max"]);
+    let config = (
+        "sampan.toml",
+        "[tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n",
+    );
+    told(
+        &[hello, config],
+        &["error: [tls] ", "cert.pem: cannot be read"],
+    );
+    told(
+        &[hello, config, ("cert.pem", "no certificate")],
+        &["error: [tls] ", "cert.pem: holds no certificate"],
+    );
     let sql = ("migrations/0001_a.sql", "CREATE TABLE a (id INTEGER;\n");
     told(
         &[hello, sql],

@@ -68,6 +68,12 @@ fn a_certificate_on_the_command_line_makes_it_https() {
     assert!(answer.ends_with(r#"{"ip":"127.0.0.1"}"#), "{answer}");
     ends_well(process);
 
+    let mut command = run(&scratch, &listen);
+    command.args(options).env("SAMPAN_TLS_REDIRECT", "true");
+    command.env("SAMPAN_TLS_REDIRECT_LISTEN", "127.0.0.1:0");
+    let process = Process::start_until(&mut command, "which redirects) with");
+    ends_well(process);
+
     let stranger = Identity::new(&["localhost"]);
     let other = stranger.key_file().display().to_string();
     for (options, status, words) in [
