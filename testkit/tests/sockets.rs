@@ -220,6 +220,40 @@ fn a_client_that_does_not_read_loses_messages_or_its_socket() {
     }
 }
 
+const LARGE: [&str; 2] = [
+    r#"local app = require "sampan"
+app.ws("/", {
+  message = function(ws)
+    local words = {}
+    for n = 1, 2 do words[n] = ws:send(("x"):rep(700000)) end
+    ws:send(table.concat(words, " "))
+  end,
+})"#,
+    r#"import { app } from "sampan";
+app.ws("/", {
+  message(ws) {
+    const words = [1, 2].map(() => ws.send("x".repeat(700000)));
+    ws.send(words.join(" "));
+  },
+});"#,
+];
+
+#[test]
+fn a_client_that_reads_gets_more_than_may_wait_in_one_turn() {
+    for (file, way) in WAYS {
+        let app = App::start((file, way), LARGE, "");
+        let mut socket = app.connect();
+        say(&mut socket, "go");
+        assert_eq!(
+            [text(&mut socket).len(), text(&mut socket).len()],
+            [700_000; 2]
+        );
+        assert_eq!(text(&mut socket), "sent sent");
+        drop(socket);
+        assert!(app.running.shutdown());
+    }
+}
+
 const ECHO: [&str; 2] = [
     r#"local app = require "sampan"
 app.ws("/", { compress = true, message = function(ws, message) ws:send(message) end })"#,

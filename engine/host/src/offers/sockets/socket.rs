@@ -9,12 +9,17 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
+/// The bound for what one turn sends is so many times that for what waits for a client: only after the turn is the
+/// client offered anything.
+const TURN_FACTOR: usize = 16;
+
 /// The settings of the sockets of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketSettings {
     /// The longest message that is received, in bytes, inflated too.
     pub message_bytes_max: usize,
-    /// The most bytes that wait because the client does not read them.
+    /// The most bytes that wait because the client does not read them; a turn may send 16 times as much to one that
+    /// has read everything.
     pub backpressure_bytes_max: usize,
     /// True if a message above that is dropped; else the socket is closed with 1013.
     pub drops_above: bool,
@@ -210,11 +215,17 @@ impl Socket {
         }
         let mut out = self.out.borrow_mut();
         let (waiting, len) = (out.bytes(), message.payload().len());
-        if waiting > 0 && waiting.saturating_add(len) > self.settings.backpressure_bytes_max {
+        let bound = self.settings.backpressure_bytes_max;
+        let bound = match state.is_blocked {
+            true => bound,
+            // The client had no chance to read yet.
+            false => bound.saturating_mul(TURN_FACTOR),
+        };
+        if waiting > 0 && waiting.saturating_add(len) > bound {
             drop(out);
             self.held_back();
             if !self.settings.drops_above {
-                self.close_now(1013, "the client does not read what is sent");
+                self.close(1013, "the client does not read what is sent");
             }
             return Sent::Dropped;
         }
