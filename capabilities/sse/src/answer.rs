@@ -2,10 +2,10 @@
 
 use crate::config::SseConfig;
 use crate::limits::LAST_ID_BYTES_MAX;
-use crate::objects::EVENTS;
-use sampan_host::events::{BegunEvents, COMPRESS, EVENT_STREAM, EventStream};
+use crate::objects::{EVENTS, current};
+use sampan_host::events::{BegunEvents, COMPRESS, EVENT_STREAM, EventStream, STREAMS_FULL};
 use sampan_host::{
-    Args, Context, CurrentRun, Error, ErrorKind, RequestView, Value, names::snake_case, refusals,
+    Args, Context, Error, ErrorKind, RequestView, Value, names::snake_case, refusals,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -73,12 +73,14 @@ pub(crate) fn open(context: &Context, mut args: Args) -> Result<Value, Error> {
             }
         }
     }
-    if opening.open.0.load(Relaxed) >= opening.config.streams_max {
+    // A declaration only has its options checked.
+    let is_answer = current(context).is_some();
+    if is_answer && opening.open.0.load(Relaxed) >= opening.config.streams_max {
         let text = format!(
             "{} event streams are open already ([sse] streams_max)",
             opening.config.streams_max
         );
-        return Err(Error::new(ErrorKind::Status(503), text));
+        return Err(Error::new(ErrorKind::Status(503), text).with_code(STREAMS_FULL));
     }
     let mut fields = vec![
         ("content-type", EVENT_STREAM),
@@ -96,9 +98,7 @@ pub(crate) fn open(context: &Context, mut args: Args) -> Result<Value, Error> {
 /// `begin_sse()`: the stream of the request whose answer is being sent.
 pub(crate) fn begin(context: &Context, _: Args) -> Result<Value, Error> {
     let opening = Opening::of(context)?;
-    let request = context
-        .get::<CurrentRun>()
-        .and_then(|current| current.request());
+    let request = current(context);
     let request = request.ok_or_else(|| Error::script("sse: there is no request here"))?;
     let number = opening.next_number.get() + 1;
     opening.next_number.set(number);
@@ -113,8 +113,13 @@ pub(crate) fn begin(context: &Context, _: Args) -> Result<Value, Error> {
     Ok(Value::Object(object))
 }
 
-/// Returns the id of the last event that the client has seen. One that is no text, or too long, is none of ours.
+/// Returns the id of the last event that the client has seen. One that is no text, or too long, is none of ours: it
+/// becomes an empty one, which stands for messages that are not known any more.
 fn last_id(request: &dyn RequestView) -> Option<String> {
-    let id = std::str::from_utf8(request.header("last-event-id")?).ok()?;
-    (!id.is_empty() && id.len() <= LAST_ID_BYTES_MAX).then(|| id.to_owned())
+    let id = request
+        .header("last-event-id")
+        .filter(|id| !id.is_empty())?;
+    let ours = std::str::from_utf8(id).ok();
+    let ours = ours.filter(|id| id.len() <= LAST_ID_BYTES_MAX);
+    Some(ours.unwrap_or_default().to_owned())
 }

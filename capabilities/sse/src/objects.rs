@@ -2,9 +2,9 @@
 
 use crate::limits::{DEPTH_MAX, RETRY_MILLIS_MAX};
 use crate::topics;
-use sampan_host::engine::cancelled;
-use sampan_host::events::{Event, EventBytes, EventStream};
+use sampan_host::events::{Event, EventBytes, EventStream, stream_ended};
 use sampan_host::json::{Tape, write_value};
+use sampan_host::limits::CANCELLED;
 use sampan_host::names::snake_case;
 use sampan_host::topics::Payload;
 use sampan_host::{
@@ -87,11 +87,20 @@ fn send_or_hold(context: &Context, stream: &Rc<EventStream>, event: Vec<u8>) -> 
     let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
     let request = current(context);
     let event = EventBytes::Own(event);
+    let was_open = stream.is_open();
+    let ended = || match was_open {
+        false => stream_ended(),
+        true => {
+            let text =
+                "more waits for the client than may, so its event stream ends: await each send";
+            Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
+        }
+    };
     if !effects.are_held(request.as_ref())? {
-        return stream.send(event).then_some(()).ok_or_else(cancelled);
+        return stream.send(event).then_some(()).ok_or_else(ended);
     }
     if !stream.begin_hold(event.bytes().len()) {
-        return Err(cancelled());
+        return Err(ended());
     }
     let stream = Rc::clone(stream);
     effects.when_settled(request.as_ref(), move |verdict| {
@@ -114,7 +123,7 @@ fn send_made(
         let stream = sent?;
         match poll_fn(|cx| stream.poll_room(cx)).await {
             true => Ok(Value::Null),
-            false => Err(cancelled()),
+            false => Err(stream_ended()),
         }
     })
 }
@@ -170,6 +179,10 @@ fn event_of(json: &str) -> Result<Vec<u8>, Error> {
             }
         }
     }
+    if event.is_some() && data.is_none() {
+        // Clients drop an event without data.
+        data = Some(String::new());
+    }
     let event = Event {
         event: event.as_deref(),
         data: data.as_deref(),
@@ -204,7 +217,10 @@ fn close(context: &Context, args: Args) -> Result<Value, Error> {
 fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
     let stream = this(context, &args)?;
     Ok(match &*snake_case(&args.text(0)) {
-        "last_id" => stream.last_id().map_or(Value::Null, Value::from),
+        "last_id" => stream
+            .last_id()
+            .filter(|id| !id.is_empty())
+            .map_or(Value::Null, Value::from),
         _ => Value::Null,
     })
 }
@@ -243,6 +259,13 @@ mod tests {
             text(r#"{"data":"","event":null}"#).as_deref(),
             Ok("data: \n\n")
         );
+    }
+
+    #[test]
+    fn a_named_event_without_data_has_an_empty_line_of_data() {
+        let done = text(r#"{"event":"done"}"#);
+        assert_eq!(done.as_deref(), Ok("event: done\ndata: \n\n"));
+        assert_eq!(text(r#"{"retry":5}"#).as_deref(), Ok("retry: 5\n\n"));
     }
 
     #[test]

@@ -4,26 +4,27 @@ use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::objects::{current, this};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sampan_host::engine::cancelled;
-use sampan_host::events::{Event, EventBytes, EventStream};
+use sampan_host::events::{Event, EventBytes, EventStream, stream_ended};
 use sampan_host::json::write_string;
 use sampan_host::topics::{
     Membership, Message, MessageKind, Missed, Payload, Receiver, Subscription, Topics, Wire,
 };
 use sampan_host::{Args, Context, Error, ErrorKind, Value, refusals};
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 /// A stream's interest in a topic, kept with the stream.
 struct StreamSubscription {
     topic: String,
+    receiver: Rc<StreamReceiver>,
     _subscription: Subscription,
 }
 
 /// The side of a stream that takes messages. It does not keep the stream.
 struct StreamReceiver {
     stream: Weak<EventStream>,
-    options: SubscribeOptions,
+    options: RefCell<SubscribeOptions>,
 }
 
 impl Receiver for StreamReceiver {
@@ -31,15 +32,17 @@ impl Receiver for StreamReceiver {
         let Some(stream) = self.stream.upgrade() else {
             return;
         };
+        let options = self.options.borrow();
         let name: &[u8] = match message.kind {
-            MessageKind::Published => &self.options.name,
-            _ if !self.options.presence => return,
+            MessageKind::Published => &options.name,
+            _ if !options.presence => return,
             MessageKind::Joined => b"event: join\n",
             MessageKind::Left => b"event: leave\n",
         };
         // A stream whose client does not read is ended; the client connects again, and asks for what it missed.
-        if name.is_empty() || stream.send(EventBytes::Own(name.to_vec())) {
-            stream.send(EventBytes::Shared(message.wire(Wire::Event, wire_of)));
+        let event = EventBytes::Shared(message.wire(Wire::Event, wire_of));
+        if stream.send_named(name, event) {
+            stream.replay().set_reached(message.id.number);
         }
     }
 
@@ -132,7 +135,13 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
     let topic = args.text(0);
     let options = SubscribeOptions::read(args.take(1))?;
     let topics = topics_of(context)?;
-    stream.detach(|one: &StreamSubscription| one.topic == topic);
+    let known = stream.find_attached(|one: &StreamSubscription| {
+        (one.topic == topic).then(|| Rc::clone(&one.receiver))
+    });
+    if let Some(receiver) = known {
+        receiver.options.replace(options);
+        return Ok(Value::Null);
+    }
     if stream.attached::<StreamSubscription>() >= SUBSCRIPTIONS_MAX {
         return Err(Error::script(format!(
             "a stream subscribes to at most {SUBSCRIPTIONS_MAX} topics"
@@ -140,18 +149,25 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
     }
     let receiver = Rc::new(StreamReceiver {
         stream: Rc::downgrade(&stream),
-        options,
+        options: RefCell::new(options),
     });
     let subscription = match stream.last_id() {
-        None => topics.subscribe(&topic, receiver)?,
+        None => topics.subscribe(&topic, Rc::clone(&receiver) as Rc<dyn Receiver>)?,
         Some(last) => {
             let (subscription, missed) =
                 topics.resume(&topic, last, Rc::clone(&receiver) as Rc<dyn Receiver>)?;
             match missed {
+                // The client has seen later messages of other topics: their ids stand for this one too.
+                Missed::These(messages)
+                    if messages
+                        .first()
+                        .is_some_and(|first| first.id.number < stream.replay().reached()) =>
+                {
+                    receiver.missed(&topic);
+                }
                 Missed::These(messages) => {
-                    messages
-                        .iter()
-                        .for_each(|message| receiver.deliver(message));
+                    let receiver: Weak<StreamReceiver> = Rc::downgrade(&receiver);
+                    stream.add_missed(messages, &(receiver as Weak<dyn Receiver>));
                 }
                 Missed::TooMany => receiver.missed(&topic),
             }
@@ -160,6 +176,7 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
     };
     stream.attach(Box::new(StreamSubscription {
         topic,
+        receiver,
         _subscription: subscription,
     }));
     Ok(Value::Null)
@@ -187,7 +204,7 @@ pub(crate) fn join(context: &Context, mut args: Args) -> Result<Value, Error> {
         data
     };
     if !stream.is_open() {
-        return Err(cancelled());
+        return Err(stream_ended());
     }
     stream.detach(|one: &StreamMember| one.topic == topic);
     if stream.attached::<StreamMember>() >= SUBSCRIPTIONS_MAX {

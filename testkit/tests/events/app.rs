@@ -22,6 +22,16 @@ impl App {
         Self { folder, running }
     }
 
+    /// Returns the error with which a project does not start.
+    pub(crate) fn refusal(file: &str, texts: [&str; 2]) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(folder.path(), file, texts);
+        match Server::start(config(folder.path(), 1, "")) {
+            Ok(_) => panic!("it starts"),
+            Err(error) => error.to_string(),
+        }
+    }
+
     pub(crate) fn reload(&self, file: &str, texts: [&str; 2], sections: &str) {
         write(self.folder.path(), file, texts);
         let config = config(self.folder.path(), 1, sections);

@@ -81,6 +81,31 @@ impl Feed {
         event.trim_end_matches('\n').to_owned()
     }
 
+    /// Takes events up to the end of the stream, or until there are so many that have an id.
+    pub(crate) fn rest_if_closed(&mut self, count: usize) -> Vec<String> {
+        let mut events: Vec<String> = Vec::new();
+        loop {
+            let with_id = events.iter().filter(|event| event.starts_with("id: "));
+            if with_id.count() == count {
+                return events;
+            }
+            while !self.text.contains("\n\n") {
+                match self.chunk() {
+                    Some(chunk) => self.text += &String::from_utf8(chunk).expect("UTF-8"),
+                    None => return events,
+                }
+            }
+            events.push(self.event());
+        }
+    }
+
+    /// Reads up to the end of the connection. True if the body has no end.
+    pub(crate) fn is_cut(&mut self) -> bool {
+        let mut rest = Vec::new();
+        // A reset is a cut too.
+        self.stream.read_to_end(&mut rest).is_err() || !rest.ends_with(b"0\r\n\r\n")
+    }
+
     /// Takes everything up to the end of the stream.
     pub(crate) fn rest(&mut self) -> String {
         while let Some(chunk) = self.chunk() {

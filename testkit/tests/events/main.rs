@@ -6,5 +6,7 @@ mod feed;
 mod http2;
 mod life;
 mod limits;
+mod missed;
+mod mistakes;
 mod presence;
 mod topics;

@@ -10,6 +10,12 @@ use sampan_http::{Body, BodyError, BodyStream, Chunk, Response, WorkerMoment};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+/// The least time that a client is told to wait before it comes back, in milliseconds. It keeps that for later too.
+const RETRY_MILLIS_MIN: u64 = 1_000;
+
+/// The least time over which clients spread, in milliseconds.
+const SPREAD_MILLIS_MIN: u64 = 3_000;
+
 /// A stream of events as the HTTP engine reads it.
 struct EventBody {
     /// The function that feeds it, until that has ended.
@@ -71,7 +77,8 @@ impl EventBody {
         let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_open()) else {
             return;
         };
-        let millis = 1 + spread(stream.number(), self.spread_millis);
+        let range = self.spread_millis.max(SPREAD_MILLIS_MIN);
+        let millis = RETRY_MILLIS_MIN + spread(stream.number(), range);
         stream.send(EventBytes::Own(retry(millis)));
         stream.close();
         // It ends in order, beside what is still sent.

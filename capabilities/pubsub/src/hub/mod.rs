@@ -143,7 +143,9 @@ impl Hub {
             .and_then(|(_, number)| number.parse().ok())
             .filter(|number| *number <= state.last);
         match number {
-            _ if state.rules.history(topic) == 0 => Missed::These(Vec::new()),
+            // There was no message since.
+            Some(number) if number == state.last => Missed::These(Vec::new()),
+            _ if state.rules.history(topic) == 0 => Missed::TooMany,
             Some(number) => state.histories.after(topic, number),
             None => Missed::TooMany,
         }

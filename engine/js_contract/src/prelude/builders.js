@@ -125,9 +125,10 @@ delete modules.streamKinds;
 const feeders = {};
 for (const kind of keys(streamKinds)) {
   const [open, begin] = [streamKinds[kind], streamKinds[`begin${kind[0].toUpperCase()}${kind.slice(1)}`]];
-  if (begin !== undefined) feeders[kind] = (feed, opts) => fedAnswer(kind, open, begin, feed, opts);
+  if (begin !== undefined) feeders[kind] = (feed, opts, written = feed) => fedAnswer(kind, open, begin, feed, opts, written);
 }
-function fedAnswer(kind, open, begin, feed, opts) {
+// `written` is the function as the script wrote it.
+function fedAnswer(kind, open, begin, feed, opts, written) {
   check(kind, "function", "first argument", feed);
   if (opts !== undefined) check(kind, "map", "options", opts);
   const { headers, ...options } = opts ?? {};
@@ -138,7 +139,14 @@ function fedAnswer(kind, open, begin, feed, opts) {
   let gone = false;
   const body = new ReadableStream({
     pull(controller) {
-      const run = async () => feed(begin());
+      const run = async () => {
+        const returned = await feed(begin());
+        if (typeof returned !== "object" || returned === null || !isResponse(returned)) return;
+        // Not every engine knows the place.
+        const place = written.fileName === undefined ? "" : ` at ${written.fileName}:${written.lineNumber}`;
+        throw new Error(`app.${kind}: the function${place} returned an answer, but the head of the stream has been `
+          + `sent: refuse in middleware, or return ${kind}(fn) from a handler`);
+      };
       return then(run(), () => { if (!gone) controller.close(); }, (error) => { if (!gone) controller.error(error); });
     },
     cancel() { gone = true; },

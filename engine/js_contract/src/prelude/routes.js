@@ -102,7 +102,9 @@ function router(owner, prefix) {
       check(title, "function", "handler", fn);
       if (args.length > 2) check(title, "map", "options", given);
       const { name, ...options } = args.length > 2 ? given : {};
-      return owner.get(pattern, { name }, (request) => feeders[kind]((object) => fn(request, object), options));
+      // Wrong options are told of when the file is loaded.
+      feeders[kind](fn, options);
+      return owner.get(pattern, { name }, (request) => feeders[kind]((object) => fn(request, object), options, fn));
     };
   }
   owner.use = (...args) => {

@@ -5,6 +5,7 @@
 
 mod page;
 
+use sampan_host::events::STREAMS_FULL;
 use sampan_host::limits::{CANCELLED, CLOSED};
 use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind, answer as rules, refusals, request};
@@ -42,11 +43,19 @@ pub(crate) fn unreadable(error: ReadError) -> Error {
     }
 }
 
+/// The time after which a client should ask again for a stream for which there was no place, in seconds.
+const STREAMS_RETRY_SECONDS: &[u8] = b"5";
+
 /// The default answer to an error that no `on_error` handled. `id` is that of a request whose error was logged.
 pub(crate) fn answer_to(error: &Error, request: &Request, id: Option<&str>) -> Response {
     let kind = error.kind();
     let message = Some(error.message()).filter(|text| kind.is_public() && !text.is_empty());
-    with_message(kind.status(), message, Some(request), id)
+    let mut response = with_message(kind.status(), message, Some(request), id);
+    if error.code() == Some(STREAMS_FULL) {
+        // An answer that has no room for it goes without.
+        let _ = response.header(b"Retry-After", STREAMS_RETRY_SECONDS);
+    }
+    response
 }
 
 /// Returns the error for a field line that cannot be sent.

@@ -5,12 +5,17 @@
 //! sends what it holds. So the messages of topics reach a client without a run of the script.
 
 mod outgoing;
+mod replay;
 mod stream;
 mod wire;
 
 pub use outgoing::EventBytes;
-pub use stream::{BegunEvents, EventSettings, EventStream};
+pub use replay::Replay;
+pub use stream::{BegunEvents, EventSettings, EventStream, stream_ended};
 pub use wire::{Event, HEARTBEAT, retry};
+
+/// The code of the error that there are as many streams as are allowed.
+pub const STREAMS_FULL: &str = "streams_full";
 
 /// The content type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";

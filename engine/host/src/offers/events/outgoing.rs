@@ -47,6 +47,25 @@ impl Outgoing {
         self.waiting.push_back(event);
     }
 
+    /// Takes the events from the one at `at`.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        let waiting = self.waiting.split_off(at.min(self.waiting.len()));
+        let bytes = waiting.iter().map(|event| event.bytes().len()).sum();
+        self.bytes -= bytes;
+        Self { waiting, bytes }
+    }
+
+    /// Adds the events of another queue.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.waiting.append(&mut other.waiting);
+        self.bytes += other.bytes;
+    }
+
+    /// Returns the number of events.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,22 +1,32 @@
 //! One stream: its state, between the body that is sent and scripts.
 
 use super::outgoing::{EventBytes, Outgoing};
+use super::replay::Replay;
+use crate::error::{Error, ErrorKind};
+use crate::limits::CANCELLED;
 use crate::response::Chunk;
+use crate::topics::{Message, Receiver};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The bytes that may wait before a function that sends waits too.
 const AHEAD_BYTES: usize = 64 * 1024;
+
+/// The bound for what is sent at once is so many times that for what waits for a client: only after the turn is the
+/// client offered anything.
+const TURN_FACTOR: usize = 16;
 
 /// The settings of event streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventSettings {
     /// A stream that was silent for so long is sent a comment, in milliseconds; 0 for never.
     pub heartbeat_millis: u64,
-    /// The most bytes that wait for a client that does not read. Above that its stream is ended.
+    /// The most bytes that wait for a client that does not read. Above that its stream is ended. A client that has
+    /// read everything may be sent 16 times as much in one turn.
     pub waiting_bytes_max: usize,
 }
 
@@ -33,6 +43,9 @@ pub struct EventStream {
     /// The bytes that wait for a commit.
     held: Cell<usize>,
     state: Cell<StreamState>,
+    /// The client was offered everything before what waits now.
+    has_caught_up: Cell<bool>,
+    replay: Replay,
     /// Functions that wait for the end.
     awaiting_end: Cell<usize>,
     /// A function has waited until the end came.
@@ -45,6 +58,11 @@ pub struct EventStream {
     attached: RefCell<Vec<Box<dyn Any>>>,
     /// Dropped at the end.
     place: RefCell<Option<Box<dyn Any>>>,
+}
+
+/// Returns the error of sending to a stream that has ended.
+pub fn stream_ended() -> Error {
+    Error::new(ErrorKind::Unavailable, "the event stream has ended").with_code(CANCELLED)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +97,8 @@ impl EventStream {
             out: RefCell::default(),
             held: Cell::new(0),
             state: Cell::new(StreamState::Open),
+            has_caught_up: Cell::new(true),
+            replay: Replay::default(),
             awaiting_end: Cell::new(0),
             is_told: Cell::new(false),
             body: RefCell::default(),
@@ -110,10 +130,20 @@ impl EventStream {
 
     /// Sends events. False if the stream has ended, or ends because too much waits for its client.
     pub fn send(&self, event: EventBytes) -> bool {
-        if !self.is_open() || !self.has_space(event.bytes().len()) {
+        self.send_named(&[], event)
+    }
+
+    /// Sends an event behind the line that names it, or neither.
+    pub fn send_named(&self, name: &[u8], event: EventBytes) -> bool {
+        if !self.is_open() || !self.has_space(name.len() + event.bytes().len()) {
             return false;
         }
-        self.out.borrow_mut().push(event);
+        let mut out = self.out.borrow_mut();
+        if !name.is_empty() {
+            out.push(EventBytes::Own(name.to_vec()));
+        }
+        out.push(event);
+        drop(out);
         self.wake_body();
         true
     }
@@ -144,13 +174,28 @@ impl EventStream {
 
     fn has_space(&self, bytes: usize) -> bool {
         let waiting = self.waiting_bytes();
-        if waiting == 0 || waiting.saturating_add(bytes) <= self.settings.waiting_bytes_max {
+        let bound = match self.has_caught_up.get() {
+            true => self.settings.waiting_bytes_max.saturating_mul(TURN_FACTOR),
+            false => self.settings.waiting_bytes_max,
+        };
+        if waiting == 0 || waiting.saturating_add(bytes) <= bound {
             return true;
         }
-        // Its client connects again, and asks for what it missed.
-        self.out.borrow_mut().clear();
+        // Its client gets what was sent before, connects again, and asks for what it missed.
         self.close();
         false
+    }
+
+    /// Keeps messages that the client missed until the run of the function ends, see [`Replay`].
+    pub fn add_missed(&self, messages: Vec<Arc<Message>>, receiver: &Weak<dyn Receiver>) {
+        let at = self.out.borrow().len();
+        self.replay.add(at, messages, receiver);
+        self.wake_body();
+    }
+
+    /// Returns what the client missed, and how far it has got.
+    pub fn replay(&self) -> &Replay {
+        &self.replay
     }
 
     /// Waits until a function may go on to send: true then, false if the stream has ended.
@@ -228,6 +273,13 @@ impl EventStream {
         attached.iter().filter(|one| one.is::<T>()).count()
     }
 
+    /// Shows the attached values of a type until `see` returns something.
+    pub fn find_attached<T: 'static, R>(&self, see: impl Fn(&T) -> Option<R>) -> Option<R> {
+        let attached = self.attached.borrow();
+        let mut of_type = attached.iter().filter_map(|one| one.downcast_ref::<T>());
+        of_type.find_map(see)
+    }
+
     /// Drops the attached values of a type that `it` finds. True if there were any.
     pub fn detach<T: 'static>(&self, it: impl Fn(&T) -> bool) -> bool {
         let found = |one: &Box<dyn Any>| one.downcast_ref::<T>().is_some_and(&it);
@@ -260,8 +312,10 @@ impl EventStream {
 
     /// Takes what is sent next.
     pub fn take(&self) -> Option<Chunk> {
+        self.replay.deliver(&self.out);
         let before = self.out.borrow().bytes();
         let taken = self.out.borrow_mut().take();
+        self.has_caught_up.set(taken.is_none());
         if before > AHEAD_BYTES && self.waiting_bytes() <= AHEAD_BYTES {
             self.wake_waiting();
         }
@@ -306,63 +360,4 @@ impl Drop for AwaitsEnd {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stream(waiting_bytes_max: usize) -> Rc<EventStream> {
-        let settings = EventSettings {
-            heartbeat_millis: 0,
-            waiting_bytes_max,
-        };
-        Rc::new(EventStream::new(1, None, settings, Box::new(())))
-    }
-
-    fn own(bytes: usize) -> EventBytes {
-        EventBytes::Own(vec![b'x'; bytes])
-    }
-
-    #[test]
-    fn a_client_that_does_not_read_ends_its_stream() {
-        let one = stream(10);
-        assert!(one.send(own(100)), "one event may be as large as it is");
-        assert!(!one.send(own(1)) && !one.is_open());
-        assert!(one.take().is_none() && one.is_finished(false));
-        let other = stream(10);
-        assert!(other.begin_hold(8) && !other.send(own(3)));
-    }
-
-    #[test]
-    fn what_is_held_leaves_after_its_commit_or_never() {
-        let one = stream(100);
-        assert!(one.begin_hold(3) && one.begin_hold(2));
-        one.close();
-        assert!(one.take().is_none() && !one.is_finished(true));
-        one.end_hold(own(3), false);
-        one.end_hold(own(2), true);
-        assert!(matches!(one.take(), Some(Chunk::Bytes(bytes)) if bytes.len() == 3));
-        assert!(one.is_finished(true));
-    }
-
-    #[test]
-    fn what_is_attached_keeps_it_open_and_goes_with_it() {
-        let one = stream(100);
-        assert!(one.is_finished(true) && !one.is_finished(false));
-        let kept = Rc::new(());
-        one.attach(Box::new(Rc::clone(&kept)));
-        assert!(!one.is_finished(true));
-        one.end();
-        assert_eq!(Rc::strong_count(&kept), 1);
-    }
-
-    #[test]
-    fn senders_wait_for_room() {
-        let one = stream(usize::MAX);
-        let cx = Context::from_waker(Waker::noop());
-        assert!(one.send(own(AHEAD_BYTES + 1)));
-        assert!(one.poll_room(&cx).is_pending());
-        one.take();
-        assert_eq!(one.poll_room(&cx), Poll::Ready(true));
-        one.end();
-        assert_eq!(one.poll_room(&cx), Poll::Ready(false));
-    }
-}
+mod tests;

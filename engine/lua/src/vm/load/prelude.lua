@@ -456,7 +456,8 @@ local feeders = {}
 for kind, open in pairs(stream_kinds) do
   local begin, title = stream_kinds["begin_" .. kind], "app." .. kind
   if begin then
-    feeders[kind] = function(fn, given)
+    -- `written` is the function as the script wrote it.
+    feeders[kind] = function(fn, given, written)
       host.check(title, "function", "first argument", fn)
       if given ~= nil then host.check(title, "map", "options", given) end
       local options, headers = {}, new_headers()
@@ -469,7 +470,16 @@ for kind, open in pairs(stream_kinds) do
         end
       end
       for name, field in pairs(open(options)) do headers[name] = field end
-      return setmetatable({ headers = headers, body = function() return fn(begin()) end, kind = "stream" }, Response)
+      local function feed()
+        local returned = fn(begin())
+        if type(returned) == "table" and getmetatable(returned) == Response then
+          local info = getinfo(written or fn, "S")
+          error(title .. ": the function at " .. info.source:sub(2) .. ":" .. info.linedefined .. " returned an answer, "
+            .. "but the head of the stream has been sent: refuse in middleware, or return " .. title
+            .. "(fn) from a handler", 0)
+        end
+      end
+      return setmetatable({ headers = headers, body = feed, kind = "stream" }, Response)
     end
   end
 end
@@ -484,8 +494,10 @@ local function feeding_handler(kind, given, fn)
     if key == "name" then name = value else options[key] = value end
   end
   local feed = feeders[kind]
+  -- Wrong options are told of when the file is loaded.
+  feed(fn, options)
   return function(req)
-    return feed(function(object) return fn(req, object) end, options)
+    return feed(function(object) return fn(req, object) end, options, fn)
   end, name
 end
 
