@@ -63,7 +63,8 @@ pub struct Limits {
 
     /// Bytes read ahead while a handler works on an earlier request of the connection.
     pub pipeline_bytes_max: usize,
-    /// Unsent output above which a connection's further requests and chunks wait.
+    /// Unsent output above which a connection's further requests and chunks wait. Over HTTP/2 the largest answer does
+    /// not count, and files and streams are only read a little ahead.
     pub out_bytes_max: usize,
     /// Memory that waits for clients of the whole process to read it; over it the slowest connections are closed. 0
     /// stands for a quarter of the memory that the process may have.

@@ -24,6 +24,10 @@ pub(super) struct StreamContext {
     pub(super) is_refused: bool,
     /// Answers behind an undecided ticket.
     pub(super) held: Rc<Cell<usize>>,
+    /// The client must take answers before its next request is given to a handler.
+    pub(super) is_full: Cell<bool>,
+    /// The streams whose requests have come whole and wait for that.
+    pub(super) waiting: RefCell<Vec<usize>>,
     /// An answer has asked for the end of the connection.
     pub(super) is_ending: Cell<bool>,
     /// The client has been told that the connection ends.
@@ -46,6 +50,8 @@ impl StreamContext {
             ready,
             is_refused,
             held: Rc::default(),
+            is_full: Cell::new(false),
+            waiting: RefCell::default(),
             is_ending: Cell::new(false),
             has_departed: Cell::new(false),
             resets: Cell::new(0),

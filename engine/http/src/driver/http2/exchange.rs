@@ -10,7 +10,7 @@ use h2::{Reason, RecvStream, SendStream};
 
 use super::budget::BodyShare;
 use super::context::{HeldMark, StreamContext};
-use super::incoming::{Collected, Incoming};
+use super::incoming::Incoming;
 use super::piece::{Piece, Sent};
 use super::tunnel::{Tunnel, TunnelEnd};
 use crate::answer::{Answer, Decision, Ticket};
@@ -31,6 +31,8 @@ const TURN_STEPS_MAX: u32 = 64;
 pub(super) enum ExchangeState {
     /// The body is received before the handler is called.
     Collecting(Rc<Request>),
+    /// The body is there, and the handler is called once the client has taken earlier answers.
+    Collected(Rc<Request>),
     Running {
         future: LocalFuture<Answer>,
         /// Kept so that its buffer can be used again if the future has not kept it.
@@ -231,6 +233,7 @@ impl Exchange {
     fn step(&mut self, cx: &mut Context<'_>, context: &StreamContext) -> Step {
         match &mut self.state {
             ExchangeState::Collecting(_) => self.collect(cx, context),
+            ExchangeState::Collected(_) => self.dispatch_collected(context),
             ExchangeState::Running { .. } => {
                 if self.run(cx, context) || self.pass_body_on(cx, context) {
                     Step::Again
@@ -256,32 +259,6 @@ impl Exchange {
                 Poll::Pending => Step::Waiting,
             },
         }
-    }
-
-    fn collect(&mut self, cx: &mut Context<'_>, context: &StreamContext) -> Step {
-        let ExchangeState::Collecting(request) = &mut self.state else {
-            return Step::Again;
-        };
-        let parts = (&mut self.incoming, &mut self.share, Rc::get_mut(request));
-        let (Some(incoming), Some(share), Some(inner)) = parts else {
-            return Step::Over;
-        };
-        let Poll::Ready(collected) = incoming.collect(cx, inner, share, &context.local) else {
-            return Step::Waiting;
-        };
-        let request = mem::replace(&mut self.state, ExchangeState::Sending);
-        let ExchangeState::Collecting(request) = request else {
-            return Step::Over;
-        };
-        match collected {
-            Collected::Gone => return Step::Over,
-            Collected::Refused(fault) => self.refuse(Some(request), fault, context),
-            Collected::Whole => {
-                self.incoming = None;
-                self.dispatch(request, context);
-            }
-        }
-        Step::Again
     }
 
     /// Polls the handler's future. True if it has answered.

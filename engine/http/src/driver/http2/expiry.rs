@@ -133,7 +133,10 @@ impl Exchange {
                 self.reset(Reason::INTERNAL_ERROR);
                 return true;
             }
-            ExchangeState::File { .. } | ExchangeState::Tunnel(_) | ExchangeState::Sending => {}
+            ExchangeState::Collected(_)
+            | ExchangeState::File { .. }
+            | ExchangeState::Tunnel(_)
+            | ExchangeState::Sending => {}
         }
         false
     }

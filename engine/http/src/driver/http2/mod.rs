@@ -36,7 +36,7 @@ use self::builder::{builder, connection_window};
 use self::context::StreamContext;
 use self::exchange::{Exchange, ExchangeState};
 use self::piece::Piece;
-
+use self::requests::measure_room;
 use self::time::Times;
 use self::wire::{Wire, WireEnd};
 use super::deadlines::NEVER;
@@ -204,9 +204,10 @@ impl<S: Socket> Http2<S> {
         };
         let mut frames = Frames::Waiting;
         loop {
-            // Requests wait behind answers that wait for a verdict.
-            let is_full = self.context.held.get() >= self.context.local.limits.held_max;
-            if is_full || *turn == 0 {
+            measure_room(&self.exchanges, &self.context);
+            // Requests wait behind answers that wait for a verdict or for the client.
+            let has_held_max = self.context.held.get() >= self.context.local.limits.held_max;
+            if has_held_max || self.context.is_full.get() || *turn == 0 {
                 return match connection.poll_closed(cx) {
                     Poll::Ready(_) => Frames::End,
                     Poll::Pending => frames,
@@ -241,6 +242,7 @@ impl<S: Socket> Http2<S> {
                 self.context.ready.take(&mut keys);
             }
             for key in keys.drain(..) {
+                measure_room(&self.exchanges, &self.context);
                 let Some(exchange) = self.exchanges.get_mut(key) else {
                     continue;
                 };

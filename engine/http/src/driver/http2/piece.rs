@@ -35,6 +35,8 @@ pub(super) struct Sent {
     key: usize,
     outflow: Rc<Outflow>,
     pending: Cell<usize>,
+    /// The memory that is kept for this stream alone.
+    held_bytes: Cell<usize>,
     taken: Cell<u64>,
     /// Bytes were thrown away: the client has reset the stream, or has gone.
     is_lost: Cell<bool>,
@@ -48,6 +50,7 @@ impl Sent {
             key,
             outflow,
             pending: Cell::new(0),
+            held_bytes: Cell::new(0),
             taken: Cell::new(0),
             is_lost: Cell::new(false),
             is_listed: Cell::new(false),
@@ -57,6 +60,11 @@ impl Sent {
     /// Bytes that wait.
     pub(super) fn pending(&self) -> usize {
         self.pending.get()
+    }
+
+    /// Returns the memory that waits for the client, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes.get()
     }
 
     /// Bytes that have gone.
@@ -71,6 +79,18 @@ impl Sent {
     /// The stream has been looked at.
     pub(super) fn unlist(&self) {
         self.is_listed.set(false);
+    }
+
+    fn hold(&self, bytes: usize) {
+        self.held_bytes.set(self.held_bytes.get() + bytes);
+        let all = &self.outflow.held_bytes;
+        all.set(all.get() + bytes);
+    }
+
+    fn let_go(&self, bytes: usize) {
+        self.held_bytes.set(self.held_bytes.get() - bytes);
+        let all = &self.outflow.held_bytes;
+        all.set(all.get() - bytes);
     }
 
     fn note(&self, bytes: usize) {
@@ -120,10 +140,7 @@ pub(super) struct Piece {
 impl Piece {
     pub(super) fn new(source: Source, sent: &Rc<Sent>) -> Self {
         let held_bytes = source.held_bytes();
-        let outflow = &sent.outflow;
-        outflow
-            .held_bytes
-            .set(outflow.held_bytes.get() + held_bytes);
+        sent.hold(held_bytes);
         sent.pending.set(sent.pending.get() + source.bytes().len());
         Self {
             source,
@@ -153,10 +170,7 @@ impl Buf for Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        let outflow = &self.sent.outflow;
-        outflow
-            .held_bytes
-            .set(outflow.held_bytes.get() - self.held_bytes);
+        self.sent.let_go(self.held_bytes);
         let lost = self.remaining();
         if lost > 0 {
             self.sent.is_lost.set(true);

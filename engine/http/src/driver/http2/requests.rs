@@ -3,13 +3,16 @@
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use h2::RecvStream;
+use slab::Slab;
 
 use super::budget::BodyShare;
 use super::context::StreamContext;
-use super::exchange::{Exchange, ExchangeState, Outgoing};
-use super::incoming::Incoming;
+use super::exchange::{Exchange, ExchangeState, Outgoing, Step};
+use super::incoming::{Collected, Incoming};
+use super::replies::AHEAD_BYTES;
 use crate::answer::Answer;
 use crate::codec::fault::{Exceeded, Fault};
 use crate::driver::observed::PendingOutcome;
@@ -64,6 +67,49 @@ impl Exchange {
             self.say_continue();
             self.state = ExchangeState::Collecting(request);
         }
+    }
+
+    /// Receives the body.
+    pub(super) fn collect(&mut self, cx: &mut Context<'_>, context: &StreamContext) -> Step {
+        let ExchangeState::Collecting(request) = &mut self.state else {
+            return Step::Again;
+        };
+        let parts = (&mut self.incoming, &mut self.share, Rc::get_mut(request));
+        let (Some(incoming), Some(share), Some(inner)) = parts else {
+            return Step::Over;
+        };
+        let Poll::Ready(collected) = incoming.collect(cx, inner, share, &context.local) else {
+            return Step::Waiting;
+        };
+        let request = mem::replace(&mut self.state, ExchangeState::Sending);
+        let ExchangeState::Collecting(request) = request else {
+            return Step::Over;
+        };
+        match collected {
+            Collected::Gone => return Step::Over,
+            Collected::Refused(fault) => self.refuse(Some(request), fault, context),
+            Collected::Whole => {
+                self.incoming = None;
+                self.state = ExchangeState::Collected(request);
+            }
+        }
+        Step::Again
+    }
+
+    /// Has a request answered whose body is there, once there is room for the answer.
+    pub(super) fn dispatch_collected(&mut self, context: &StreamContext) -> Step {
+        if context.is_full.get() {
+            let mut waiting = context.waiting.borrow_mut();
+            if !waiting.contains(&self.key) {
+                waiting.push(self.key);
+            }
+            return Step::Waiting;
+        }
+        let state = mem::replace(&mut self.state, ExchangeState::Sending);
+        if let ExchangeState::Collected(request) = state {
+            self.dispatch(request, context);
+        }
+        Step::Again
     }
 
     /// Has a request answered.
@@ -147,6 +193,34 @@ impl Exchange {
             *interim.status_mut() = http::StatusCode::CONTINUE;
             // Fails only where the client has gone, which shows elsewhere.
             let _ = respond.send_informational(interim);
+        }
+    }
+}
+
+impl Exchange {
+    /// Returns the memory of an answer that was made faster than the client takes it, in bytes. Of a file the
+    /// connection reads only a little ahead, and of a stream as much is not counted.
+    fn unread_bytes(&self) -> usize {
+        match &self.state {
+            ExchangeState::Sending => self.sent.held_bytes(),
+            ExchangeState::Streaming(_) => self.sent.held_bytes().saturating_sub(2 * AHEAD_BYTES),
+            _ => 0,
+        }
+    }
+}
+
+/// Looks at the answers that wait for the client, and lets requests go on if there is room for theirs. The largest
+/// answer does not count, so that small ones can overtake it on its way.
+pub(super) fn measure_room(exchanges: &Slab<Exchange>, context: &StreamContext) {
+    let bytes_max = context.local.limits.out_bytes_max;
+    let is_full = context.outflow.held_bytes() >= bytes_max && {
+        let unread = || exchanges.iter().map(|(_, one)| one.unread_bytes());
+        unread().sum::<usize>() - unread().max().unwrap_or(0) >= bytes_max
+    };
+    context.is_full.set(is_full);
+    if !is_full {
+        for key in context.waiting.take() {
+            context.ready.add(key);
         }
     }
 }
