@@ -4,6 +4,12 @@ use sampan_host::topics::{Message, Missed};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+/// The memory of a message beside its content, about, in bytes: its place in a history, and what the allocator takes.
+const MESSAGE_BYTES: usize = 64;
+
+/// The memory of a topic beside its name and its messages, about, in bytes: its history, and its places in the maps.
+const TOPIC_BYTES: usize = 256;
+
 /// The histories of all topics, in bounded memory: the topics in which nothing was published for longest go first.
 #[derive(Default)]
 pub(crate) struct Histories {
@@ -19,6 +25,7 @@ pub(crate) struct Histories {
 #[derive(Default)]
 struct History {
     messages: VecDeque<Arc<Message>>,
+    /// The memory of the messages, without that of the topic.
     bytes: usize,
     /// The number of the last message that is kept no longer.
     forgotten: u64,
@@ -35,9 +42,15 @@ impl History {
             return 0;
         };
         self.forgotten = oldest.id.number;
-        self.bytes -= oldest.size();
-        oldest.size()
+        let bytes = kept_bytes(&oldest);
+        self.bytes -= bytes;
+        bytes
     }
+}
+
+/// The memory that a message takes in a history, about, in bytes. Each has its own copy of the topic's name.
+fn kept_bytes(message: &Message) -> usize {
+    message.size() + message.topic.len() + MESSAGE_BYTES
 }
 
 impl Histories {
@@ -52,10 +65,13 @@ impl Histories {
                 forgotten,
                 ..History::default()
             });
+        if history.messages.is_empty() {
+            self.bytes += TOPIC_BYTES;
+        }
         self.by_age.remove(&history.last());
         history.messages.push_back(Arc::clone(message));
-        history.bytes += message.size();
-        self.bytes += message.size();
+        history.bytes += kept_bytes(message);
+        self.bytes += kept_bytes(message);
         while history.messages.len() > count.max(1) {
             self.bytes -= history.drop_oldest();
         }
@@ -80,7 +96,7 @@ impl Histories {
             return;
         }
         if let Some(history) = self.by_topic.remove(&topic) {
-            self.bytes -= history.bytes;
+            self.bytes -= history.bytes + TOPIC_BYTES;
             self.forgotten = self.forgotten.max(number);
         }
     }
@@ -146,7 +162,7 @@ mod tests {
     #[test]
     fn the_quietest_topic_goes_when_there_is_no_room() {
         let mut histories = Histories::default();
-        let room = 2 * message("a", 1).size();
+        let room = TOPIC_BYTES + 2 * kept_bytes(&message("a", 1));
         histories.add(&message("a", 1), 9, room);
         histories.add(&message("b", 2), 9, room);
         histories.add(&message("b", 3), 9, room);
@@ -159,5 +175,22 @@ mod tests {
         assert!(histories.bytes <= room);
         histories.add(&message("c", 5), 9, 1);
         assert_eq!((histories.bytes, histories.by_topic.len()), (0, 0));
+    }
+
+    #[test]
+    fn topics_and_small_messages_count_with_the_memory_that_they_take() {
+        let mut histories = Histories::default();
+        let name = "n".repeat(200);
+        for number in 1..=100 {
+            let topic = format!("{name}{number}");
+            histories.add(&message(&topic, number), 9, 10_000);
+        }
+        let kept = histories.by_topic.len();
+        assert!((1..=10_000 / (200 + TOPIC_BYTES)).contains(&kept), "{kept}");
+        let messages = histories.by_topic.values().map(|history| history.bytes);
+        assert_eq!(
+            histories.bytes,
+            messages.sum::<usize>() + kept * TOPIC_BYTES
+        );
     }
 }
