@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio::sync::Mutex;
 use tokio::task::spawn_local;
 
 /// A function as the project declares it.
@@ -42,6 +43,8 @@ struct FunctionReceiver {
     waiting: RefCell<VecDeque<Arc<Message>>>,
     bytes: Cell<usize>,
     is_running: Cell<bool>,
+    /// Held while the function runs. A function that takes the place of this one after a reload has the same.
+    turn: Rc<Mutex<()>>,
     /// Itself, for the task that calls the function.
     own: std::rc::Weak<Self>,
 }
@@ -70,6 +73,12 @@ impl Active {
             sees_members,
         } in declared
         {
+            let is_same = |one: &ActiveFunction| {
+                let is_alike = one.is_once == is_once && one.sees_members == sees_members;
+                one.receiver.topic == topic && is_alike
+            };
+            let same = before.iter().position(is_same);
+            let same = same.map(|at| before.remove(at));
             let receiver = Rc::new_cyclic(|own| FunctionReceiver {
                 topic,
                 function,
@@ -79,6 +88,9 @@ impl Active {
                 waiting: RefCell::default(),
                 bytes: Cell::new(0),
                 is_running: Cell::new(false),
+                turn: same
+                    .as_ref()
+                    .map_or_else(Rc::default, |one| Rc::clone(&one.receiver.turn)),
                 own: own.clone(),
             });
             let topic = &receiver.topic;
@@ -87,12 +99,8 @@ impl Active {
                 true => worker.subscribe_once(topic, shared)?,
                 false => worker.subscribe_each(topic, shared)?,
             };
-            let is_same = |one: &ActiveFunction| {
-                let is_alike = one.is_once == is_once && one.sees_members == sees_members;
-                one.receiver.topic == *topic && is_alike
-            };
-            if let Some(at) = before.iter().position(is_same) {
-                let waiting = before.remove(at).receiver.take();
+            if let Some(same) = same {
+                let waiting = same.receiver.take();
                 waiting.iter().for_each(|message| receiver.deliver(message));
             }
             active.push(ActiveFunction {
@@ -152,7 +160,13 @@ impl Receiver for FunctionReceiver {
         };
         drop(spawn_local(async move {
             let what = format!("app.subscribe({:?})", own.topic);
-            while let Some(message) = own.next() {
+            let turn = Rc::clone(&own.turn);
+            loop {
+                // The function of the code before a reload may be running.
+                let _turn = turn.lock().await;
+                let Some(message) = own.next() else {
+                    break;
+                };
                 let args = vec![message_value(&message.payload), about(&message)];
                 let function = Rc::clone(&own.function);
                 own.background.run(&what, function, args).await;
@@ -184,4 +198,102 @@ fn about(message: &Message) -> Value {
         ("id".to_owned(), message.id.to_string().into()),
         ("event".to_owned(), message.kind.name().into()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::Hub;
+    use sampan_host::{Effects, LocalFuture, Outbox, ScriptFunction};
+    use tokio::sync::Semaphore;
+
+    /// A function of the code before a reload, or of that after it.
+    struct Named(&'static str);
+
+    impl ScriptFunction for Named {
+        fn call(&self, _: &[Value]) -> Result<Value, Error> {
+            Ok(self.0.into())
+        }
+
+        fn start(self: Rc<Self>, _: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+    }
+
+    /// Runs functions that end when they may.
+    struct Runs {
+        seen: RefCell<Vec<String>>,
+        may_end: Semaphore,
+    }
+
+    struct Runner(Rc<Runs>);
+
+    impl Background for Runner {
+        fn run(&self, _: &str, function: Callback, _: Vec<Value>) -> LocalFuture<()> {
+            let runs = Rc::clone(&self.0);
+            let name = match function.call(&[]) {
+                Ok(Value::Text(name)) => name,
+                other => panic!("{other:?}"),
+            };
+            Box::pin(async move {
+                runs.seen.borrow_mut().push(format!("begin {name}"));
+                runs.may_end.acquire().await.expect("open").forget();
+                runs.seen.borrow_mut().push(format!("end {name}"));
+            })
+        }
+    }
+
+    #[test]
+    fn a_function_waits_for_the_one_whose_place_it_takes() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime.expect("a runtime"), take_places());
+    }
+
+    async fn take_places() {
+        let runs = Rc::new(Runs {
+            seen: RefCell::default(),
+            may_end: Semaphore::new(0),
+        });
+        let context = Context::default();
+        context.put(Outbox::default());
+        context.put::<Rc<dyn Background>>(Rc::new(Runner(Rc::clone(&runs))));
+        let hub = Arc::new(Hub::new(None).expect("a hub"));
+        let effects = Effects::of(&context).expect("an outbox");
+        let worker = WorkerTopics::new(Arc::clone(&hub), 0, effects);
+        let active = Active::default();
+        let begin = |name| {
+            let declared = Declared {
+                topic: "work".to_owned(),
+                function: Rc::new(Named(name)),
+                is_once: false,
+                sees_members: false,
+            };
+            let replaced = active.replace(&worker, &context, vec![declared]);
+            replaced.expect("functions");
+            let text = Payload::Text("a message".to_owned());
+            hub.publish("work".into(), MessageKind::Published, text);
+        };
+        let seen = async |count: usize| {
+            while runs.seen.borrow().len() < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        begin("old");
+        seen(1).await;
+        begin("new");
+        // All tasks have their turn many times.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*runs.seen.borrow(), ["begin old"]);
+        runs.may_end.add_permits(2);
+        seen(4).await;
+        let all = ["begin old", "end old", "begin new", "end new"];
+        assert_eq!(*runs.seen.borrow(), all);
+    }
 }
