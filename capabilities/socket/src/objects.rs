@@ -4,8 +4,8 @@ use crate::limits::{DATA_KEYS_MAX, PING_BYTES_MAX, REASON_BYTES_MAX};
 use crate::{routes, topics};
 use sampan_host::sockets::{Payload, Sent, Socket, SocketMessage};
 use sampan_host::{
-    Args, Class, Context, Error, FunctionKind, Lifetime, Outbox, Param, Type, Value, Verdict,
-    param, row,
+    Args, Class, Context, CurrentRun, Effects, Error, ErrorKind, FunctionKind, Lifetime, Param,
+    RequestView, Type, Value, Verdict, param, row,
 };
 use std::rc::Rc;
 
@@ -118,22 +118,35 @@ pub(crate) fn this(context: &Context, args: &Args) -> Result<Rc<Socket>, Error> 
     Ok(args.object::<Socket>(context)?.1)
 }
 
-/// Sends a message, or leaves it with the outbox while writes are not committed that it may depend on.
-fn send_or_hold(context: &Context, socket: &Rc<Socket>, message: SocketMessage) -> Value {
-    let outbox = context.get::<Outbox>().filter(|outbox| outbox.is_open());
-    let sent = match outbox {
-        Some(outbox) if !socket.is_closing() => {
-            let socket = Rc::clone(socket);
-            outbox.hold(Box::new(move |verdict| {
-                if verdict == Verdict::Committed {
-                    socket.send(message);
-                }
-            }));
-            Sent::Queued
-        }
-        _ => socket.send(message),
+/// Returns what holds effects, and the request whose script runs.
+pub(crate) fn effects_of(
+    context: &Context,
+) -> Result<(Effects, Option<Rc<dyn RequestView>>), Error> {
+    let effects = Effects::of(context);
+    let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
+    let current = context.get::<CurrentRun>();
+    Ok((effects, current.and_then(|current| current.request())))
+}
+
+/// Sends a message, or holds it while writes are not committed that it may depend on.
+fn send_or_hold(
+    context: &Context,
+    socket: &Rc<Socket>,
+    message: SocketMessage,
+) -> Result<Value, Error> {
+    let (effects, request) = effects_of(context)?;
+    let sent = if socket.is_closing() || !effects.are_held(request.as_ref())? {
+        socket.send(message)
+    } else {
+        let socket = Rc::clone(socket);
+        effects.when_settled(request.as_ref(), move |verdict| {
+            if verdict == Verdict::Committed {
+                socket.send(message);
+            }
+        })?;
+        Sent::Queued
     };
-    sent.word().into()
+    Ok(sent.word().into())
 }
 
 fn send(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -143,19 +156,19 @@ fn send(context: &Context, mut args: Args) -> Result<Value, Error> {
         Value::Bytes(bytes) => SocketMessage::Bytes(Payload::Own(bytes.into())),
         _ => return Ok(Value::Null),
     };
-    Ok(send_or_hold(context, &socket, message))
+    send_or_hold(context, &socket, message)
 }
 
 fn send_bytes(context: &Context, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
     let message = SocketMessage::Bytes(Payload::Own(bytes_of(args.take(0)).into()));
-    Ok(send_or_hold(context, &socket, message))
+    send_or_hold(context, &socket, message)
 }
 
 fn send_json(context: &Context, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
     let message = SocketMessage::Text(Payload::Own(bytes_of(args.take(0)).into()));
-    Ok(send_or_hold(context, &socket, message))
+    send_or_hold(context, &socket, message)
 }
 
 fn bytes_of(value: Value) -> Vec<u8> {
@@ -177,7 +190,7 @@ fn ping(context: &Context, mut args: Args) -> Result<Value, Error> {
         context,
         &socket,
         SocketMessage::Ping(Payload::Own(payload.into())),
-    );
+    )?;
     Ok(Value::Null)
 }
 
@@ -196,10 +209,8 @@ fn close(context: &Context, mut args: Args) -> Result<Value, Error> {
         let text = format!("the reason for closing has at most {REASON_BYTES_MAX} bytes");
         return Err(Error::script(text));
     }
-    match context.get::<Outbox>().filter(|outbox| outbox.is_open()) {
-        Some(outbox) => outbox.hold(Box::new(move |_| socket.close(code, &reason))),
-        None => socket.close(code, &reason),
-    }
+    let (effects, request) = effects_of(context)?;
+    effects.when_settled(request.as_ref(), move |_| socket.close(code, &reason))?;
     Ok(Value::Null)
 }
 

@@ -81,8 +81,13 @@ pub(crate) fn current(context: &Context) -> Option<Rc<dyn RequestView>> {
     context.get::<CurrentRun>()?.request()
 }
 
-/// Sends bytes, or holds them while writes are not committed that they may depend on.
-fn send_or_hold(context: &Context, stream: &Rc<EventStream>, event: Vec<u8>) -> Result<(), Error> {
+/// Sends bytes, or holds them while writes are not committed that they may depend on. Returns whether the sender waits
+/// for room: a transaction would not end meanwhile.
+fn send_or_hold(
+    context: &Context,
+    stream: &Rc<EventStream>,
+    event: Vec<u8>,
+) -> Result<bool, Error> {
     let effects = context.get::<Effects>();
     let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
     let request = current(context);
@@ -97,15 +102,21 @@ fn send_or_hold(context: &Context, stream: &Rc<EventStream>, event: Vec<u8>) -> 
         }
     };
     if !effects.are_held(request.as_ref())? {
-        return stream.send(event).then_some(()).ok_or_else(ended);
+        return stream.send(event).then_some(true).ok_or_else(ended);
     }
+    let is_in_transaction = effects.are_in_transaction(request.as_ref())?;
     if !stream.begin_hold(event.bytes().len()) {
-        return Err(ended());
+        let text = "more would wait for a commit than may (waiting_bytes_max in [sse])";
+        return Err(match was_open {
+            true => Error::script(text),
+            false => stream_ended(),
+        });
     }
     let stream = Rc::clone(stream);
     effects.when_settled(request.as_ref(), move |verdict| {
         stream.end_hold(event, verdict == Verdict::Failed);
-    })
+    })?;
+    Ok(!is_in_transaction)
 }
 
 /// Sends what `make` makes, and waits until there is room for more.
@@ -116,11 +127,14 @@ fn send_made(
 ) -> LocalFuture<Result<Value, Error>> {
     let sent = this(context, args).and_then(|stream| {
         let event = make(args)?;
-        send_or_hold(context, &stream, event)?;
-        Ok(stream)
+        let waits = send_or_hold(context, &stream, event)?;
+        Ok((stream, waits))
     });
     Box::pin(async move {
-        let stream = sent?;
+        let (stream, waits) = sent?;
+        if !waits {
+            return Ok(Value::Null);
+        }
         match poll_fn(|cx| stream.poll_room(cx)).await {
             true => Ok(Value::Null),
             false => Err(stream_ended()),

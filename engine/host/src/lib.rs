@@ -33,7 +33,7 @@ pub use tables::{Args, javascript, module, names, objects, reader, refusals, wor
 
 pub use background::Background;
 pub use capability::Capability;
-pub use current_run::{CurrentRun, RanStatement};
+pub use current_run::{BackgroundRun, CurrentRun, RanStatement, RunOwner};
 pub use effects::Effects;
 pub use engine::{
     BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, MiddlewareDef, Program,

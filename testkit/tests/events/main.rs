@@ -9,4 +9,5 @@ mod limits;
 mod missed;
 mod mistakes;
 mod presence;
+mod rollback;
 mod topics;

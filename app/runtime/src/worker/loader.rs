@@ -218,7 +218,7 @@ impl Loader {
                 false => Isolation::Worker,
             },
             watch: Arc::clone(watch),
-            spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
+            spawn: Rc::new(move |future| drop(spawn_local(gate.spawned(future)))),
             console: self.console(config),
             sleep: Rc::new(|time| Box::pin(tokio::time::sleep(time))),
             report: match unawaited {

@@ -296,6 +296,7 @@ impl Handler for Dispatch {
         let control = Rc::clone(&self.current.borrow().control);
         // A panic leaves the request in place whose run it ended.
         let request = control.current.set(None);
+        control.current.set_background(None);
         let error = Error::new(ErrorKind::Internal, message);
         let text = format!("a fault of the server itself: {message}");
         log_of(&*control.logger, request.as_deref(), text, &error);

@@ -6,7 +6,8 @@
 use crate::request::request_view::View;
 use sampan_host::database::{RouteUse, WorkerDatabase};
 use sampan_host::{
-    CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, Verdict, Watch,
+    BackgroundRun, CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, RunOwner,
+    Verdict, Watch,
 };
 use sampan_http::WorkerHandle;
 use std::cell::OnceCell;
@@ -133,18 +134,35 @@ impl Gate {
     }
 
     /// Work that belongs to no request, which may use the database too.
-    pub fn background<T: 'static>(self: &Rc<Self>, mut future: LocalFuture<T>) -> LocalFuture<T> {
+    pub fn background<T: 'static>(self: &Rc<Self>, future: LocalFuture<T>) -> LocalFuture<T> {
+        self.run_apart(future, BackgroundRun::default)
+    }
+
+    /// Work that the engine has begun: for the request or the run that goes on, or for as long as the isolate lives.
+    pub fn spawned<T: 'static>(self: &Rc<Self>, future: LocalFuture<T>) -> LocalFuture<T> {
+        self.run_apart(future, BackgroundRun::endless)
+    }
+
+    fn run_apart<T: 'static>(
+        self: &Rc<Self>,
+        mut future: LocalFuture<T>,
+        make: fn() -> BackgroundRun,
+    ) -> LocalFuture<T> {
         let gate = Rc::clone(self);
-        // What a request has begun goes on in its name.
+        // What a request or another run has begun goes on in its name.
         let request = self.current.request();
+        let run = self.current.background();
+        let run = run.or_else(|| request.is_none().then(|| Rc::new(make())));
         Box::pin(std::future::poll_fn(move |cx| {
             if gate.outbox.is_sealed() {
                 gate.outbox.wake_when_settled(cx);
                 return Poll::Pending;
             }
             let before = gate.current.set(request.clone());
+            let around = gate.current.set_background(run.clone());
             let polled = future.as_mut().poll(cx);
             gate.current.set(before);
+            gate.current.set_background(around);
             gate.db.left(None, &|| false);
             polled
         }))
@@ -295,8 +313,8 @@ impl Visit {
         if !self.may_have_transactions(view) {
             return Ok(Vec::new());
         }
-        let request = Rc::clone(view) as Rc<dyn RequestView>;
-        let outboxes = self.gate.db.transactions_behind(&request);
+        let owner = RunOwner::Request(Rc::clone(view) as Rc<dyn RequestView>);
+        let outboxes = self.gate.db.transactions_behind(&owner);
         outboxes.ok_or_else(Self::lost)
     }
 

@@ -133,6 +133,7 @@ pub(super) fn end(
             Err(_) if !succeeded => return Ok(()),
             Err(error) => return Err(error),
         };
+        transaction.note_end();
         let db: Rc<Db> = db?;
         let ended = if succeeded {
             waiting(&db, transaction.commit()).await

@@ -13,7 +13,7 @@ use crate::group_commit::worker::{Db, GroupState, WorkerDb, WriteGroup};
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use sampan_host::database::RouteUse;
-use sampan_host::{Error, ErrorKind, Outbox, RequestView, Verdict};
+use sampan_host::{Error, ErrorKind, Outbox, RequestView, RunOwner, Verdict};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::task::Poll;
@@ -94,10 +94,10 @@ impl Db {
         !self.0.transactions.borrow().is_empty()
     }
 
-    /// The open outboxes of the transactions on which what this request gives depends: its own, and in JavaScript
-    /// others' that it has used. None at all if one of those was rolled back.
-    pub fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
-        self.0.transactions_behind(request)
+    /// The open outboxes of the transactions on which what a request or another run gives depends: its own, and in
+    /// JavaScript others' that it has used. None at all if what it wrote was rolled back, or one of those was.
+    pub fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
+        self.0.transactions_behind(owner)
     }
 
     /// Reports whether what this request gives now may be rolled back with such a transaction, or was.

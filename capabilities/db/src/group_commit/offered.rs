@@ -2,7 +2,7 @@
 
 use crate::group_commit::worker::Db;
 use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
-use sampan_host::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, Value};
+use sampan_host::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, RunOwner, Value};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl WorkerDatabase for Db {
         Self::has_transactions(self)
     }
 
-    fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
-        self.0.transactions_behind(request)
+    fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
+        self.0.transactions_behind(owner)
     }
 
     fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {

@@ -147,6 +147,11 @@ impl Transaction {
         self.place.note_use();
     }
 
+    /// To be called when its function has ended.
+    pub(crate) fn note_end(&self) {
+        self.place.has_ended.set(true);
+    }
+
     /// Runs a statement in it.
     pub(crate) fn run<T>(
         &self,

@@ -6,7 +6,7 @@ use crate::group_commit::commit_thread::PendingCommit;
 use crate::group_commit::writer::Take;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::SqliteConnection;
-use sampan_host::{CurrentRun, Error, Outbox, RequestView, Value, Watch};
+use sampan_host::{CurrentRun, Error, Fate, Outbox, RunOwner, Value, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -88,9 +88,11 @@ pub(crate) enum Fetch {
 
 /// A transaction of a worker that is open or waits for its turn.
 pub(crate) struct RunningTransaction {
-    pub(super) request: Option<Rc<dyn RequestView>>,
+    pub(super) owner: Option<RunOwner>,
     /// Open until the transaction has ended.
     pub(super) outbox: Outbox,
+    /// Its outcome: known before its function has ended, if it was rolled back meanwhile.
+    pub(super) fate: Fate,
     /// True if it was its turn: before, there is nothing that could be rolled back.
     pub(super) has_begun: Rc<Cell<bool>>,
 }

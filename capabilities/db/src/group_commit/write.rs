@@ -159,7 +159,9 @@ impl WorkerDb {
     /// Commits in the middle of a run, whose writes are lost if that fails.
     fn commit_now(&self) -> Result<(), Error> {
         let committed = self.commit_in_place();
-        self.is_lost.set(committed.is_err());
+        if committed.is_err() {
+            self.note_lost();
+        }
         committed
     }
 
@@ -258,7 +260,7 @@ impl WorkerDb {
             return fault.error;
         }
         self.losses.set(self.losses.get() + 1);
-        self.is_lost.set(true);
+        self.note_lost();
         self.database.report(&format!(
             "a statement undid its whole transaction: {}; all answers that depend on it are replaced by 500",
             fault.error
@@ -273,7 +275,7 @@ impl WorkerDb {
             return;
         };
         self.losses.set(self.losses.get() + 1);
-        self.is_lost.set(true);
+        self.note_lost();
         self.database.report(&format!(
             "a group of writes was given up: {why}; all answers that depend on it are replaced by 500"
         ));

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::future::LocalFuture;
 use crate::request::RequestView;
 use crate::rows::Rows;
+use crate::run::current_run::RunOwner;
 use crate::run::outbox::Outbox;
 use crate::value::Value;
 use std::pin::Pin;
@@ -104,9 +105,9 @@ pub trait WorkerDatabase {
     /// Reports whether a request of this worker has a transaction, open or waiting for its turn.
     fn has_transactions(&self) -> bool;
 
-    /// Returns the open outboxes of the transactions on which the answer of a request depends; `None` if one of them
-    /// was rolled back.
-    fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>>;
+    /// Returns the open outboxes of the transactions on which the answer of a request depends, or what another run
+    /// gives; `None` if one of them was rolled back, or another write of it was.
+    fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>>;
 
     /// Reports whether the answer of a request may be rolled back with such a transaction, or was.
     fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool;

@@ -3,16 +3,18 @@
 use crate::error::Error;
 use crate::offers::database::WorkerDatabase;
 use crate::request::RequestView;
+use crate::run::current_run::{CurrentRun, RunOwner};
 use crate::run::outbox::{Outbox, Verdict};
 use crate::tables::module::Context;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Everything of a worker that holds effects: its outbox, and those of the transactions of its requests.
+/// Everything of a worker that holds effects: its outbox, and those of the transactions of its runs.
 #[derive(Clone)]
 pub struct Effects {
     outbox: Outbox,
     database: Option<Rc<dyn WorkerDatabase>>,
+    current: Option<CurrentRun>,
 }
 
 impl Effects {
@@ -22,14 +24,15 @@ impl Effects {
         Some(Self {
             outbox: (*context.get::<Outbox>()?).clone(),
             database: database.map(|database| Rc::clone(&*database)),
+            current: context.get::<CurrentRun>().map(|run| (*run).clone()),
         })
     }
 
     /// Calls `effect` with the verdict on everything that it may depend on: at once where nothing is open. `request` is
-    /// the one whose script causes it.
+    /// the one whose script causes it; without one it is the run that goes on now.
     ///
     /// # Errors
-    /// The request's writes were rolled back.
+    /// What the request or the run wrote was rolled back.
     pub fn when_settled(
         &self,
         request: Option<&Rc<dyn RequestView>>,
@@ -65,16 +68,30 @@ impl Effects {
         Ok(!self.open_outboxes(request)?.is_empty())
     }
 
+    /// Reports whether an effect would be held for a transaction now: waiting for its end would keep it from ending.
+    ///
+    /// # Errors
+    /// As for [`Effects::when_settled`].
+    pub fn are_in_transaction(&self, request: Option<&Rc<dyn RequestView>>) -> Result<bool, Error> {
+        Ok(!self.transactions(request)?.is_empty())
+    }
+
+    fn transactions(&self, request: Option<&Rc<dyn RequestView>>) -> Result<Vec<Outbox>, Error> {
+        let owner = match request {
+            Some(request) => Some(RunOwner::Request(Rc::clone(request))),
+            None => self.current.as_ref().and_then(CurrentRun::owner),
+        };
+        let (Some(database), Some(owner)) = (&self.database, owner) else {
+            return Ok(Vec::new());
+        };
+        let behind = database.transactions_behind(&owner);
+        behind.ok_or_else(|| {
+            Error::script("what this request wrote was rolled back: nothing is sent")
+        })
+    }
+
     fn open_outboxes(&self, request: Option<&Rc<dyn RequestView>>) -> Result<Vec<Outbox>, Error> {
-        let mut outboxes = Vec::new();
-        if let (Some(database), Some(request)) = (&self.database, request)
-            && database.has_transactions()
-        {
-            let behind = database.transactions_behind(request);
-            outboxes = behind.ok_or_else(|| {
-                Error::script("what this request wrote was rolled back: nothing is sent")
-            })?;
-        }
+        let mut outboxes = self.transactions(request)?;
         outboxes.push(self.outbox.clone());
         outboxes.retain(Outbox::is_open);
         Ok(outboxes)

@@ -1,9 +1,11 @@
 //! The running script of a worker, and its costs, for those who write it down.
 //!
-//! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one
-//! request may run in the turn of another, so nothing that decides anything may depend on it.
+//! `app` sets the request before it enters an isolate, or the run that no request waits for. The log asks
+//! whose run it is, and the database: for whom a transaction is, and whose messages wait for it. In JavaScript, code of
+//! one request may run in the turn of another; what that uses of another's transaction is noted where it is used.
 
 use crate::request::RequestView;
+use crate::store::Store;
 use crate::value::Value;
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -17,11 +19,61 @@ pub struct CurrentRun(Rc<CurrentRunState>);
 #[derive(Default)]
 struct CurrentRunState {
     request: RefCell<Option<Rc<dyn RequestView>>>,
+    /// Set in a run that no request waits for.
+    background: RefCell<Option<Rc<BackgroundRun>>>,
     is_measured: Cell<bool>,
     is_traced: Cell<bool>,
     statements: RefCell<Vec<RanStatement>>,
     inside: Cell<Duration>,
     waited: Cell<Duration>,
+}
+
+/// The owner of what a script does: of a transaction, of messages that wait for it.
+#[derive(Clone)]
+pub enum RunOwner {
+    /// A request, with all its runs.
+    Request(Rc<dyn RequestView>),
+    /// A run that no request waits for, such as an event of a socket.
+    Background(Rc<BackgroundRun>),
+}
+
+/// A run that no request waits for, as the owner of something.
+#[derive(Debug, Default)]
+pub struct BackgroundRun {
+    /// True for what goes on as long as the isolate: the timers of a module's top level.
+    pub is_endless: bool,
+    store: Store,
+}
+
+impl BackgroundRun {
+    /// A run that goes on as long as the isolate.
+    pub fn endless() -> Self {
+        Self {
+            is_endless: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl RunOwner {
+    /// Reports whether it is the same one.
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Request(one), Self::Request(other)) => {
+                std::ptr::addr_eq(Rc::as_ptr(one), Rc::as_ptr(other))
+            }
+            (Self::Background(one), Self::Background(other)) => Rc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// Returns the values that stay with it.
+    pub fn store(&self) -> &Store {
+        match self {
+            Self::Request(request) => request.store(),
+            Self::Background(run) => &run.store,
+        }
+    }
 }
 
 /// So many statements of one run are remembered.
@@ -145,6 +197,24 @@ impl CurrentRun {
     /// The request whose script runs now.
     pub fn request(&self) -> Option<Rc<dyn RequestView>> {
         self.0.request.borrow().clone()
+    }
+
+    /// Sets the run that no request waits for; `None` for none. Returns the one before.
+    pub fn set_background(&self, run: Option<Rc<BackgroundRun>>) -> Option<Rc<BackgroundRun>> {
+        self.0.background.replace(run)
+    }
+
+    /// The run that no request waits for, if such a one goes on.
+    pub fn background(&self) -> Option<Rc<BackgroundRun>> {
+        self.0.background.borrow().clone()
+    }
+
+    /// The owner of what the script does now; none while a project is loaded.
+    pub fn owner(&self) -> Option<RunOwner> {
+        match self.request() {
+            Some(request) => Some(RunOwner::Request(request)),
+            None => self.background().map(RunOwner::Background),
+        }
     }
 
     /// Reads the clock if there is an observer: the beginning of something that a capability does for the script.

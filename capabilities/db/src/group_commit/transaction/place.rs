@@ -2,12 +2,13 @@
 
 use crate::group_commit::worker::{RunningTransaction, WorkerDb};
 use crate::group_commit::writer::Announced;
-use sampan_host::{CurrentRun, Error, Fate, Outbox, RequestView, Verdict};
+use sampan_host::{CurrentRun, Error, Fate, Outbox, RequestView, RunOwner, Verdict};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The transactions of others that a request has used. In Lua there are none. In JavaScript the code of one request can
-/// run in another's turn, and may have been given another's `tx`.
+/// The transactions of others that a request or another run has used. In Lua there are none. In JavaScript the code of
+/// one request can run in another's turn, and may have been given another's `tx`. A request's own is among them once it
+/// was given up in the middle, and writes of its own that were rolled back.
 #[derive(Default)]
 struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 
@@ -15,6 +16,10 @@ struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 pub(crate) struct TransactionPlace {
     pub(super) db: Rc<WorkerDb>,
     pub(super) outbox: Outbox,
+    owner: Option<RunOwner>,
+    fate: Fate,
+    /// True if its function has ended.
+    pub(super) has_ended: Cell<bool>,
     pub(super) has_begun: Rc<Cell<bool>>,
     pub(super) announced: RefCell<Option<Announced>>,
 }
@@ -33,15 +38,20 @@ impl TransactionPlace {
         let announced = db.database.open()?.writers.announce();
         let outbox = Outbox::default();
         outbox.open();
-        let has_begun = Rc::default();
+        let fate = outbox.fate().unwrap_or_default();
+        let (has_begun, owner) = (Rc::default(), db.current_owner());
         db.transactions.borrow_mut().push(RunningTransaction {
-            request: db.current_request(),
+            owner: owner.clone(),
             outbox: outbox.clone(),
+            fate: fate.clone(),
             has_begun: Rc::clone(&has_begun),
         });
         Ok(Self {
             db: Rc::clone(db),
             outbox,
+            owner,
+            fate,
+            has_ended: Cell::new(false),
             has_begun,
             announced: RefCell::new(Some(announced)),
         })
@@ -49,20 +59,11 @@ impl TransactionPlace {
 
     /// To be called before each use: the request that runs depends on this transaction from now on.
     pub(crate) fn note_use(&self) {
-        let (Some(request), Some(fate)) = (self.db.current_request(), self.outbox.fate()) else {
+        let (Some(owner), Some(fate)) = (self.db.current_owner(), self.outbox.fate()) else {
             return;
         };
-        let is_own = self.db.of(&request, |own| own.outbox.is(&self.outbox));
-        if is_own == Some(true) {
-            return;
-        }
-        let store = request.store();
-        let used = store
-            .get()
-            .unwrap_or_else(|| store.put(UsedTransactions::default()));
-        let mut used = used.0.borrow_mut();
-        if !used.iter().any(|(outbox, _)| outbox.is(&self.outbox)) {
-            used.push((self.outbox.clone(), fate));
+        if !self.owner.as_ref().is_some_and(|own| own.is(&owner)) {
+            depend(&owner, &self.outbox, fate);
         }
     }
 }
@@ -75,65 +76,113 @@ impl Drop for TransactionPlace {
             .retain(|running| !running.outbox.is(&self.outbox));
         // One that never began, or whose request was given up.
         self.outbox.settle(Verdict::Failed);
+        let is_given_up = self.has_begun.get() && !self.has_ended.get();
+        if is_given_up && let Some(owner) = &self.owner {
+            // Its function may go on, and see that what it waits for is cancelled.
+            depend(owner, &self.outbox, self.fate.clone());
+        }
+    }
+}
+
+/// Takes note that what a request or another run gives depends on a transaction.
+fn depend(owner: &RunOwner, outbox: &Outbox, fate: Fate) {
+    let store = owner.store();
+    let used = store
+        .get()
+        .unwrap_or_else(|| store.put(UsedTransactions::default()));
+    let mut used = used.0.borrow_mut();
+    if !used.iter().any(|(known, _)| known.is(outbox)) {
+        used.push((outbox.clone(), fate));
+    }
+}
+
+impl RunningTransaction {
+    fn is_of(&self, owner: &RunOwner) -> bool {
+        self.owner.as_ref().is_some_and(|own| own.is(owner))
     }
 }
 
 impl WorkerDb {
-    fn current_request(&self) -> Option<Rc<dyn RequestView>> {
-        self.meter.get().and_then(CurrentRun::request)
+    fn current_owner(&self) -> Option<RunOwner> {
+        self.meter.get().and_then(CurrentRun::owner)
+    }
+
+    /// Reports whether the running request has a transaction that `is_it` finds. Runs that no request waits for may
+    /// have several: timers share one.
+    fn has_own(&self, is_it: impl Fn(&RunningTransaction) -> bool) -> bool {
+        match self.meter.get().and_then(CurrentRun::request) {
+            Some(request) => self.any_of(&RunOwner::Request(request), is_it),
+            None => false,
+        }
     }
 
     /// Reports whether the running request has a transaction, open or waiting for its turn.
     pub(crate) fn has_own_transaction(&self) -> bool {
-        self.current_request()
-            .is_some_and(|request| self.of(&request, |_| ()).is_some())
+        self.has_own(|_| true)
     }
 
     /// Reports whether the running request has an open transaction.
     pub(crate) fn is_in_transaction(&self) -> bool {
-        let request = self.current_request();
-        let begun = request.and_then(|request| self.of(&request, |own| own.has_begun.get()));
-        begun == Some(true)
+        self.has_own(|own| own.has_begun.get())
     }
 
-    /// Looks at the transaction of a request.
-    fn of<R>(
-        &self,
-        request: &Rc<dyn RequestView>,
-        look: impl FnOnce(&RunningTransaction) -> R,
-    ) -> Option<R> {
+    fn any_of(&self, owner: &RunOwner, is_it: impl Fn(&RunningTransaction) -> bool) -> bool {
         let all = self.transactions.borrow();
-        let is_it = |running: &&RunningTransaction| {
-            let owner = running.request.as_ref();
-            owner.is_some_and(|owner| std::ptr::addr_eq(Rc::as_ptr(owner), Rc::as_ptr(request)))
-        };
-        all.iter().find(is_it).map(look)
+        let mut own = all.iter().filter(|running| running.is_of(owner));
+        own.any(is_it)
     }
 
-    /// The outboxes of the transactions on which what a request gives depends, one that waits for its turn included:
-    /// its own, and others' that it has used. None at all if one of those was rolled back.
-    pub(crate) fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
-        let mut outboxes = self.used_transactions(request)?;
-        outboxes.extend(self.of(request, |own| own.outbox.clone()));
-        outboxes.retain(Outbox::is_open);
-        Some(outboxes)
+    /// The outboxes of the transactions on which what a request or another run gives depends, one that waits for its
+    /// turn included: its own, and others' that it has used. None at all if one of them was rolled back, and its
+    /// function goes on or it was another's, or if another write of the run was.
+    pub(crate) fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
+        let mut outboxes = self.used_transactions(owner)?;
+        for own in &*self.transactions.borrow() {
+            if own.is_of(owner) {
+                match own.fate.verdict() {
+                    None => outboxes.push(own.outbox.clone()),
+                    Some(Verdict::Committed) => {}
+                    Some(Verdict::Failed) => return None,
+                }
+            }
+        }
+        let is_lost = self.is_lost.get() && self.current_owner().is_some_and(|now| now.is(owner));
+        (!is_lost).then_some(outboxes)
+    }
+
+    /// Takes note that what the running request or run wrote was rolled back: it may go on, but sends nothing any more.
+    pub(crate) fn note_lost(&self) {
+        self.is_lost.set(true);
+        if let Some(owner) = self.current_owner() {
+            let outbox = Outbox::default();
+            outbox.open();
+            if let Some(fate) = outbox.fate() {
+                outbox.settle(Verdict::Failed);
+                depend(&owner, &outbox, fate);
+            }
+        }
     }
 
     /// Reports whether what a request gives now may be rolled back, or was.
     pub(crate) fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
-        self.of(request, |own| own.has_begun.get() && own.outbox.is_open()) == Some(true)
-            || self
-                .used_transactions(request)
-                .is_none_or(|used| !used.is_empty())
+        let owner = RunOwner::Request(Rc::clone(request));
+        let is_at_risk = |own: &RunningTransaction| {
+            own.has_begun.get() && own.fate.verdict() != Some(Verdict::Committed)
+        };
+        let used = || self.used_transactions(&owner);
+        self.any_of(&owner, is_at_risk) || used().is_none_or(|used| !used.is_empty())
     }
 
-    fn used_transactions(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
+    fn used_transactions(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
         let mut outboxes = Vec::new();
-        if let Some(used) = request.store().get::<UsedTransactions>() {
+        let is_endless = matches!(owner, RunOwner::Background(run) if run.is_endless);
+        if let Some(used) = owner.store().get::<UsedTransactions>() {
             for (outbox, fate) in &*used.0.borrow() {
                 match fate.verdict() {
                     None => outboxes.push(outbox.clone()),
                     Some(Verdict::Committed) => {}
+                    // Timers that come later have nothing to do with it.
+                    Some(Verdict::Failed) if is_endless => {}
                     Some(Verdict::Failed) => return None,
                 }
             }

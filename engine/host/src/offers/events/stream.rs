@@ -148,9 +148,10 @@ impl EventStream {
         true
     }
 
-    /// Counts bytes that wait for a commit. False as for [`EventStream::send`].
+    /// Counts bytes that wait for a commit. False if the stream has ended, or too much waits already: nothing of it can
+    /// leave before the commit, so that is not for want of a client that reads.
     pub fn begin_hold(&self, bytes: usize) -> bool {
-        if !self.is_open() || !self.has_space(bytes) {
+        if !self.is_open() || !self.fits(bytes) {
             return false;
         }
         self.held.set(self.held.get() + bytes);
@@ -172,13 +173,17 @@ impl EventStream {
         self.out.borrow().bytes() + self.held.get()
     }
 
-    fn has_space(&self, bytes: usize) -> bool {
+    fn fits(&self, bytes: usize) -> bool {
         let waiting = self.waiting_bytes();
         let bound = match self.has_caught_up.get() {
             true => self.settings.waiting_bytes_max.saturating_mul(TURN_FACTOR),
             false => self.settings.waiting_bytes_max,
         };
-        if waiting == 0 || waiting.saturating_add(bytes) <= bound {
+        waiting == 0 || waiting.saturating_add(bytes) <= bound
+    }
+
+    fn has_space(&self, bytes: usize) -> bool {
+        if self.fits(bytes) {
             return true;
         }
         // Its client gets what was sent before, connects again, and asks for what it missed.

@@ -22,7 +22,8 @@ fn a_client_that_does_not_read_ends_its_stream() {
     assert!(one.take().is_some(), "what was sent is not lost");
     assert!(one.take().is_none() && one.is_finished(false));
     let other = stream(10);
-    assert!(other.begin_hold(155) && other.send(own(5)) && !other.send(own(1)));
+    assert!(other.begin_hold(155) && other.send(own(5)));
+    assert!(!other.begin_hold(1) && other.is_open() && !other.send(own(1)));
     let third = stream(10);
     assert!(third.send(own(100)) && third.send(own(50)));
     assert!(third.take().is_some() && third.send(own(9)));
