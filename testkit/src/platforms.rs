@@ -191,7 +191,11 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         let entry = entry?;
         let (path, to) = (entry.path(), to.join(entry.file_name()));
         if entry.file_type()?.is_symlink() {
-            symlink(fs::read_link(&path)?, &to)?;
+            // Of an earlier run.
+            match fs::remove_file(&to) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => symlink(fs::read_link(&path)?, &to)?,
+            }
         } else if path.is_dir() {
             copy(&path, &to)?;
         } else {
