@@ -95,7 +95,7 @@ impl Db {
     }
 
     /// The open outboxes of the transactions on which what a request or another run gives depends: its own, and in
-    /// JavaScript others' that it has used. None at all if what it wrote was rolled back, or one of those was.
+    /// JavaScript others' that it has used. None at all if one of those was rolled back.
     pub fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
         self.0.transactions_behind(owner)
     }

@@ -47,6 +47,10 @@ impl WorkerDatabase for Db {
         self.0.transactions_behind(owner)
     }
 
+    fn has_lost(&self, owner: &RunOwner) -> bool {
+        self.0.has_lost(owner)
+    }
+
     fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
         self.0.may_be_rolled_back(request)
     }

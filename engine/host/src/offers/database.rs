@@ -106,8 +106,12 @@ pub trait WorkerDatabase {
     fn has_transactions(&self) -> bool;
 
     /// Returns the open outboxes of the transactions on which the answer of a request depends, or what another run
-    /// gives; `None` if one of them was rolled back, or another write of it was.
+    /// gives; `None` if one of them was rolled back.
     fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>>;
+
+    /// Reports whether writes of a request or another run were rolled back that it may go on as if they were there: it
+    /// can answer with an error, and send nothing.
+    fn has_lost(&self, owner: &RunOwner) -> bool;
 
     /// Reports whether the answer of a request may be rolled back with such a transaction, or was.
     fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool;

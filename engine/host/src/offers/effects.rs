@@ -85,6 +85,7 @@ impl Effects {
             return Ok(Vec::new());
         };
         let behind = database.transactions_behind(&owner);
+        let behind = behind.filter(|_| !database.has_lost(&owner));
         behind.ok_or_else(|| {
             Error::script("what this request wrote was rolled back: nothing is sent")
         })

@@ -7,17 +7,18 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The transactions of others that a request or another run has used. In Lua there are none. In JavaScript the code of
-/// one request can run in another's turn, and may have been given another's `tx`. A request's own is among them once it
-/// was given up in the middle, and writes of its own that were rolled back.
+/// one request can run in another's turn, and may have been given another's `tx`.
 #[derive(Default)]
 struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
+
+/// Put into the store of a request or another run whose writes were rolled back while it goes on.
+struct LostWrites;
 
 /// The place of a transaction among those of its worker, and among those who want to write.
 pub(crate) struct TransactionPlace {
     pub(super) db: Rc<WorkerDb>,
     pub(super) outbox: Outbox,
     owner: Option<RunOwner>,
-    fate: Fate,
     /// True if its function has ended.
     pub(super) has_ended: Cell<bool>,
     pub(super) has_begun: Rc<Cell<bool>>,
@@ -43,14 +44,13 @@ impl TransactionPlace {
         db.transactions.borrow_mut().push(RunningTransaction {
             owner: owner.clone(),
             outbox: outbox.clone(),
-            fate: fate.clone(),
+            fate,
             has_begun: Rc::clone(&has_begun),
         });
         Ok(Self {
             db: Rc::clone(db),
             outbox,
             owner,
-            fate,
             has_ended: Cell::new(false),
             has_begun,
             announced: RefCell::new(Some(announced)),
@@ -79,7 +79,7 @@ impl Drop for TransactionPlace {
         let is_given_up = self.has_begun.get() && !self.has_ended.get();
         if is_given_up && let Some(owner) = &self.owner {
             // Its function may go on, and see that what it waits for is cancelled.
-            depend(owner, &self.outbox, self.fate.clone());
+            owner.store().put(LostWrites);
         }
     }
 }
@@ -134,7 +134,7 @@ impl WorkerDb {
 
     /// The outboxes of the transactions on which what a request or another run gives depends, one that waits for its
     /// turn included: its own, and others' that it has used. None at all if one of them was rolled back, and its
-    /// function goes on or it was another's, or if another write of the run was.
+    /// function goes on or it was another's.
     pub(crate) fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
         let mut outboxes = self.used_transactions(owner)?;
         for own in &*self.transactions.borrow() {
@@ -146,21 +146,24 @@ impl WorkerDb {
                 }
             }
         }
-        let is_lost = self.is_lost.get() && self.current_owner().is_some_and(|now| now.is(owner));
-        (!is_lost).then_some(outboxes)
+        Some(outboxes)
     }
 
     /// Takes note that what the running request or run wrote was rolled back: it may go on, but sends nothing any more.
     pub(crate) fn note_lost(&self) {
         self.is_lost.set(true);
         if let Some(owner) = self.current_owner() {
-            let outbox = Outbox::default();
-            outbox.open();
-            if let Some(fate) = outbox.fate() {
-                outbox.settle(Verdict::Failed);
-                depend(&owner, &outbox, fate);
-            }
+            owner.store().put(LostWrites);
         }
+    }
+
+    /// Reports whether writes of a request or another run were rolled back while it goes on.
+    pub(crate) fn has_lost(&self, owner: &RunOwner) -> bool {
+        // Timers that come later have nothing to do with it.
+        let is_endless = matches!(owner, RunOwner::Background(run) if run.is_endless);
+        let is_now = || self.current_owner().is_some_and(|now| now.is(owner));
+        (!is_endless && owner.store().get::<LostWrites>().is_some())
+            || (self.is_lost.get() && is_now())
     }
 
     /// Reports whether what a request gives now may be rolled back, or was.
