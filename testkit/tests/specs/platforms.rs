@@ -152,6 +152,11 @@ const EXCEPTIONS: &[Exception] = &[
         "TypeScript is the platform's matter: not every Node.js has it",
     ),
     whole(
+        "socket/web",
+        &["node"],
+        "TypeScript is the platform's matter: not every Node.js has it",
+    ),
+    whole(
         "typescript/jsx",
         &["bun"],
         "what JSX becomes is the platform's matter",

@@ -11,12 +11,11 @@ const DOMAINS_MAX: usize = 100;
 /// The longest domain, and the longest part between its dots (RFC 1035 section 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
+/// The word for the directory that is preset.
+const PRODUCTION: &str = "production";
 /// Directories that one word stands for.
 const DIRECTORIES: [(&str, &str); 2] = [
-    (
-        "production",
-        "https://acme-v02.api.letsencrypt.org/directory",
-    ),
+    (PRODUCTION, "https://acme-v02.api.letsencrypt.org/directory"),
     (
         "staging",
         "https://acme-staging-v02.api.letsencrypt.org/directory",
@@ -33,7 +32,7 @@ pub static SECTION: Section = Section {
         SettingKey::text("domains", Preset::Empty, "the domains, or public IP addresses, that it is for")
             .of_kind(SettingKind::TextOrTexts(DOMAINS)),
         SettingKey::text("email", Preset::Unset, "an address for mail of the authority"),
-        SettingKey::text("directory", Preset::Text("production"),
+        SettingKey::text("directory", Preset::Text(PRODUCTION),
             "the authority: \"production\" or \"staging\" of Let's Encrypt, or the URL of another's directory"),
         SettingKey::text("directory_ca", Preset::Unset,
             "the authority (PEM) of that URL's own certificate, in place of those of the system"),
@@ -85,9 +84,13 @@ impl AcmeConfig {
     pub(super) fn from_settings(settings: &Settings, root: &Path) -> Result<Option<Self>, String> {
         let written = settings.list("domains");
         if written.is_empty() {
-            // The others have values of their own without being written.
+            // The others have values of their own without being written, and the directory may be written as it is
+            // preset.
             let keys = ["email", "directory", "directory_ca", "profile"];
-            let lonely = keys.iter().find(|key| settings.written(key).is_some());
+            let is_preset = |key: &str| key == "directory" && settings.text(key) == PRODUCTION;
+            let lonely = keys
+                .iter()
+                .find(|key| settings.written(key).is_some() && !is_preset(key));
             return match lonely {
                 Some(key) => Err(format!(
                     "{key}: there are no certificates to get: set domains"
