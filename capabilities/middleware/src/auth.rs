@@ -111,7 +111,7 @@ fn make(
         (Some(verify), None) => Ok(asking(context, ScriptAuth { challenge, verify })),
         (None, Some(pairs)) => {
             if pairs.is_empty() {
-                let text = format!("{list} is empty, so nobody could come in");
+                let text = format!("{list} is empty, so every request would be refused");
                 return Err(Error::script(text).with_hint(Some(Hint::NoMembers)));
             }
             if let Some((name, _)) = pairs.iter().find(|(_, secret)| secret.is_empty()) {

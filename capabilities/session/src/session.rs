@@ -139,7 +139,7 @@ pub(crate) fn end_all(context: &Context, key: &str, value: &Value) -> Result<usi
     match &sessions.0.keeper {
         Keeper::Table(store) => store.remove_with(key, value),
         Keeper::Cookie(_) => Err(Error::script(
-            "browsers keep the sessions themselves ([session] store = \"cookie\"), so nobody else can end them: keep \
+            "browsers keep the sessions themselves ([session] store = \"cookie\"), so the server cannot end them: keep \
              them in the database",
         )),
     }

@@ -32,7 +32,7 @@ impl Effects {
     /// the one whose script causes it; without one it is the run that goes on now.
     ///
     /// # Errors
-    /// What the request or the run wrote was rolled back.
+    /// Fails if what the request or the run wrote was rolled back.
     pub fn when_settled(
         &self,
         request: Option<&Rc<dyn RequestView>>,
