@@ -1,10 +1,10 @@
 //! A server that speaks HTTPS, with scripts in both languages.
 
 use sampan_client::certificates::{Authority, Identity, Secured, client_of, connect, trusting};
-use sampan_client::wait;
+use sampan_client::{ports, wait};
 use sampan_runtime::{AppConfig, Running, Server};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -124,17 +124,11 @@ fn connect_plain(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).expect("connected")
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-    listener.local_addr().expect("bound").port()
-}
-
 #[test]
 fn plain_http_is_sent_on_and_gets_nothing_else() {
     let identity = Identity::new(&["localhost"]);
     let folder = project("app.lua", LUA);
-    let plain = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let plain = SocketAddr::from(([127, 0, 0, 1], ports::free()));
     let more = format!("redirect = true\nredirect_listen = \"{plain}\"\nhsts = \"max-age=60\"");
     let server = start(folder.path(), &identity, &more);
     let port = server.address().port();

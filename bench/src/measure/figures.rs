@@ -11,11 +11,12 @@ use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::{Sample, sample};
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
-use crate::peers::server::{PeerServer, answers, free_port};
+use crate::peers::server::{PeerServer, answers};
 use crate::peers::{Installed, Peer};
 use crate::report::stats::{Spread, mib};
 use crate::routes::check;
 use crate::routes::{Headers, Route};
+use sampan_client::ports;
 
 const FIRST_ANSWER_MILLIS_MAX: f64 = 20.0;
 const FIRST_ANSWER_STARTS: usize = 20;
@@ -146,7 +147,7 @@ impl Subject<'_> {
     }
 
     fn one_start(&self) -> Result<Duration, String> {
-        let port = free_port().map_err(|error| error.to_string())?;
+        let port = ports::free();
         let address: SocketAddr = (Ipv4Addr::LOCALHOST, port).into();
         let mut command = std::process::Command::new(&self.installed.program);
         command.args(&self.installed.arguments).args([

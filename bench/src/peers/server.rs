@@ -1,7 +1,7 @@
 //! A peer that is running.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use crate::peers::processes::{CpuTimes, resident_bytes};
 use crate::peers::storage::BenchStorage;
 use crate::peers::target::Target;
 use crate::peers::{Installed, Peer};
+use sampan_client::ports;
 
 /// The longest time that a server may take to give its first answer. Java takes longest.
 const START_MILLIS_MAX: u64 = 60_000;
@@ -39,7 +40,7 @@ impl PeerServer {
         storage: Option<&BenchStorage>,
         logs: &Path,
     ) -> Result<Self, String> {
-        let port = free_port().map_err(|error| error.to_string())?;
+        let port = ports::free();
         installed
             .configure(port, threads)
             .map_err(|error| error.to_string())?;
@@ -109,17 +110,6 @@ impl PeerServer {
 pub(crate) fn answers(target: impl Into<Target>) -> bool {
     let client = target.into().client();
     client.is_ok_and(|mut client| client.ask("GET", "/version", &[], "").is_ok())
-}
-
-/// A port without a listener just now.
-///
-/// # Errors
-///
-/// When there is none.
-pub(crate) fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-        .local_addr()?
-        .port())
 }
 
 fn last_words(log: &Path) -> String {

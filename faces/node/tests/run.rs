@@ -1,11 +1,11 @@
 //! `npx sampan run` with several workers, in Node.js and in Bun: threads of one process, which start together and end
 //! together. What a worker answers is shown by the specs.
 
-use sampan_testkit::wait;
+use sampan_client::{ports, wait};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -60,9 +60,7 @@ impl Served {
             "migrations/0001_writes.sql",
             "CREATE TABLE writes (worker INTEGER NOT NULL) STRICT;",
         );
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let address = listener.local_addr().expect("its address");
-        drop(listener);
+        let address = SocketAddr::from(([127, 0, 0, 1], ports::free()));
         let log = File::create(folder.join("log")).expect("a file");
         let child = Command::new(program)
             .arg(package.join("bin/sampan.js"))

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "tls")]
 pub mod certificates;
+pub mod ports;
 #[cfg(feature = "tls")]
 pub mod tunnel;
 pub mod wait;

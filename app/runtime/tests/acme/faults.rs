@@ -1,10 +1,10 @@
 //! Renewals that fail: the certificate in place stays, and the log says when it ends.
 
 use crate::kept::{DAY, Kept, settings};
-use crate::pebble::{Options, Pebble, free_port};
+use crate::pebble::{Options, Pebble};
 use sampan_acme::{AcmeSettings, CertificateFields, RenewalOutcome, renew, status};
 use sampan_client::certificates::Identity;
-use sampan_client::wait;
+use sampan_client::{ports, wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, SystemTime};
@@ -83,7 +83,7 @@ fn a_directory_that_is_down_leaves_the_old_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(
         folder.path(),
-        format!("http://127.0.0.1:{}/dir", free_port()),
+        format!("http://127.0.0.1:{}/dir", ports::free()),
     );
     let old = put_old(&settings);
     let kept = Kept::start(settings);
@@ -158,8 +158,8 @@ fn answers_that_are_not_acme_are_refused() {
 #[test]
 fn a_challenge_that_fails_is_told_with_its_reason() {
     let options = Options {
-        http_port: free_port(),
-        tls_port: free_port(),
+        http_port: ports::free(),
+        tls_port: ports::free(),
         ..Options::default()
     };
     let Some(pebble) = Pebble::start(options) else {
@@ -229,7 +229,7 @@ fn a_renewal_needs_a_server_that_keeps_the_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = settings(
         folder.path(),
-        format!("http://127.0.0.1:{}/dir", free_port()),
+        format!("http://127.0.0.1:{}/dir", ports::free()),
     );
     let fault = renew(&settings, "localhost", RENEWAL_TIME_MAX).expect_err("no server");
     assert!(

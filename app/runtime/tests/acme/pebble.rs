@@ -1,9 +1,9 @@
 //! Pebble, an ACME server for tests, with a directory of its own.
 
 use sampan_client::certificates::Identity;
-use sampan_client::wait;
+use sampan_client::{ports, wait};
 use std::io::Read;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -53,18 +53,12 @@ fn executable() -> Option<&'static Path> {
     found.as_deref()
 }
 
-/// A port that was free a moment ago.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-    listener.local_addr().expect("bound").port()
-}
-
 impl Pebble {
     /// Starts one; `None` if it cannot be had.
     pub(crate) fn start(options: Options) -> Option<Self> {
         let executable = executable()?;
         let identity = Identity::new(&["localhost"]);
-        let port = free_port();
+        let port = ports::free();
         let config = serde_json::json!({ "pebble": {
             "listenAddress": format!("127.0.0.1:{port}"),
             "managementListenAddress": "",
@@ -93,13 +87,17 @@ impl Pebble {
             command.env("PEBBLE_VA_ALWAYS_VALID", "1");
         }
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let pebble = Self {
+        let mut pebble = Self {
             child: child.expect("started"),
             port,
             identity,
         };
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        wait::until("Pebble listens", || TcpStream::connect(address).is_ok());
+        wait::until("Pebble listens", || {
+            let ended = pebble.child.try_wait().expect("a child");
+            assert!(ended.is_none(), "Pebble has ended: {ended:?}");
+            TcpStream::connect(address).is_ok()
+        });
         Some(pebble)
     }
 

@@ -1,10 +1,10 @@
 //! A server that gets its certificates from Pebble, which asks it for the challenges.
 
-use crate::pebble::{Options, Pebble, free_port, rest_of};
+use crate::pebble::{Options, Pebble, rest_of};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use sampan_client::certificates::{connect, trusting};
-use sampan_client::wait;
+use sampan_client::{ports, wait};
 use sampan_runtime::{AppConfig, Running, Server};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -54,8 +54,8 @@ fn ask(folder: &Path, domain: &str, server: SocketAddr) -> Option<String> {
 #[test]
 fn a_domain_is_proved_by_plain_http() {
     let options = Options {
-        http_port: free_port(),
-        tls_port: free_port(),
+        http_port: ports::free(),
+        tls_port: ports::free(),
         ..Options::default()
     };
     let Some(pebble) = Pebble::start(options) else {
@@ -90,8 +90,8 @@ fn a_domain_is_proved_by_plain_http() {
 #[test]
 fn a_domain_and_an_address_are_proved_in_the_handshake() {
     let options = Options {
-        http_port: free_port(),
-        tls_port: free_port(),
+        http_port: ports::free(),
+        tls_port: ports::free(),
         ..Options::default()
     };
     let Some(pebble) = Pebble::start(options) else {

@@ -5,8 +5,8 @@
 //! seed that fails is named, so that
 //! `/run/SEED` of `app.js` or `app.lua` shows it again.
 
+use sampan_client::{ports, wait};
 use sampan_testkit::Client;
-use sampan_testkit::wait;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -48,9 +48,7 @@ impl Server {
         fs::write(folder.join("public/a.txt"), "a").expect("written");
         let program = std::env::var("SAMPAN_EXECUTABLE");
         let program = program.unwrap_or_else(|_| env!("CARGO_BIN_EXE_sampan").to_owned());
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address");
-        drop(listener);
+        let address = SocketAddr::from(([127, 0, 0, 1], ports::free()));
         let mut child = Command::new(program)
             .args(["run", ".", "--listen", &address.to_string()])
             .current_dir(folder)
