@@ -1,6 +1,7 @@
 //! Effects that leave the process only when the writes are committed that they may depend on.
 
 use crate::error::Error;
+use crate::future::LocalFuture;
 use crate::offers::database::WorkerDatabase;
 use crate::request::RequestView;
 use crate::run::current_run::{CurrentRun, RunOwner};
@@ -58,6 +59,26 @@ impl Effects {
             }));
         }
         Ok(())
+    }
+
+    /// Waits for the verdict on everything that an effect may depend on now.
+    ///
+    /// # Errors
+    /// As for [`Effects::when_settled`].
+    pub fn settled(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+    ) -> Result<LocalFuture<Verdict>, Error> {
+        let outboxes = self.open_outboxes(request)?;
+        let waits: Vec<_> = outboxes.iter().map(Outbox::settled).collect();
+        Ok(Box::pin(async move {
+            for wait in waits {
+                if wait.await == Verdict::Failed {
+                    return Verdict::Failed;
+                }
+            }
+            Verdict::Committed
+        }))
     }
 
     /// Reports whether an effect would be held now.

@@ -3,6 +3,7 @@
 pub mod database;
 pub mod effects;
 pub mod events;
+pub mod fetch;
 pub mod log;
 pub mod pages;
 pub mod sealer;

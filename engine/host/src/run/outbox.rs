@@ -125,12 +125,15 @@ impl Outbox {
     }
 
     /// Waits until the group that is open now is settled, and tells how.
-    pub async fn settled(&self) -> Verdict {
-        let Some(fate) = self.fate() else {
-            return Verdict::Committed;
-        };
-        self.until(|| fate.verdict().is_some()).await;
-        fate.verdict().unwrap_or(Verdict::Failed)
+    pub fn settled(&self) -> impl Future<Output = Verdict> + 'static {
+        let (outbox, fate) = (self.clone(), self.fate());
+        async move {
+            let Some(fate) = fate else {
+                return Verdict::Committed;
+            };
+            outbox.until(|| fate.verdict().is_some()).await;
+            fate.verdict().unwrap_or(Verdict::Failed)
+        }
     }
 
     async fn until(&self, is_so: impl Fn() -> bool) {
