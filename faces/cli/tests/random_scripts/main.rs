@@ -2,14 +2,14 @@
 //! worker is lost, and a plain request is answered after each batch.
 //!
 //! `SAMPAN_RANDOM_SCRIPTS` sets how many there are in each language (4000), `SAMPAN_RANDOM_SEED` where they begin. A
-//! seed that fails is named, so that
-//! `/run/SEED` of `app.js` or `app.lua` shows it again.
+//! seed that fails is named, so that `/run/SEED` of `app.js` or `app.lua` shows it again.
 
 use sampan_client::{ports, wait};
 use sampan_testkit::Client;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +21,8 @@ const SCRIPTS: u64 = 4_000;
 const PER_REQUEST: u64 = 5;
 /// Clients at a time.
 const CLIENTS: u64 = 4;
+/// The attempts to start the server.
+const STARTS_MAX: u32 = 50;
 
 /// A script that loops or fills its memory is stopped soon, so that many can be tried.
 const CONFIG: &str = "[server]\nworkers = 2\n[limits]\nscript_millis_max = 50\nhandler_millis_max = \
@@ -34,7 +36,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(language: &str, folder: &std::path::Path) -> Self {
+    fn start(language: &str, folder: &Path) -> Self {
         // A port is free until its server listens, so that the other test could be given the same.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,13 +51,7 @@ impl Server {
         let program = std::env::var("SAMPAN_EXECUTABLE");
         let program = program.unwrap_or_else(|_| env!("CARGO_BIN_EXE_sampan").to_owned());
         let address = SocketAddr::from(([127, 0, 0, 1], ports::free()));
-        let mut child = Command::new(program)
-            .args(["run", ".", "--listen", &address.to_string()])
-            .current_dir(folder)
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the command starts");
+        let mut child = Self::started(&program, folder, address);
         let errors = BufReader::new(child.stderr.take().expect("piped"));
         let log = std::thread::spawn(move || {
             let telling = |line: &String| {
@@ -75,16 +71,37 @@ impl Server {
                 .filter(telling)
                 .collect()
         });
-        wait::until(format!("{language}: the start"), || {
-            let ended = child.try_wait().expect("a process");
-            assert_eq!(ended, None, "{language}: it ended");
-            Client::connect(address).is_ok()
-        });
         Self {
             child,
             address,
             log: Some(log),
         }
+    }
+
+    /// Starts the command, and waits until it listens. On a machine that does much else the project may need longer to
+    /// load than a script may run here; then the command ends, and is started again.
+    fn started(program: &str, folder: &Path, address: SocketAddr) -> Child {
+        for _ in 0..STARTS_MAX {
+            let mut child = Command::new(program)
+                .args(["run", ".", "--listen", &address.to_string()])
+                .current_dir(folder)
+                .stderr(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("the command starts");
+            let has_started = wait::found("it listens or ends", || {
+                let has_ended = child.try_wait().expect("a process").is_some();
+                (has_ended || Client::connect(address).is_ok()).then_some(!has_ended)
+            });
+            if has_started {
+                return child;
+            }
+            let mut words = String::new();
+            let mut errors = child.stderr.take().expect("piped");
+            errors.read_to_string(&mut words).expect("text");
+            assert!(words.contains("script_millis_max"), "it ended: {words}");
+        }
+        panic!("it did not start {STARTS_MAX} times");
     }
 
     /// Reports whether a plain request is answered.
