@@ -36,6 +36,8 @@ pub(super) struct Local {
     pub(super) deadlines: Deadlines,
     /// When connections end that last, once the worker leaves.
     pub(super) departures: Departures,
+    /// Streams of HTTP/2 that handlers have taken over.
+    pub(super) tunnels: Cell<usize>,
     pub(super) pool: BufferPool,
     /// The buffer for bytes that are dropped.
     pub(super) waste: RefCell<Vec<u8>>,
@@ -70,6 +72,7 @@ impl Local {
             clock: Clock::new(),
             deadlines: Deadlines::new(),
             departures: Departures::default(),
+            tunnels: Cell::new(0),
             pool: BufferPool::default(),
             waste: RefCell::new(Vec::new()),
             draining: Cell::new(false),
@@ -87,7 +90,13 @@ impl Local {
         self.handlers.current()
     }
 
-    /// Reports whether a connection that lasts is to end.
+    /// Begins to let what lasts go, over `span_millis`.
+    pub(super) fn begin_departures(&self, span_millis: u64) {
+        let count = self.deadlines.len() + self.tunnels.get();
+        self.departures.begin(self.now_millis(), span_millis, count);
+    }
+
+    /// Reports whether a connection that lasts, or a tunnel, is to end.
     pub(super) fn lets_go(&self, departure: &Departure) -> bool {
         self.leaving.get() && departure.at(&self.departures) <= self.now_millis()
     }

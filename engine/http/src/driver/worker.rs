@@ -95,7 +95,7 @@ impl Worker {
                     } else {
                         // The second half is for the last of them.
                         let span = limits.drain_millis.min(limits.shutdown_millis_max / 2);
-                        local.departures.begin(now, span, local.deadlines.len());
+                        local.begin_departures(span);
                     }
                     local.leaving.set(true);
                     local.draining.set(true);
@@ -106,8 +106,7 @@ impl Worker {
                     kill(&local);
                 }
             } else if self.shared.leaving.load(Relaxed) && !local.leaving.get() {
-                let (now, span) = (local.now_millis(), self.limits.drain_millis);
-                local.departures.begin(now, span, local.deadlines.len());
+                local.begin_departures(self.limits.drain_millis);
                 local.leaving.set(true);
                 // Streams that can end early do so.
                 local.deadlines.wake_all();

@@ -21,7 +21,7 @@ impl Exchange {
         let limits = &context.local.limits;
         let taken = self.sent.taken();
         if let ExchangeState::Tunnel(tunnel) = &self.state {
-            return tunnel.wake_at();
+            return tunnel.wake_at(&context.local);
         }
         if self.sent.pending() == 0 {
             self.write_by = NEVER;
@@ -67,7 +67,7 @@ impl Exchange {
     /// Acts on a deadline that has passed. True if the exchange is over.
     pub(super) fn expire(&mut self, now: u64, context: &StreamContext) -> bool {
         if let ExchangeState::Tunnel(tunnel) = &mut self.state {
-            if tunnel.is_due(now, context) {
+            if tunnel.is_due(now, &context.local) {
                 context.ready.add(self.key);
             }
             return false;

@@ -16,6 +16,7 @@ use super::context::StreamContext;
 use super::exchange::{Exchange, ExchangeState, Outgoing, Step};
 use super::piece::{Piece, Sent, Source};
 use crate::driver::deadlines::NEVER;
+use crate::driver::departures::Departure;
 use crate::driver::local::Local;
 use crate::driver::panic::panic_text;
 use crate::future::LocalFuture;
@@ -29,8 +30,26 @@ pub(super) struct Tunnel {
     future: LocalFuture<()>,
     /// When the future is to be polled, whatever else happens.
     wake_at: Rc<Cell<u64>>,
-    /// The worker's end has been told.
+    departure: Rc<Departure>,
+    /// The end has been told.
     is_told: bool,
+    _counted: CountedTunnel,
+}
+
+/// Counts a tunnel among those of its worker.
+struct CountedTunnel(Rc<Local>);
+
+impl CountedTunnel {
+    fn new(local: &Rc<Local>) -> Self {
+        local.tunnels.set(local.tunnels.get() + 1);
+        Self(Rc::clone(local))
+    }
+}
+
+impl Drop for CountedTunnel {
+    fn drop(&mut self) {
+        self.0.tunnels.set(self.0.tunnels.get() - 1);
+    }
 }
 
 impl Exchange {
@@ -52,6 +71,7 @@ impl Exchange {
             pending.tell(200, 0, true);
         }
         let wake_at = Rc::new(Cell::new(NEVER));
+        let departure: Rc<Departure> = Rc::default();
         let socket = TunnelSocket {
             incoming: RefCell::new(Receiving {
                 stream: incoming,
@@ -60,6 +80,7 @@ impl Exchange {
             }),
             sending,
             wake_at: Rc::clone(&wake_at),
+            departure: Rc::clone(&departure),
             sent: Rc::clone(&self.sent),
             local: Rc::clone(&context.local),
         };
@@ -71,7 +92,9 @@ impl Exchange {
         self.state = ExchangeState::Tunnel(Tunnel {
             future,
             wake_at,
+            departure,
             is_told: false,
+            _counted: CountedTunnel::new(&context.local),
         });
     }
 
@@ -97,16 +120,20 @@ impl Exchange {
 }
 
 impl Tunnel {
-    /// Returns when it is to be polled.
-    pub(super) fn wake_at(&self) -> u64 {
-        self.wake_at.get()
+    /// Returns when it is to be polled: at its own time, or when the worker lets it go.
+    pub(super) fn wake_at(&self, local: &Local) -> u64 {
+        let departure = match self.is_told {
+            true => NEVER,
+            false => self.departure.at(&local.departures),
+        };
+        self.wake_at.get().min(departure)
     }
 
-    /// Reports whether it is to be polled now, because of its own time or because the worker ends.
-    pub(super) fn is_due(&mut self, now: u64, context: &StreamContext) -> bool {
-        let is_news = context.local.draining.get() && !self.is_told;
+    /// Reports whether it is to be polled now.
+    pub(super) fn is_due(&mut self, now: u64, local: &Local) -> bool {
+        let is_news = !self.is_told && local.lets_go(&self.departure);
         self.is_told |= is_news;
-        let is_late = self.wake_at() <= now;
+        let is_late = self.wake_at.get() <= now;
         if is_late {
             self.wake_at.set(NEVER);
         }
@@ -151,6 +178,7 @@ struct TunnelSocket {
     incoming: RefCell<Receiving>,
     sending: Rc<TunnelEnd>,
     wake_at: Rc<Cell<u64>>,
+    departure: Rc<Departure>,
     sent: Rc<Sent>,
     local: Rc<Local>,
 }
@@ -196,7 +224,7 @@ impl Io for TunnelSocket {
     }
 
     fn is_draining(&self) -> bool {
-        self.local.draining.get()
+        self.local.lets_go(&self.departure)
     }
 }
 

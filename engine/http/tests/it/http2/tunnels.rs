@@ -75,13 +75,16 @@ struct Tunnels {
 }
 
 fn start() -> Tunnels {
-    let (ends, written) = (Ends::default(), Arc::new(AtomicUsize::new(0)));
-    let (of_handler, counted) = (Arc::clone(&ends), Arc::clone(&written));
-    let limits = Limits {
+    start_with(Limits {
         idle_millis_max: 150,
         write_idle_millis_max: 150,
         ..Limits::default()
-    };
+    })
+}
+
+fn start_with(limits: Limits) -> Tunnels {
+    let (ends, written) = (Ends::default(), Arc::new(AtomicUsize::new(0)));
+    let (of_handler, counted) = (Arc::clone(&ends), Arc::clone(&written));
     let server = Server::start(limits, move || {
         Rc::new(Function(move |request: &Rc<Request>| {
             let path = request.path().to_owned();
@@ -267,6 +270,32 @@ fn times_and_the_worker_s_end_reach_a_tunnel() {
     tunnels.server.handle.shutdown();
     assert_eq!(client.wait(read_body(receiving)).unwrap(), b"");
     tunnels.wait_for(&client, &["the end", "the end"]);
+    let Tunnels { server, .. } = tunnels;
+    server.stop();
+}
+
+#[test]
+fn a_crowd_of_tunnels_is_let_go_one_after_the_other() {
+    const CROWD: usize = 100;
+    let limits = Limits {
+        // More than half a minute for each.
+        drain_millis: 3_600_000,
+        ..Limits::default()
+    };
+    let tunnels = start_with(limits);
+    let mut client = tunnels.client();
+    let streams: Vec<_> = (0..CROWD).map(|_| open(&mut client, "/end")).collect();
+    tunnels.server.handle.leave();
+    let ended = || tunnels.ends.lock().unwrap().len();
+    client.wait(async {
+        wait::until_async("the first", || ended() > 0).await;
+    });
+    assert!(ended() < CROWD / 2, "{}", ended());
+    // A worker that is asked to stop while it leaves waits for no moment.
+    tunnels.server.handle.shutdown();
+    for (_sending, receiving) in streams {
+        assert_eq!(client.wait(read_body(receiving)).unwrap(), b"");
+    }
     let Tunnels { server, .. } = tunnels;
     server.stop();
 }
