@@ -1,7 +1,7 @@
 //! The state that the sockets of a worker share, over all projects that it serves one after the other.
 
 use crate::dispatch::loaded::Loaded;
-use sampan_http::websocket::Deflater;
+use sampan_http::websocket::Deflaters;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -15,7 +15,7 @@ pub struct Serving {
     current: RefCell<Weak<Loaded>>,
     reading: Cell<Vec<u8>>,
     writing: Cell<Vec<u8>>,
-    deflaters: RefCell<Vec<Deflater>>,
+    deflaters: Deflaters,
 }
 
 impl Serving {
@@ -51,14 +51,6 @@ impl Serving {
 
     /// Compresses a message for a window of so many bits. Nothing if that does not make it shorter.
     pub(super) fn deflate(&self, window_bits: u8, message: &[u8]) -> Option<Vec<u8>> {
-        let mut deflaters = self.deflaters.borrow_mut();
-        let known = deflaters
-            .iter()
-            .position(|one| one.window_bits() == window_bits);
-        let at = known.unwrap_or_else(|| {
-            deflaters.push(Deflater::new(window_bits));
-            deflaters.len() - 1
-        });
-        deflaters[at].deflate(message)
+        self.deflaters.deflate(window_bits, message)
     }
 }

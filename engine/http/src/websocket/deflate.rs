@@ -2,6 +2,7 @@
 
 use super::fault::ProtocolFault;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use std::cell::RefCell;
 use std::fmt;
 
 /// The end of a compressed message that is not sent.
@@ -37,11 +38,6 @@ impl Deflater {
         }
     }
 
-    /// Returns the base-two logarithm of the window.
-    pub fn window_bits(&self) -> u8 {
-        self.window_bits
-    }
-
     /// Compresses a message. Nothing if that does not make it shorter, or fails.
     pub fn deflate(&mut self, message: &[u8]) -> Option<Vec<u8>> {
         self.stream.reset();
@@ -66,6 +62,23 @@ impl Deflater {
             out.truncate(out.len() - TAIL.len());
         }
         (out.len() < message.len()).then_some(out)
+    }
+}
+
+/// The compressors of a thread: one for each window that its connections have.
+#[derive(Debug, Default)]
+pub struct Deflaters(RefCell<Vec<Deflater>>);
+
+impl Deflaters {
+    /// Compresses a message for a window of so many bits. Nothing if that does not make it shorter, or fails.
+    pub fn deflate(&self, window_bits: u8, message: &[u8]) -> Option<Vec<u8>> {
+        let mut all = self.0.borrow_mut();
+        let known = all.iter().position(|one| one.window_bits == window_bits);
+        let at = known.unwrap_or_else(|| {
+            all.push(Deflater::new(window_bits));
+            all.len() - 1
+        });
+        all[at].deflate(message)
     }
 }
 

@@ -15,7 +15,7 @@ mod utf8;
 
 pub use close::{CloseFrame, codes};
 pub use decoder::{Decoder, DecoderLimits, Event};
-pub use deflate::Deflater;
+pub use deflate::{Deflater, Deflaters};
 pub use extension::{Deflate, negotiate};
 pub use fault::ProtocolFault;
 pub use frame::{CONTROL_BYTES_MAX, HEAD_BYTES_MAX, Head, Opcode, Role, apply_mask};

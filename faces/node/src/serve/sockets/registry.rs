@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::task::Waker;
 
-use sampan_http::websocket::{CloseFrame, Deflater, Opcode, codes};
+use sampan_http::websocket::{CloseFrame, Deflaters, Opcode, codes};
 use slab::Slab;
 
 use super::outgoing::{Outgoing, frame};
@@ -153,7 +153,7 @@ pub(in crate::serve) struct Sockets {
     pub(super) settings: RefCell<Option<Rc<SocketSettings>>>,
     events: RefCell<VecDeque<(Rc<SocketState>, SocketEvent)>>,
     topics: RefCell<HashMap<String, BTreeSet<u32>>>,
-    deflaters: RefCell<Vec<Deflater>>,
+    deflaters: Deflaters,
     /// Room for reads, while none runs.
     pub(super) room: Cell<Vec<u8>>,
 }
@@ -255,15 +255,7 @@ impl Sockets {
 
     /// Compresses a message; nothing if that does not make it shorter.
     pub(super) fn deflate(&self, window_bits: u8, message: &[u8]) -> Option<Vec<u8>> {
-        let mut deflaters = self.deflaters.borrow_mut();
-        let known = deflaters
-            .iter()
-            .position(|one| one.window_bits() == window_bits);
-        let at = known.unwrap_or_else(|| {
-            deflaters.push(Deflater::new(window_bits));
-            deflaters.len() - 1
-        });
-        deflaters[at].deflate(message)
+        self.deflaters.deflate(window_bits, message)
     }
 
     /// Makes the frame of a message, compressed if the caller wants that and the client can read it.
