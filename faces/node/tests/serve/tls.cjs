@@ -98,9 +98,13 @@ test("tls: certificates of clients", async () => {
   });
 });
 
+/** A connection of HTTP/2. */
+const connectHttp2 = (server) =>
+  http2.connect(`https://localhost:${server.port}`, { ca: trusted(), lookup: (_, options, done) => (options?.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)) });
+
 test("tls: HTTP/2", () =>
   serving({ tls: pair("localhost"), fetch: async (request) => `${request.method} ${request.url} ${await request.text()}` }, async (server) => {
-    const session = http2.connect(`https://localhost:${server.port}`, { ca: trusted(), lookup: (_, options, done) => (options?.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)) });
+    const session = connectHttp2(server);
     const post = (target) => new Promise((resolve, reject) => {
       const stream = session.request({ ":method": "POST", ":path": target });
       let body = "";
@@ -130,6 +134,70 @@ test("tls: WebSockets", () => {
     assert.match(answer, /^HTTP\/1\.1 101 [^]*\r\n\r\n\x81\x03hi!$/);
   });
 });
+
+/** Opens a WebSocket over HTTP/2 (RFC 8441). `receive(end)` waits for bytes that end so. */
+async function tunnel(session, fields = {}) {
+  const stream = session.request({
+    ":method": "CONNECT", ":protocol": "websocket", ":scheme": "https", ":authority": "localhost", ":path": "/room",
+    "sec-websocket-version": "13", ...fields,
+  });
+  let text = "";
+  let look = () => {};
+  stream.on("data", (data) => {
+    text += data.toString("latin1");
+    look();
+  });
+  const head = await new Promise((resolve, reject) => {
+    stream.on("response", resolve);
+    stream.on("error", reject);
+  });
+  const receive = (end) => new Promise((resolve) => {
+    look = () => {
+      if (!text.endsWith(end)) return;
+      resolve(text);
+      text = "";
+    };
+    look();
+  });
+  return { stream, head, receive };
+}
+
+// Bun's client of HTTP/2 has no extended CONNECT.
+if (!isBun) {
+  test("tls: WebSockets over HTTP/2", () => {
+    const seen = [];
+    const websocket = {
+      open(ws) { ws.subscribe("all"); },
+      message(ws, message) { ws.publish("all", `${ws.data.path} ${message}!`); },
+      close(ws, code) { seen.push(code); },
+    };
+    const fetch = (request, server) => {
+      seen.push(`${request.method} ${request.headers.get("upgrade")}`);
+      const data = { path: new URL(request.url).pathname };
+      return server.upgrade(request, { data, headers: { "X-A": "b" } }) ? undefined : new Response("no", { status: 426 });
+    };
+    return serving({ tls: pair("localhost"), fetch, websocket }, async (server) => {
+      const session = connectHttp2(server);
+      try {
+        await new Promise((resolve) => session.once("remoteSettings", resolve));
+        assert.equal(session.remoteSettings.enableConnectProtocol, true);
+        const [one, other] = [await tunnel(session, { "sec-websocket-protocol": "chat, x" }), await tunnel(session)];
+        assert.deepEqual([one.head[":status"], one.head["x-a"], one.head["sec-websocket-protocol"]], [200, "b", "chat"]);
+        assert.equal(one.head["sec-websocket-accept"], undefined);
+        one.stream.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
+        assert.equal(await other.receive("!"), "\x81\x09/room hi!");
+        other.stream.write(Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x0f, 0xa0]));
+        assert.equal(await other.receive("\x0f\xa0"), "\x88\x02\x0f\xa0");
+        const old = await tunnel(session, { "sec-websocket-version": "8" });
+        assert.equal(old.head[":status"], 426);
+        const upgrade = "GET websocket";
+        assert.deepEqual(seen, [upgrade, upgrade, 4000, upgrade]);
+      } finally {
+        session.destroy();
+      }
+    });
+  });
+}
 
 test("tls: options that cannot be used are refused", () => {
   const refused = (options, text) => assert.throws(() => serve({ port: 0, hostname: "127.0.0.1", fetch: () => "", tls: options }), text);

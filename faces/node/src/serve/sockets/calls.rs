@@ -76,7 +76,11 @@ fn upgrade(call: &NativeCall) -> Result<Js, String> {
     let request = &exchange.request;
     let is_get = request.method_str() == "GET";
     let field = |name: &str| request.header(name).filter(|_| is_get);
-    let Ok(accept) = websocket::check_handshake(field) else {
+    let accept = match request.is_extended_connect() {
+        true => websocket::check_version(field).map(|()| None),
+        false => websocket::check_handshake(field).map(Some),
+    };
+    let Ok(accept) = accept else {
         return Ok(call.undefined());
     };
     let offers = request.header("sec-websocket-extensions");
@@ -93,7 +97,9 @@ fn upgrade(call: &NativeCall) -> Result<Js, String> {
         let added = upgrade.header(name, value);
         added.map_err(|error| format!("{}: {error}", String::from_utf8_lossy(name)))
     };
-    add(b"Sec-WebSocket-Accept", accept.as_bytes())?;
+    if let Some(accept) = accept {
+        add(b"Sec-WebSocket-Accept", accept.as_bytes())?;
+    }
     if let Some(deflate) = deflate {
         add(b"Sec-WebSocket-Extensions", deflate.answer().as_bytes())?;
     }
