@@ -2,10 +2,11 @@
 
 use super::reload::{app, get};
 use crate::support::{Process, Scratch};
-use sampan_testkit::{Client, wait};
+use sampan_http::websocket::Event;
+use sampan_testkit::{Client, SocketClient, wait};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -226,4 +227,96 @@ fn ask_unix(path: &Path) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     answer
+}
+
+/// A feed and a socket that tell their versions, and what is posted.
+fn live(file: &str, version: &str) -> String {
+    let text = match file {
+        "app.lua" => {
+            r#"local app = require "sampan"
+app.sse("/feed", function(req, events)
+  events:subscribe("news")
+  events:send("VERSION")
+end)
+app.ws("/socket", {
+  open = function(ws)
+    ws:subscribe("news")
+    ws:send("VERSION")
+  end,
+})
+app.post("/", function() app.publish("news", "posted") end)"#
+        }
+        _ => {
+            r#"import { app } from "sampan";
+app.sse("/feed", async (req, events) => {
+  events.subscribe("news");
+  await events.send("VERSION");
+});
+app.ws("/socket", {
+  open(ws) {
+    ws.subscribe("news");
+    ws.send("VERSION");
+  },
+});
+app.post("/", () => { app.publish("news", "posted"); });"#
+        }
+    };
+    text.replace("VERSION", version)
+}
+
+/// Reads a stream of events up to this text.
+fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let (mut text, mut space) = (String::new(), [0; 4096]);
+    while !text.contains(end) {
+        let len = stream.read(&mut space).expect("bytes");
+        assert!(len > 0, "it ended before {end:?}: {text}");
+        text += &String::from_utf8_lossy(&space[..len]);
+    }
+    text
+}
+
+/// Opens a feed and a socket, and checks the version that serves them.
+fn open_live(address: SocketAddr, version: &str) -> (TcpStream, SocketClient) {
+    let mut feed = TcpStream::connect(address).expect("someone listens");
+    let time = Some(wait::EVENT_TIME_MAX);
+    feed.set_read_timeout(time).expect("a time");
+    let request = b"GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
+    feed.write_all(request).expect("sent");
+    read_until(&mut feed, &format!("data: {version}\n\n"));
+    let mut socket = SocketClient::connect(address, "/socket", &[]).expect("a socket");
+    let text = Event::Text(version.to_owned());
+    assert_eq!(socket.receive(), Ok(Some(text)));
+    (feed, socket)
+}
+
+fn post(address: SocketAddr) {
+    let mut client = Client::connect(address).expect("someone listens");
+    let answer = client.ask("POST", "/", &[], "").expect("an answer");
+    assert_eq!(answer.status, 204);
+}
+
+#[test]
+fn streams_and_sockets_are_told_to_come_back_and_the_new_process_has_them() {
+    for file in ["app.lua", "app.js"] {
+        let scratch = Scratch::new(&[(file, &live(file, "one"))]);
+        let mut process = start(SAMPAN, &scratch, &ON_A_PORT);
+        let address = process.address;
+        let (mut feed, mut socket) = open_live(address, "one");
+        fs::write(scratch.path().join(file), live(file, "two")).expect("a file");
+        let new = upgrades(&scratch);
+        let end = read_until(&mut feed, "\r\n0\r\n\r\n");
+        assert!(end.contains("retry: "), "{file}: {end}");
+        match socket.receive() {
+            Ok(Some(Event::Close(frame))) => assert_eq!(frame.code, 1001, "{file}"),
+            other => panic!("{file}: {other:?} instead of a close frame"),
+        }
+        assert_eq!(process.status(), Some(0));
+        let (mut feed, mut socket) = open_live(address, "two");
+        post(address);
+        read_until(&mut feed, "data: posted\n\n");
+        let text = Event::Text("posted".to_owned());
+        assert_eq!(socket.receive(), Ok(Some(text)), "{file}");
+        drop((feed, socket));
+        new.ends_well();
+    }
 }
