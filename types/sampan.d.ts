@@ -1202,11 +1202,11 @@ declare module "sampan" {
     unsubscribe(topic: string): boolean;
     /** Makes the client a member of a topic, until its socket ends: see `app.presence`. A second call replaces the data. */
     join(topic: string, data?: any): void;
-    /** Ends that. Returns whether the client was a member. */
+    /** Ends that, as a message is sent: when writes are committed. Returns whether the client was a member. */
     leave(topic: string): boolean;
     /** Sends a ping. The server sends its own, see `[sockets]`. */
     ping(payload?: string | Uint8Array | ArrayBuffer): void;
-    /** Closes the socket, behind what was sent before. */
+    /** Closes the socket, behind what was sent before. While writes are not committed it closes when they are, and not at all if that fails. */
     close(code?: number, reason?: string): void;
     /** A field: the same as `ws.req`. */
     get(key: string): any;
@@ -1240,11 +1240,11 @@ declare module "sampan" {
     unsubscribe(topic: string): boolean;
     /** Makes the client a member of a topic, until its stream ends: see `app.presence`. A second call replaces the data. The stream stays open when its function has ended. */
     join(topic: string, data?: any): void;
-    /** Ends that. Returns whether the client was a member. */
+    /** Ends that, as an event is sent: when writes are committed. Returns whether the client was a member. */
     leave(topic: string): boolean;
     /** Waits until the client has left, or the server ends the stream. */
     wait(): Promise<void>;
-    /** Ends the stream behind what was sent before. The client connects again unless it closes too. */
+    /** Ends the stream behind what was sent before. The client connects again unless it closes too. While writes are not committed it ends when they are, and not at all if that fails. */
     close(): void;
     /** A field: the same as `events.last_id`. */
     get(key: string): any;

@@ -1086,7 +1086,7 @@ function WebSocket:unsubscribe(topic) end
 ---@param data? any What JSON has: the data of the member.
 function WebSocket:join(topic, data) end
 
---- Ends that. Returns whether the client was a member.
+--- Ends that, as a message is sent: when writes are committed. Returns whether the client was a member.
 ---@param topic string The topic.
 ---@return boolean
 function WebSocket:leave(topic) end
@@ -1095,7 +1095,7 @@ function WebSocket:leave(topic) end
 ---@param payload? string At most 125 bytes.
 function WebSocket:ping(payload) end
 
---- Closes the socket, behind what was sent before.
+--- Closes the socket, behind what was sent before. While writes are not committed it closes when they are, and not at all if that fails.
 ---@param code? integer 1000 unless given; 3000 to 4999 are the app's own.
 ---@param reason? string At most 123 bytes.
 function WebSocket:close(code, reason) end
@@ -1161,7 +1161,7 @@ function EventStream:unsubscribe(topic) end
 ---@param data? any What JSON has: the data of the member.
 function EventStream:join(topic, data) end
 
---- Ends that. Returns whether the client was a member.
+--- Ends that, as an event is sent: when writes are committed. Returns whether the client was a member.
 ---@param topic string The topic, such as `room:7`.
 ---@return boolean
 function EventStream:leave(topic) end
@@ -1169,7 +1169,7 @@ function EventStream:leave(topic) end
 --- Waits until the client has left, or the server ends the stream.
 function EventStream:wait() end
 
---- Ends the stream behind what was sent before. The client connects again unless it closes too.
+--- Ends the stream behind what was sent before. The client connects again unless it closes too. While writes are not committed it ends when they are, and not at all if that fails.
 function EventStream:close() end
 
 --- A field: the same as `events.last_id`.

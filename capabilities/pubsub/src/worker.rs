@@ -7,7 +7,7 @@ use crate::limits::{
     MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, SHOWN_BYTES_MAX, TOPIC_BYTES_MAX,
 };
 use sampan_host::topics::{
-    Membership, MessageKind, Missed, Payload, Receiver, Subscription, Topics,
+    Joining, Membership, MessageKind, Missed, Payload, Receiver, Subscription, Topics,
 };
 use sampan_host::{Effects, Error, RequestView, Value, Verdict};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -311,40 +311,49 @@ impl Topics for TopicsHandle {
         &self,
         request: Option<&Rc<dyn RequestView>>,
         topic: &str,
-        data: String,
+        joining: Joining,
     ) -> Result<Membership, Error> {
         check_topic(topic)?;
+        let Joining {
+            data,
+            replaces,
+            settled,
+        } = joining;
         if data.len() > MEMBER_BYTES_MAX {
             return Err(Error::script(format!(
                 "the data of a member has {} bytes of JSON; at most {MEMBER_BYTES_MAX} are kept",
                 data.len()
             )));
         }
-        self.0.hub.check_members(topic)?;
+        if !replaces {
+            self.0.hub.check_members(topic)?;
+        }
         let key = self.0.key();
-        /// A member on its way: it may leave before it has joined.
+        /// The place of a member, which may leave before it has joined.
         #[derive(Default)]
-        struct Joining {
+        struct Place {
             member: RefCell<Option<Arc<Member>>>,
             has_left: Cell<bool>,
         }
-        let joining = Rc::new(Joining::default());
+        let place = Rc::new(Place::default());
         let (hub, topic) = (Arc::clone(&self.0.hub), Arc::<str>::from(topic));
         let leaves = {
-            let (hub, topic, joining) = (Arc::clone(&hub), Arc::clone(&topic), Rc::clone(&joining));
+            let (hub, topic, place) = (Arc::clone(&hub), Arc::clone(&topic), Rc::clone(&place));
             move || {
-                joining.has_left.set(true);
-                if let Some(member) = joining.member.take() {
+                place.has_left.set(true);
+                if let Some(member) = place.member.take() {
                     hub.leave(&topic, &member);
                 }
             }
         };
-        self.0.when_committed(request, move || {
+        self.0.effects.when_settled(request, move |verdict| {
+            settled(verdict);
             // A topic that is full by now has no room for it.
-            if !joining.has_left.get()
+            if verdict == Verdict::Committed
+                && !place.has_left.get()
                 && let Ok(member) = hub.join(key, &topic, data)
             {
-                joining.member.replace(Some(member));
+                place.member.replace(Some(member));
             }
         })?;
         Ok(Membership(Subscription::new(leaves)))

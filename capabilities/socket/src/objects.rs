@@ -69,7 +69,7 @@ pub(crate) static SOCKET: Class = Class {
         row!("leave"(
                 param!("topic": Type::Text, "The topic."),
             ) -> Type::Bool, FunctionKind::Sync(topics::leave),
-            "Ends that. Returns whether the client was a member."),
+            "Ends that, as a message is sent: when writes are committed. Returns whether the client was a member."),
         row!("ping"(
                 param!("payload"? Type::Bytes, "At most 125 bytes."),
             ) -> Type::Nothing, FunctionKind::Sync(ping),
@@ -78,7 +78,8 @@ pub(crate) static SOCKET: Class = Class {
                 param!("code"? Type::Int, "1000 unless given; 3000 to 4999 are the app's own."),
                 param!("reason"? Type::Text, "At most 123 bytes."),
             ) -> Type::Nothing, FunctionKind::Sync(close),
-            "Closes the socket, behind what was sent before."),
+            "Closes the socket, behind what was sent before. While writes are not committed it closes when they are, \
+             and not at all if that fails."),
         row!("get"(KEY) -> Type::Any, FunctionKind::Sync(get),
             "A field: the same as `ws.req`."),
         row!("set"(
@@ -210,7 +211,11 @@ fn close(context: &Context, mut args: Args) -> Result<Value, Error> {
         return Err(Error::script(text));
     }
     let (effects, request) = effects_of(context)?;
-    effects.when_settled(request.as_ref(), move |_| socket.close(code, &reason))?;
+    effects.when_settled(request.as_ref(), move |verdict| {
+        if verdict == Verdict::Committed {
+            socket.close(code, &reason);
+        }
+    })?;
     Ok(Value::Null)
 }
 

@@ -1,11 +1,13 @@
 //! `ws:subscribe`: sockets that get the messages of topics, without a run of the script for each.
 
 use crate::limits::SUBSCRIPTIONS_MAX;
-use crate::objects::this;
+use crate::objects::{effects_of, this};
+use sampan_host::attached::ConnectedClient;
 use sampan_host::json::write_string;
+use sampan_host::memberships;
 use sampan_host::sockets::{Payload, Socket, SocketMessage};
-use sampan_host::topics::{Membership, Message, MessageKind, Receiver, Subscription, Topics, Wire};
-use sampan_host::{Args, Context, CurrentRun, Error, ErrorKind, Value, refusals};
+use sampan_host::topics::{Message, MessageKind, Receiver, Subscription, Topics, Wire};
+use sampan_host::{Args, Context, Error, ErrorKind, Value, refusals};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -16,12 +18,6 @@ const TRY_AGAIN_LATER: u16 = 1013;
 struct SocketSubscription {
     topic: String,
     _subscription: Subscription,
-}
-
-/// A socket's membership of a topic, kept with the socket.
-struct SocketMember {
-    topic: String,
-    _membership: Membership,
 }
 
 /// The side of a socket that takes messages. It does not keep the socket.
@@ -98,9 +94,9 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
     let presence = presence_of(args.take(1))?;
     let topics = topics_of(context)?;
     let is_known = socket.detach(|one: &SocketSubscription| one.topic == topic);
-    if !is_known && socket.attached() >= SUBSCRIPTIONS_MAX {
+    if !is_known && socket.attached::<SocketSubscription>() >= SUBSCRIPTIONS_MAX {
         return Err(Error::script(format!(
-            "a socket subscribes to and joins at most {SUBSCRIPTIONS_MAX} topics"
+            "a socket subscribes to at most {SUBSCRIPTIONS_MAX} topics"
         )));
     }
     let receiver = Rc::new(SocketReceiver {
@@ -108,10 +104,10 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
         presence,
     });
     let subscription = topics.subscribe(&topic, receiver)?;
-    socket.attach(Box::new(SocketSubscription {
+    socket.attach(SocketSubscription {
         topic,
         _subscription: subscription,
-    }));
+    });
     Ok(Value::Null)
 }
 
@@ -133,26 +129,16 @@ pub(crate) fn join(context: &Context, mut args: Args) -> Result<Value, Error> {
     if socket.is_over() {
         return Err(Error::script("join: the socket has ended"));
     }
-    let is_known = socket.detach(|one: &SocketMember| one.topic == topic);
-    if !is_known && socket.attached() >= SUBSCRIPTIONS_MAX {
-        return Err(Error::script(format!(
-            "a socket subscribes to and joins at most {SUBSCRIPTIONS_MAX} topics"
-        )));
-    }
-    let request = context
-        .get::<CurrentRun>()
-        .and_then(|current| current.request());
-    let membership = topics_of(context)?.join(request.as_ref(), &topic, data)?;
-    socket.attach(Box::new(SocketMember {
-        topic,
-        _membership: membership,
-    }));
+    memberships::check_count(&*socket, &topic, ("socket", SUBSCRIPTIONS_MAX))?;
+    let topics = topics_of(context)?;
+    let request = effects_of(context)?.1;
+    memberships::join(&socket, &*topics, request.as_ref(), &topic, data)?;
     Ok(Value::Null)
 }
 
 pub(crate) fn leave(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let socket = this(context, &args)?;
-    let topic = args.text(0);
-    let was_there = socket.detach(|one: &SocketMember| one.topic == topic);
+    let (socket, topic) = (this(context, &args)?, args.text(0));
+    let (effects, request) = effects_of(context)?;
+    let was_there = memberships::leave(&socket, &effects, request.as_ref(), &topic)?;
     Ok(Value::Bool(was_there))
 }

@@ -25,6 +25,7 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE, &ANSWERS],
     sections: &[&SECTION],
     asks: &["topics"],
+    configure: |settings| SseConfig::read(settings.all).map(drop),
     process,
     isolate,
     ..Capability::EMPTY
@@ -74,7 +75,8 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let next = setup.worker.get::<NextNumber>().unwrap_or_default();
     let open = setup.shared.get::<OpenStreams>();
     let open = open.ok_or_else(|| Error::new(ErrorKind::Internal, "no count of event streams"))?;
-    let config = SseConfig::read(&setup.settings.of(&SECTION));
+    let config = SseConfig::read(setup.settings.all);
+    let config = config.map_err(|fault| Error::new(ErrorKind::Load, fault))?;
     setup
         .context
         .put(Opening::new(config, open, Rc::clone(&next.0)));

@@ -11,7 +11,7 @@ use sampan_host::{
     Args, Class, Context, CurrentRun, Effects, Error, ErrorKind, FunctionKind, Lifetime,
     LocalFuture, Param, RequestView, Type, Value, Verdict, param, refusals, row,
 };
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::rc::Rc;
 
 const TOPIC: Param = param!("topic": Type::Text, "The topic, such as `room:7`.");
@@ -51,11 +51,12 @@ pub(crate) static EVENTS: Class = Class {
             "Makes the client a member of a topic, until its stream ends: see `app.presence`. A second call replaces \
              the data. The stream stays open when its function has ended."),
         row!("leave"(TOPIC) -> Type::Bool, FunctionKind::Sync(topics::leave),
-            "Ends that. Returns whether the client was a member."),
+            "Ends that, as an event is sent: when writes are committed. Returns whether the client was a member."),
         row!("wait"() -> Type::Nothing, FunctionKind::Async(wait),
             "Waits until the client has left, or the server ends the stream."),
         row!("close"() -> Type::Nothing, FunctionKind::Sync(close),
-            "Ends the stream behind what was sent before. The client connects again unless it closes too."),
+            "Ends the stream behind what was sent before. The client connects again unless it closes too. While writes \
+             are not committed it ends when they are, and not at all if that fails."),
         row!("get"(
                 param!("key": Type::Text, "The name."),
             ) -> Type::Any, FunctionKind::Sync(get),
@@ -81,6 +82,12 @@ pub(crate) fn current(context: &Context) -> Option<Rc<dyn RequestView>> {
     context.get::<CurrentRun>()?.request()
 }
 
+/// Returns what holds effects.
+pub(crate) fn effects_of(context: &Context) -> Result<Rc<Effects>, Error> {
+    let effects = context.get::<Effects>();
+    effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))
+}
+
 /// Sends bytes, or holds them while writes are not committed that they may depend on. Returns whether the sender waits
 /// for room: a transaction would not end meanwhile.
 fn send_or_hold(
@@ -88,8 +95,7 @@ fn send_or_hold(
     stream: &Rc<EventStream>,
     event: Vec<u8>,
 ) -> Result<bool, Error> {
-    let effects = context.get::<Effects>();
-    let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
+    let effects = effects_of(context)?;
     let request = current(context);
     let event = EventBytes::Own(event);
     let was_open = stream.is_open();
@@ -125,20 +131,20 @@ fn send_made(
     args: &mut Args,
     make: impl FnOnce(&mut Args) -> Result<Vec<u8>, Error>,
 ) -> LocalFuture<Result<Value, Error>> {
-    let sent = this(context, args).and_then(|stream| {
-        let event = make(args)?;
-        let waits = send_or_hold(context, &stream, event)?;
-        Ok((stream, waits))
-    });
+    let stream = match this(context, args) {
+        Ok(stream) => stream,
+        Err(error) => return Box::pin(ready(Err(error))),
+    };
+    let waits = make(args).and_then(|event| send_or_hold(context, &stream, event));
     Box::pin(async move {
-        let (stream, waits) = sent?;
-        if !waits {
-            return Ok(Value::Null);
+        let sent = match waits {
+            Ok(true) if !poll_fn(|cx| stream.poll_room(cx)).await => Err(stream_ended()),
+            waits => waits.map(|_| Value::Null),
+        };
+        if !stream.is_open() && sent.is_err() {
+            stream.tell_end().await;
         }
-        match poll_fn(|cx| stream.poll_room(cx)).await {
-            true => Ok(Value::Null),
-            false => Err(stream_ended()),
-        }
+        sent
     })
 }
 
@@ -215,16 +221,20 @@ fn json_of(value: &Value) -> Result<String, Error> {
 fn wait(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     let stream = this(context, &args);
     Box::pin(async move {
-        stream?.ended().await;
+        let stream = stream?;
+        Rc::clone(&stream).ended().await;
+        stream.tell_end().await;
         Ok(Value::Null)
     })
 }
 
 fn close(context: &Context, args: Args) -> Result<Value, Error> {
     let stream = this(context, &args)?;
-    let effects = context.get::<Effects>();
-    let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
-    effects.when_settled(current(context).as_ref(), move |_| stream.close())?;
+    effects_of(context)?.when_settled(current(context).as_ref(), move |verdict| {
+        if verdict == Verdict::Committed {
+            stream.close();
+        }
+    })?;
     Ok(Value::Null)
 }
 

@@ -1,13 +1,15 @@
 //! `events:subscribe`: streams that get the messages of topics, without a run of the script for each.
 
 use crate::limits::SUBSCRIPTIONS_MAX;
-use crate::objects::{current, this};
+use crate::objects::{current, effects_of, this};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use sampan_host::attached::ConnectedClient;
 use sampan_host::events::{Event, EventBytes, EventStream, stream_ended};
 use sampan_host::json::write_string;
+use sampan_host::memberships;
 use sampan_host::topics::{
-    Membership, Message, MessageKind, Missed, Payload, Receiver, Subscription, Topics, Wire,
+    Message, MessageKind, Missed, Payload, Receiver, Subscription, Topics, Wire,
 };
 use sampan_host::{Args, Context, Error, ErrorKind, Value, refusals};
 use std::cell::RefCell;
@@ -41,9 +43,7 @@ impl Receiver for StreamReceiver {
         };
         // A stream whose client does not read is ended; the client connects again, and asks for what it missed.
         let event = EventBytes::Shared(message.wire(Wire::Event, wire_of));
-        if stream.send_named(name, event) {
-            stream.replay().set_reached(message.id.number);
-        }
+        stream.send_named(name, event);
     }
 
     fn missed(&self, topic: &str) {
@@ -156,29 +156,23 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
         Some(last) => {
             let (subscription, missed) =
                 topics.resume(&topic, last, Rc::clone(&receiver) as Rc<dyn Receiver>)?;
+            let is_in_time = stream.replay().begin();
             match missed {
-                // The client has seen later messages of other topics: their ids stand for this one too.
-                Missed::These(messages)
-                    if messages
-                        .first()
-                        .is_some_and(|first| first.id.number < stream.replay().reached()) =>
-                {
-                    receiver.missed(&topic);
-                }
-                Missed::These(messages) => {
+                Missed::These(messages) if is_in_time => {
                     let receiver: Weak<StreamReceiver> = Rc::downgrade(&receiver);
                     stream.add_missed(messages, &(receiver as Weak<dyn Receiver>));
                 }
-                Missed::TooMany => receiver.missed(&topic),
+                // The client's last id does not stand for a later subscription, or is too old.
+                Missed::These(_) | Missed::TooMany => receiver.missed(&topic),
             }
             subscription
         }
     };
-    stream.attach(Box::new(StreamSubscription {
+    stream.attach(StreamSubscription {
         topic,
         receiver,
         _subscription: subscription,
-    }));
+    });
     Ok(Value::Null)
 }
 
@@ -187,12 +181,6 @@ pub(crate) fn unsubscribe(context: &Context, mut args: Args) -> Result<Value, Er
     let topic = args.text(0);
     let was_there = stream.detach(|one: &StreamSubscription| one.topic == topic);
     Ok(Value::Bool(was_there))
-}
-
-/// A stream's membership of a topic, kept with the stream.
-struct StreamMember {
-    topic: String,
-    _membership: Membership,
 }
 
 pub(crate) fn join(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -206,23 +194,16 @@ pub(crate) fn join(context: &Context, mut args: Args) -> Result<Value, Error> {
     if !stream.is_open() {
         return Err(stream_ended());
     }
-    stream.detach(|one: &StreamMember| one.topic == topic);
-    if stream.attached::<StreamMember>() >= SUBSCRIPTIONS_MAX {
-        return Err(Error::script(format!(
-            "a stream joins at most {SUBSCRIPTIONS_MAX} topics"
-        )));
-    }
-    let membership = topics_of(context)?.join(current(context).as_ref(), &topic, data)?;
-    stream.attach(Box::new(StreamMember {
-        topic,
-        _membership: membership,
-    }));
+    memberships::check_count(&*stream, &topic, ("stream", SUBSCRIPTIONS_MAX))?;
+    let topics = topics_of(context)?;
+    let request = current(context);
+    memberships::join(&stream, &*topics, request.as_ref(), &topic, data)?;
     Ok(Value::Null)
 }
 
 pub(crate) fn leave(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let stream = this(context, &args)?;
-    let topic = args.text(0);
-    let was_there = stream.detach(|one: &StreamMember| one.topic == topic);
+    let (stream, topic) = (this(context, &args)?, args.text(0));
+    let (effects, request) = (effects_of(context)?, current(context));
+    let was_there = memberships::leave(&stream, &effects, request.as_ref(), &topic)?;
     Ok(Value::Bool(was_there))
 }

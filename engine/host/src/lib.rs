@@ -27,7 +27,10 @@ pub mod store;
 mod tables;
 pub mod value;
 
-pub use offers::{database, effects, events, fetch, log, pages, sealer, sockets, texts, topics};
+pub use offers::{
+    attached, database, effects, events, fetch, log, memberships, pages, sealer, sockets, texts,
+    topics,
+};
 pub use run::{background, current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, javascript, module, names, objects, reader, refusals, words};
 

@@ -51,6 +51,60 @@ fn the_head_comes_at_once_and_a_client_that_leaves_ends_the_function() {
     }
 }
 
+/// Functions that do not end when their clients leave.
+const ENDLESS: [&str; 2] = [
+    r#"local app = require "sampan"
+local told = 0
+app.sse("/wait", function(req, events)
+  while true do
+    pcall(events.wait, events)
+    told = told + 1
+  end
+end)
+app.sse("/send", function(req, events)
+  while true do
+    if not pcall(events.send, events, "x") then told = told + 1 end
+  end
+end)
+app.get("/told", function() return tostring(told) end)"#,
+    r#"import { app } from "sampan";
+let told = 0;
+app.sse("/wait", async (req, events) => {
+  for (;;) {
+    await events.wait();
+    told += 1;
+  }
+});
+app.sse("/send", async (req, events) => {
+  for (;;) {
+    try {
+      await events.send("x");
+    } catch {
+      told += 1;
+    }
+  }
+});
+app.get("/told", () => String(told));"#,
+];
+
+#[test]
+fn a_function_that_does_not_end_is_told_a_thousand_times_and_dropped() {
+    for file in LANGUAGES {
+        let limits = "[limits]\ncleanup_millis_max = 300\n";
+        let app = App::start(file, ENDLESS, 1, limits);
+        drop(app.open("/wait", &[]));
+        wait::until("the end of the first", || app.get("/told") == "1000");
+        let mut feed = app.open("/send", &[]);
+        assert_eq!(feed.event(), "data: x");
+        drop(feed);
+        // The wait that was under way fails with `cancelled`, and is none of those.
+        wait::until("the end of the other", || {
+            app.get("/told").parse::<u32>().expect("a number") >= 2000
+        });
+        assert!(app.running.shutdown());
+    }
+}
+
 const SILENT: [&str; 2] = [
     r#"local app = require "sampan"
 app.sse("/", function(req, events) events:subscribe("silence") end)"#,

@@ -3,6 +3,7 @@
 
 mod app;
 mod feed;
+mod held;
 mod http2;
 mod life;
 mod limits;

@@ -19,6 +19,15 @@ app.sse("/late", function(req, events)
   events:subscribe("kept:b")
   events:send("begun")
 end)
+app.sse("/first", function(req, events)
+  events:subscribe("kept:a")
+end)
+app.sse("/together", function(req, events)
+  app.time.sleep(0.001)
+  events:subscribe("kept:a")
+  events:subscribe("kept:b")
+  events:send("begun")
+end)
 app.sse("/other", function(req, events)
   events:subscribe("other")
   events:send("begun " .. tostring(events.last_id))
@@ -40,6 +49,15 @@ app.sse("/", async (req, events) => {
 app.sse("/late", async (req, events) => {
   events.subscribe("kept:a");
   await time.sleep(0.001);
+  events.subscribe("kept:b");
+  await events.send("begun");
+});
+app.sse("/first", (req, events) => {
+  events.subscribe("kept:a");
+});
+app.sse("/together", async (req, events) => {
+  await time.sleep(0.001);
+  events.subscribe("kept:a");
   events.subscribe("kept:b");
   await events.send("begun");
 });
@@ -80,7 +98,7 @@ fn what_was_missed_of_several_topics_comes_in_one_order_and_once() {
         assert_eq!(id_and_data(&again.event()).1, "5");
         drop(again);
 
-        // A later subscription cannot go back behind an id that the client has already.
+        // The client's id does not stand for a later subscription.
         let mut late = app.open("/late", &[&line]);
         for text in ["2", "4", "5"] {
             assert_eq!(id_and_data(&late.event()).1, text, "{file}");
@@ -88,6 +106,37 @@ fn what_was_missed_of_several_topics_comes_in_one_order_and_once() {
         assert_eq!(late.event(), "event: resync\ndata: {\"topic\":\"kept:b\"}");
         assert_eq!(late.event(), "data: begun");
         drop(late);
+        assert!(app.running.shutdown());
+    }
+}
+
+#[test]
+fn a_connection_that_ends_before_a_later_subscription_loses_nothing_silently() {
+    for file in LANGUAGES {
+        let app = App::start(file, SEVERAL, 1, "");
+        let line = known(&app);
+        for path in ["/b/1", "/a/2"] {
+            app.post(path);
+        }
+        // It breaks when the first topic is sent, before the second is subscribed to.
+        let mut cut = app.open("/first", &[&line]);
+        let event = cut.event();
+        let (id, text) = id_and_data(&event);
+        assert_eq!(text, "2", "{file}");
+        let line = format!("Last-Event-ID: {id}");
+        drop(cut);
+        let mut late = app.open("/late", &[&line]);
+        let resync = "event: resync\ndata: {\"topic\":\"kept:b\"}";
+        assert_eq!(late.event(), resync, "{file}");
+        assert_eq!(late.event(), "data: begun");
+        app.post("/b/3");
+        assert_eq!(id_and_data(&late.event()).1, "3");
+        drop(late);
+        // Waiting before all of them is no matter.
+        let mut together = app.open("/together", &[&line]);
+        assert_eq!(id_and_data(&together.event()).1, "3", "{file}");
+        assert_eq!(together.event(), "data: begun");
+        drop(together);
         assert!(app.running.shutdown());
     }
 }

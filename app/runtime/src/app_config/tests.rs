@@ -64,6 +64,10 @@ fn what_is_out_of_range_is_named() {
         ),
         ("[server]\nworkers = 0", "[server] workers: 0 workers"),
         (
+            "[sse]\nheartbeat_millis = 300_000",
+            ":2: [sse] heartbeat_millis is 300000; it must be less than [limits] stream_idle_millis_max, 300000",
+        ),
+        (
             "[server]\ntrusted_proxies = [\"proxy\"]",
             "[server] trusted_proxies: \"proxy\" is no network",
         ),
@@ -277,7 +281,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_template::undefined(&all.of(&sampan_template::SECTION)),
         sampan_pubsub::TopicsConfig::read(&all.of(&sampan_pubsub::TOPICS)),
         sampan_socket::defaults(&all.of(&sampan_socket::SECTION))?,
-        sampan_sse::SseConfig::read(&all.of(&sampan_sse::SECTION)),
+        sampan_sse::SseConfig::read(all)?,
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(

@@ -1,10 +1,12 @@
 //! Traits and plain types by which capabilities and the server offer something to each other.
 
+pub mod attached;
 pub mod database;
 pub mod effects;
 pub mod events;
 pub mod fetch;
 pub mod log;
+pub mod memberships;
 pub mod pages;
 pub mod sealer;
 pub mod sockets;

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::request::RequestView;
+use crate::run::outbox::Verdict;
 use crate::value::Value;
 use std::fmt;
 use std::rc::Rc;
@@ -198,6 +199,16 @@ pub enum Missed {
 #[derive(Debug)]
 pub struct Membership(pub Subscription);
 
+/// A client on its way to become a member of a topic.
+pub struct Joining {
+    /// The data of the member, as JSON.
+    pub data: String,
+    /// True if it takes the place of a member, so that the topic has room for it.
+    pub replaces: bool,
+    /// Called with the verdict on the writes that the join may depend on, before the client becomes a member.
+    pub settled: Box<dyn FnOnce(Verdict)>,
+}
+
 /// The topics of one worker, which all workers of the process share.
 pub trait Topics {
     /// Publishes a message for all receivers of a topic, on all workers. It leaves when the writes that it may depend
@@ -230,8 +241,8 @@ pub trait Topics {
         receiver: Rc<dyn Receiver>,
     ) -> Result<(Subscription, Missed), Error>;
 
-    /// Adds a member to a topic; `data` is JSON. Its receivers get a message of the kind [`MessageKind::Joined`], and
-    /// one of the kind [`MessageKind::Left`] when it leaves.
+    /// Adds a member to a topic when the writes are committed that it may depend on. The topic's receivers get a
+    /// message of the kind [`MessageKind::Joined`] then, and one of the kind [`MessageKind::Left`] when it leaves.
     ///
     /// # Errors
     /// As for [`Topics::publish`], or the topic has as many members as are allowed.
@@ -239,7 +250,7 @@ pub trait Topics {
         &self,
         request: Option<&Rc<dyn RequestView>>,
         topic: &str,
-        data: String,
+        joining: Joining,
     ) -> Result<Membership, Error>;
 
     /// Returns the members of a topic as a list of maps with `id` and `data`, in the order in which they joined.

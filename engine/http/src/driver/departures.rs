@@ -1,5 +1,5 @@
-//! The moments at which a worker that ends lets go of what lasts: connections of HTTP/2, and sockets over either protocol.
-//! They are spread over a time, so that the clients do not all come back to another server at once.
+//! The moments at which a worker that ends lets go of what lasts: connections of HTTP/2, and sockets over either
+//! protocol. They are spread over a time, so that the clients do not all come back to another server at once.
 
 use std::cell::Cell;
 

@@ -6,15 +6,18 @@ use std::cell::{Cell, RefCell};
 use std::rc::Weak;
 use std::sync::Arc;
 
-/// The messages that a client missed, of all topics to which one run of its function subscribes.
+/// The messages that a client missed, of all topics to which its function subscribes before anything is sent between.
 ///
-/// They are sent when the run ends, in the order of their numbers. So the id that the client had last stands for all
-/// topics of its stream.
+/// They are sent when that run ends, in the order of their numbers. So the id that the client had last stands for all
+/// these topics. It does not stand for one to which a function subscribes later: the connection before may have ended
+/// in between, with an id of the topics that came first.
 #[derive(Default)]
 pub struct Replay {
     missed: RefCell<Missed>,
-    /// The greatest number of a message that was sent.
-    reached: Cell<u64>,
+    /// Counts the times at which the client could have been sent something.
+    turn: Cell<u64>,
+    /// The turn of the first subscription.
+    first: Cell<Option<u64>>,
 }
 
 #[derive(Default)]
@@ -43,6 +46,7 @@ impl Replay {
 
     /// Gives the messages to their receivers, which put them into the queue. A receiver that is gone gets none.
     pub(super) fn deliver(&self, out: &RefCell<Outgoing>) {
+        self.turn.set(self.turn.get() + 1);
         let mut missed = self.missed.take();
         if missed.messages.is_empty() {
             return;
@@ -59,13 +63,12 @@ impl Replay {
         out.borrow_mut().append(behind);
     }
 
-    /// Takes note of the number of a message that is sent.
-    pub fn set_reached(&self, number: u64) {
-        self.reached.set(self.reached.get().max(number));
-    }
-
-    /// Returns the greatest number of a message that was sent.
-    pub fn reached(&self) -> u64 {
-        self.reached.get()
+    /// Takes note of a subscription. True if the client's last id stands for its topic too: nothing was sent since the
+    /// first subscription.
+    pub fn begin(&self) -> bool {
+        let turn = self.turn.get();
+        let first = self.first.get().unwrap_or(turn);
+        self.first.set(Some(first));
+        first == turn
     }
 }

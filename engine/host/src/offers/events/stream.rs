@@ -4,6 +4,7 @@ use super::outgoing::{EventBytes, Outgoing};
 use super::replay::Replay;
 use crate::error::{Error, ErrorKind};
 use crate::limits::CANCELLED;
+use crate::offers::attached::{Attached, ConnectedClient};
 use crate::response::Chunk;
 use crate::topics::{Message, Receiver};
 use std::any::Any;
@@ -19,6 +20,9 @@ const AHEAD_BYTES: usize = 64 * 1024;
 /// The bound for what is sent at once is so many times that for what waits for a client: only after the turn is the
 /// client offered anything.
 const TURN_FACTOR: usize = 16;
+
+/// A function of a stream that has ended is told of the end so many times.
+const ENDS_TOLD_MAX: u32 = 1000;
 
 /// The settings of event streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +54,14 @@ pub struct EventStream {
     awaiting_end: Cell<usize>,
     /// A function has waited until the end came.
     is_told: Cell<bool>,
+    /// The number of times at which a function was told of the end.
+    ends_told: Cell<u32>,
     /// Wakes the body.
     body: RefCell<Option<Waker>>,
     /// Functions that wait for room, or for the end.
     waiting: RefCell<Vec<Waker>>,
     /// Dropped at the end: subscriptions and the like.
-    attached: RefCell<Vec<Box<dyn Any>>>,
+    attached: Attached,
     /// Dropped at the end.
     place: RefCell<Option<Box<dyn Any>>>,
 }
@@ -101,9 +107,10 @@ impl EventStream {
             replay: Replay::default(),
             awaiting_end: Cell::new(0),
             is_told: Cell::new(false),
+            ends_told: Cell::new(0),
             body: RefCell::default(),
             waiting: RefCell::default(),
-            attached: RefCell::default(),
+            attached: Attached::default(),
             place: RefCell::new(Some(place)),
         }
     }
@@ -236,6 +243,16 @@ impl EventStream {
         self.awaiting_end.get() > 0 || self.is_told.get()
     }
 
+    /// Returns at once, to tell a function of the end. A function that does not end however often it is told is told no
+    /// more: it waits until its time for cleaning up is over.
+    pub async fn tell_end(&self) {
+        let told = self.ends_told.get();
+        if told >= ENDS_TOLD_MAX {
+            std::future::pending().await
+        }
+        self.ends_told.set(told + 1);
+    }
+
     fn wait(&self, cx: &Context<'_>) {
         let mut waiting = self.waiting.borrow_mut();
         if !waiting.iter().any(|known| known.will_wake(cx.waker())) {
@@ -263,42 +280,6 @@ impl EventStream {
             self.wake_body();
             self.wake_waiting();
         }
-    }
-
-    /// Keeps a value until the stream ends, such as a subscription. The stream stays open as long as it has any.
-    pub fn attach(&self, value: Box<dyn Any>) {
-        if self.state.get() != StreamState::Over {
-            self.attached.borrow_mut().push(value);
-        }
-    }
-
-    /// Returns the number of attached values of a type.
-    pub fn attached<T: 'static>(&self) -> usize {
-        let attached = self.attached.borrow();
-        attached.iter().filter(|one| one.is::<T>()).count()
-    }
-
-    /// Shows the attached values of a type until `see` returns something.
-    pub fn find_attached<T: 'static, R>(&self, see: impl Fn(&T) -> Option<R>) -> Option<R> {
-        let attached = self.attached.borrow();
-        let mut of_type = attached.iter().filter_map(|one| one.downcast_ref::<T>());
-        of_type.find_map(see)
-    }
-
-    /// Drops the attached values of a type that `it` finds. True if there were any.
-    pub fn detach<T: 'static>(&self, it: impl Fn(&T) -> bool) -> bool {
-        let found = |one: &Box<dyn Any>| one.downcast_ref::<T>().is_some_and(&it);
-        let removed: Vec<Box<dyn Any>> = {
-            let mut attached = self.attached.borrow_mut();
-            attached.extract_if(.., |one| found(one)).collect()
-        };
-        if removed.is_empty() {
-            return false;
-        }
-        // What is dropped may look at the stream.
-        drop(removed);
-        self.wake_body();
-        true
     }
 }
 
@@ -333,7 +314,7 @@ impl EventStream {
         if !self.out.borrow().is_empty() || self.held.get() > 0 {
             return false;
         }
-        !self.is_open() || (has_returned && self.attached.borrow().is_empty())
+        !self.is_open() || (has_returned && self.attached.is_empty())
     }
 
     /// The body has ended: nothing is sent any more, and what was attached is dropped.
@@ -342,9 +323,23 @@ impl EventStream {
         self.out.borrow_mut().clear();
         self.body.take();
         self.wake_waiting();
-        // What is dropped may look at the stream.
-        drop(self.attached.take());
+        self.attached.clear();
         drop(self.place.take());
+    }
+}
+
+/// The stream stays open as long as it has any attached values.
+impl ConnectedClient for EventStream {
+    fn values(&self) -> &Attached {
+        &self.attached
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.get() == StreamState::Over
+    }
+
+    fn values_dropped(&self) {
+        self.wake_body();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::opening::Opening;
 use super::outgoing::{Outgoing, Payload, SocketMessage};
+use crate::offers::attached::{Attached, ConnectedClient};
 use crate::value::Value;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -70,7 +71,7 @@ pub struct Socket {
     /// Wakes the connection.
     waker: RefCell<Option<Waker>>,
     /// Dropped with the connection: subscriptions and the like.
-    attached: RefCell<Vec<Box<dyn Any>>>,
+    attached: Attached,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -108,7 +109,7 @@ impl Socket {
             out: RefCell::default(),
             state: Cell::default(),
             waker: RefCell::default(),
-            attached: RefCell::default(),
+            attached: Attached::default(),
         }
     }
 
@@ -167,34 +168,6 @@ impl Socket {
     /// Returns the values that scripts keep with it.
     pub fn data(&self) -> &RefCell<Vec<(String, Value)>> {
         &self.data
-    }
-
-    /// Keeps a value until the connection ends, such as a subscription.
-    pub fn attach(&self, value: Box<dyn Any>) {
-        if !self.is_over() {
-            self.attached.borrow_mut().push(value);
-        }
-    }
-
-    /// Returns the number of attached values.
-    pub fn attached(&self) -> usize {
-        self.attached.borrow().len()
-    }
-
-    /// Drops the first attached value of a type that is `it`.
-    pub fn detach<T: 'static>(&self, it: impl Fn(&T) -> bool) -> bool {
-        let mut attached = self.attached.borrow_mut();
-        let found = attached
-            .iter()
-            .position(|one| one.downcast_ref::<T>().is_some_and(&it));
-        let removed = found.map(|at| attached.swap_remove(at));
-        drop(attached);
-        removed.is_some()
-    }
-
-    /// Reports whether the connection has ended.
-    pub fn is_over(&self) -> bool {
-        self.state.get().is_over
     }
 
     /// Reports whether no message is taken any more.
@@ -320,7 +293,16 @@ impl Socket {
         });
         *self.out.borrow_mut() = Outgoing::default();
         self.waker.borrow_mut().take();
-        // What is attached may look at the socket while it is dropped.
-        drop(std::mem::take(&mut *self.attached.borrow_mut()));
+        self.attached.clear();
+    }
+}
+
+impl ConnectedClient for Socket {
+    fn values(&self) -> &Attached {
+        &self.attached
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.get().is_over
     }
 }

@@ -47,7 +47,7 @@ fn what_is_attached_keeps_it_open_and_goes_with_it() {
     let one = stream(100);
     assert!(one.is_finished(true) && !one.is_finished(false));
     let kept = Rc::new(());
-    one.attach(Box::new(Rc::clone(&kept)));
+    one.attach(Rc::clone(&kept));
     assert!(!one.is_finished(true));
     one.end();
     assert_eq!(Rc::strong_count(&kept), 1);
