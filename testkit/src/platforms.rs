@@ -52,6 +52,15 @@ impl Platform {
     /// A file cannot be copied.
     pub fn put_together(files: &Path, addon: &Path, to: &Path) -> io::Result<()> {
         copy(files, to)?;
+        for entry in fs::read_dir(files)? {
+            let entry = entry?;
+            if entry.file_type()?.is_symlink() {
+                // The link leads nowhere from there.
+                let to = to.join(entry.file_name());
+                fs::remove_file(&to)?;
+                fs::copy(entry.path(), to)?;
+            }
+        }
         // Not in place: another run may have loaded it.
         let fresh = to.join(format!("{}.new", std::process::id()));
         fs::copy(addon, &fresh)?;
