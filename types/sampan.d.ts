@@ -798,6 +798,10 @@ declare module "sampan" {
     validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
     /** The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`. */
     paginate(total: number, options?: Record<string, any>): { page: number; pages: number; limit: number; total: number; offset: number; first: number; last: number; prev: string | null; next: string | null; links: any[] };
+    /** Declares jobs: the function that does them. It runs on a thread for jobs, apart from requests, and may wait. If it fails, it is called again, at most `attempts` times in all. It can also be called again after it has succeeded, if the process ends at that moment. Only while the project loads. */
+    job(name: string, options: Record<string, unknown> | ((...args: any[]) => any), fn?: (...args: any[]) => any): void;
+    /** Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there. */
+    enqueue(name: string, args?: any, options?: Record<string, any>): number;
   }
 
   export const app: App;
@@ -1090,6 +1094,8 @@ declare module "sampan" {
     fails(fn: (...args: any[]) => any, part?: string): Promise<string>;
     /** Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id and the values of cookies do not count. */
     snapshot(actual: any, name?: string): void;
+    /** Runs the jobs of the app that are due, those that they add included, one after the other. Returns the number of attempts. In tests jobs run only here; `setTime` makes later ones due. */
+    runJobs(): Promise<number>;
     /** Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock. */
     setTime(seconds?: number): void;
   };
@@ -1251,6 +1257,21 @@ declare module "sampan" {
     /** Fails: the fields cannot be set. */
     set(key: string, value?: any): void;
     /** The names of the fields. */
+    keys(): any[];
+  }
+
+  /** An attempt to do a job, in its function. `job.id` is its number, `job.name` its name, `job.attempt` the number of the attempt from 1, and `job.key` an idempotency key: the same in all attempts, and of no other job. Give it to services that take one, so that what an earlier attempt did is not done twice. */
+  export interface Job {
+    [key: string]: any;
+    /** Tells how far the job is: `sampan jobs` shows it. It is written soon, apart from what the job writes. */
+    progress(n: number, text?: string): void;
+    /** Has the job run again after this time, however this attempt ends. It counts as a failed attempt; after the last one the job is dead. */
+    retryIn(time: any): void;
+    /** The same as `job.key`. */
+    get(key: string): any;
+    /** An error: a job is only read. */
+    set(key: string, value?: any): void;
+    /** The keys that it has. */
     keys(): any[];
   }
 

@@ -1186,6 +1186,47 @@ function EventStream:set(key, value) end
 ---@return table
 function EventStream:keys() end
 
+--- Declares jobs: the function that does them. It runs on a thread for jobs, apart from requests, and may wait. If it fails, it is called again, at most `attempts` times in all. It can also be called again after it has succeeded, if the process ends at that moment. Only while the project loads.
+---@param name string The name of the job.
+---@param options table | function `attempts`: how often it is tried, 5 unless given. `timeout`: the longest that an attempt may take, a text such as `"30 s"` or seconds; a minute unless given. `backoff`: the pause before the second attempt, which doubles from one to the next; 5 seconds unless given. `queue`: the name of its queue. `unique = true`: of jobs with the same arguments there is one at a time. May be left out.
+---@param fn? function Called with the arguments and with `job`.
+function app.job(name, options, fn) end
+
+--- Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there.
+---@param name string The name of the job.
+---@param args? any The arguments: anything that JSON has.
+---@param options? table `delay`: starts it after this time, a text such as `"10 m"` or seconds. `at`: starts it at this time, in seconds since 1970. `priority`: jobs of a greater number start first; 0 unless given. `unique`: a text; of the jobs with the same one that have not ended there is one at a time.
+---@return integer
+function app.enqueue(name, args, options) end
+
+--- An attempt to do a job, in its function. `job.id` is its number, `job.name` its name, `job.attempt` the number of the attempt from 1, and `job.key` an idempotency key: the same in all attempts, and of no other job. Give it to services that take one, so that what an earlier attempt did is not done twice.
+---@class sampan.Job
+---@field [string] any
+local Job = {}
+
+--- Tells how far the job is: `sampan jobs` shows it. It is written soon, apart from what the job writes.
+---@param n number A number of your choice, such as a percentage.
+---@param text? string A text for people.
+function Job:progress(n, text) end
+
+--- Has the job run again after this time, however this attempt ends. It counts as a failed attempt; after the last one the job is dead.
+---@param time any A text such as `"5 m"`, or seconds.
+function Job:retry_in(time) end
+
+--- The same as `job.key`.
+---@param key string `id`, `name`, `attempt` or `key`.
+---@return any
+function Job:get(key) end
+
+--- An error: a job is only read.
+---@param key string A key.
+---@param value? any A value.
+function Job:set(key, value) end
+
+--- The keys that it has.
+---@return table
+function Job:keys() end
+
 --- Tests: only in files that `sampan test` runs.
 ---@class sampan.modules.t
 app.t = {}
@@ -1275,6 +1316,10 @@ function app.t.fails(fn, part) end
 ---@param actual any What there is.
 ---@param name? string Its name, where a test has several.
 function app.t.snapshot(actual, name) end
+
+--- Runs the jobs of the app that are due, those that they add included, one after the other. Returns the number of attempts. In tests jobs run only here; `set_time` makes later ones due.
+---@return integer
+function app.t.run_jobs() end
 
 --- Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock.
 ---@param seconds? number Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again.

@@ -1,21 +1,29 @@
 //! Functions of the script that run while no request waits for them.
 
 use sampan_host::log::Log;
-use sampan_host::{Background, Callback, Error, ErrorKind, LocalFuture, Value};
-use sampan_serve::Gate;
+use sampan_host::{Background, Callback, Error, ErrorKind, LocalFuture, Value, Watch};
+use sampan_serve::{Gate, Visit};
+use std::future::poll_fn;
 use std::rc::Rc;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Runs functions of an isolate behind its worker's gate, each within `handler_millis_max`.
 pub(crate) struct GatedRuns {
     pub(crate) gate: Rc<Gate>,
     pub(crate) log: Rc<dyn Log>,
     pub(crate) time_max: Duration,
+    pub(crate) watch: Arc<Watch>,
+    /// The longest that a run may go on after a write.
+    pub(crate) write_time_max: Duration,
+    /// Told of each error, before the caller.
+    pub(crate) failed: Rc<dyn Fn(&Error)>,
 }
 
 impl Background for GatedRuns {
     fn run(&self, what: &str, function: Callback, args: Vec<Value>) -> LocalFuture<()> {
         let (log, time_max, what) = (Rc::clone(&self.log), self.time_max, what.to_owned());
+        let failed = Rc::clone(&self.failed);
         let run = self.gate.background(function.start_apart(args));
         Box::pin(async move {
             let error = match tokio::time::timeout(time_max, run).await {
@@ -27,7 +35,63 @@ impl Background for GatedRuns {
                     Error::new(ErrorKind::Timeout, text)
                 }
             };
+            failed(&error);
             sampan_serve::log_of(&*log, None, format!("{what}: {error}"), &error);
         })
     }
+
+    fn run_within(
+        &self,
+        time_max: Duration,
+        work: LocalFuture<Result<(), Error>>,
+    ) -> LocalFuture<Result<(), Error>> {
+        let (gate, watch) = (Rc::clone(&self.gate), Arc::clone(&self.watch));
+        let (write_time_max, failed) = (self.write_time_max, Rc::clone(&self.failed));
+        let until = Instant::now() + time_max;
+        let losses = gate.losses();
+        let mut work = gate.background(work);
+        Box::pin(async move {
+            let run = poll_fn(|cx| {
+                watch.limit_until(Some(until));
+                if gate.is_open() {
+                    watch.shorten_to(write_time_max);
+                }
+                let polled = work.as_mut().poll(cx);
+                watch.limit_until(None);
+                polled
+            });
+            let ended = tokio::time::timeout_at(until.into(), run).await;
+            let error = match ended {
+                Ok(Ok(())) => {
+                    gate.settled().await?;
+                    return match gate.losses() == losses {
+                        true => Ok(()),
+                        false => Err(Visit::lost()),
+                    };
+                }
+                Ok(Err(error)) => error,
+                Err(_) => return Err(too_long(time_max)),
+            };
+            failed(&error);
+            // Stopped by the watchdog, which another limit may have told.
+            let is_stopped = error.kind() == ErrorKind::Stopped && error.code().is_none();
+            Err(match is_stopped {
+                true if Instant::now() >= until => too_long(time_max),
+                true => {
+                    let millis = write_time_max.as_millis();
+                    let text = format!(
+                        "the script went on for longer than {millis} ms after a write (transaction_millis_max)"
+                    );
+                    error.with_message(text)
+                }
+                false => error,
+            })
+        })
+    }
+}
+
+fn too_long(time_max: Duration) -> Error {
+    let millis = time_max.as_millis();
+    let text = format!("it took longer than its time limit of {millis} ms");
+    Error::new(ErrorKind::Timeout, text)
 }

@@ -33,6 +33,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_password::CAPABILITY,
     &sampan_socket::CAPABILITY,
     &sampan_sse::CAPABILITY,
+    &sampan_jobs::CAPABILITY,
 ];
 
 /// The server's own functions and sections.

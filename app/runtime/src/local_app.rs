@@ -15,6 +15,7 @@ use crate::worker::plan::WorkerPlan;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
 use sampan_db::{Database, Durability, RestorePoint, migrate};
+use sampan_host::jobs::JobQueue;
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
 use sampan_http::{
     DirectAnswer, DirectSocket, Limits, UnsentBytes, answer_directly, connect_directly,
@@ -273,6 +274,19 @@ impl LocalApp {
         peer: SocketAddr,
     ) -> (DirectAnswer, Option<DirectSocket>) {
         connect_directly(&*self.dispatch, request, peer, &self.limits).await
+    }
+
+    /// Runs the jobs that are due, and those that they add. Returns the number of attempts.
+    ///
+    /// # Errors
+    /// The database's own, or there are too many.
+    pub async fn run_jobs(&self) -> Result<i64, Error> {
+        self.gate.settled().await?;
+        let queue = self.loaded().context.get::<Rc<dyn JobQueue>>();
+        match queue {
+            Some(queue) => queue.run_due().await,
+            None => Ok(0),
+        }
     }
 
     /// Puts the database, and what capabilities keep, back to what they were when the project had started.

@@ -2,9 +2,9 @@
 
 use crate::app_config::AppConfig;
 use crate::capabilities;
-use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
+use sampan_host::capability::{Beside, IsolateSetup, KeeperSetup, ProcessSetup, Shared};
 use sampan_host::sources::PackedFiles;
-use sampan_host::{Context, Error};
+use sampan_host::{Context, Error, LocalFuture};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -73,6 +73,42 @@ impl ProcessState {
     pub(crate) fn serve(&self, config: &AppConfig, worker: &Context, context: &Rc<Context>) {
         let setup = self.setup(config, worker, context, true);
         capabilities::ordered().for_each(|one| (one.serve)(&setup));
+    }
+
+    /// Returns the work beside requests that the project needs.
+    pub(crate) fn beside(&self, config: &AppConfig) -> Option<Beside> {
+        let settings = config.project_settings();
+        capabilities::ordered().find_map(|one| (one.beside)(&settings, &self.0))
+    }
+
+    /// The values that all workers share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    /// Returns the work of a thread with an isolate beside requests.
+    pub(crate) fn work_beside(
+        &self,
+        config: &AppConfig,
+        worker: &Context,
+        context: &Rc<Context>,
+        beside: &Beside,
+    ) -> LocalFuture<()> {
+        (beside.work)(&self.setup(config, worker, context, true))
+    }
+
+    /// Returns the work of the thread without scripts.
+    pub(crate) fn keep_beside(
+        &self,
+        config: &AppConfig,
+        context: &Rc<Context>,
+        beside: &Beside,
+    ) -> LocalFuture<()> {
+        (beside.keep)(&KeeperSetup {
+            settings: config.project_settings(),
+            shared: &self.0,
+            context,
+        })
     }
 
     fn setup<'a>(

@@ -31,6 +31,7 @@ pub(crate) fn read<'a, V: Vm<'a>>(
     let mut functions = Vec::new();
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
+            Type::Json if param.optional && vm.is_nothing(*raw) => Ok(Value::Null),
             Type::Json => vm.json_at(*raw).map(Value::Text),
             Type::Message => match vm.read(*raw) {
                 Ok(plain @ (Value::Text(_) | Value::Bytes(_))) => Ok(plain),

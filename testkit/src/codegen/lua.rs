@@ -98,6 +98,7 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any",
         Type::Function => "function",
         Type::TextOrFunction => "string | function",
+        Type::MapOrFunction => "table | function",
         Type::Answer => "sampan.Response",
         Type::Rows => "sampan.Row[]",
         Type::RowOrNothing => "sampan.Row?",

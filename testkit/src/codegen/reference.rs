@@ -198,6 +198,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any value",
         Type::Function => "a function",
         Type::TextOrFunction => "a string or a function",
+        Type::MapOrFunction => "a table/object or a function",
         Type::Answer => "an answer",
         Type::Rows => "a list of rows",
         Type::RowOrNothing => "a row, or nothing",

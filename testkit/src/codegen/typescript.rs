@@ -188,6 +188,7 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any",
         Type::Function => "(...args: any[]) => any",
         Type::TextOrFunction => "string | ((...args: any[]) => any)",
+        Type::MapOrFunction => "Record<string, unknown> | ((...args: any[]) => any)",
         Type::Answer => "Response",
         Type::Rows => "T[]",
         Type::RowOrNothing => "T | null",

@@ -84,6 +84,9 @@ pub static MODULE: Module = Module {
             "Compares the value, or the text, with what it was when the test ran first. That is kept in \
              `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id \
              and the values of cookies do not count."),
+        row!("run_jobs"() -> Type::Int, FunctionKind::Async(run_jobs),
+            "Runs the jobs of the app that are due, those that they add included, one after the other. Returns the \
+             number of attempts. In tests jobs run only here; `set_time` makes later ones due."),
         row!("set_time"(
                 param!("seconds"? Type::Number,
                     "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again."),
@@ -181,6 +184,15 @@ fn send(
         let answer = state.app.answer(&bytes, CLIENT).await;
         state.keep_cookies(&request, &answer);
         answered(&objects, &request, answer)
+    })
+}
+
+fn run_jobs(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    let state = state_of(context);
+    let running = state_of(context).map(|state| state.runs("t.run_jobs()".to_owned()));
+    Box::pin(async move {
+        let _running = running?;
+        state?.app.run_jobs().await.map(Value::Int)
     })
 }
 

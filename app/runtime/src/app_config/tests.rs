@@ -282,6 +282,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_pubsub::TopicsConfig::read(&all.of(&sampan_pubsub::TOPICS)),
         sampan_socket::defaults(&all.of(&sampan_socket::SECTION))?,
         sampan_sse::SseConfig::read(all)?,
+        sampan_jobs::JobsConfig::from_settings(&all.of(&sampan_jobs::SECTION))?,
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(
@@ -377,6 +378,7 @@ fn other_value(key: &SettingKey) -> String {
             "trusted_origins" => "[\"https://app.example\"]",
             "except" | "immutable" => "[\"/other/*\"]",
             "editor" => "\"other:{path}\"",
+            "queues" => "[\"other 2\"]",
             "hosts" | "locales" => "[\"other\"]",
             _ => "\"other\"",
         }

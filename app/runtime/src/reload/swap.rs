@@ -113,9 +113,11 @@ impl Reloader {
             shared.discard_all();
             return Err(with_applied(fault));
         }
-        shared.set_generation(generation);
+        shared.set_generation(Arc::clone(&generation));
         shared.swap_all();
-        Ok(())
+        shared.renew_beside(&generation);
+        // The project may need it from now on.
+        self.0.start_beside()
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The time that a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
-const JOIN_MILLIS_MAX: u64 = 500;
+pub(super) const JOIN_MILLIS_MAX: u64 = 500;
 
 /// The longest time that an abandoned worker may keep the write connection.
 const LEASE_PATIENCE: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const REPLACE_ATTEMPTS: u32 = 5;
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Waits for a thread, but not for ever.
-fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
+pub(super) fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
     while !thread.is_finished() {
         if Instant::now() >= deadline {
             return false;
@@ -75,7 +75,7 @@ impl ServerShared {
         })
     }
 
-    fn plan(
+    pub(super) fn plan(
         &self,
         id: u64,
         place: usize,
@@ -103,7 +103,7 @@ impl ServerShared {
         let on_deaf: OnDeaf =
             Box::new(move |handle, name| shared.abandon(id, place, &handle, name));
         let plan = self.plan(id, place, self.generation(), on_deaf);
-        let starting = server_worker::start(plan)
+        let starting = server_worker::start(plan, None)
             .map_err(|error| format!("cannot start a worker: {error}"))?;
         Ok((id, starting))
     }
@@ -147,7 +147,7 @@ impl ServerShared {
 
     /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written
     /// in this process any more.
-    fn look_after_lease(&self) {
+    pub(super) fn look_after_lease(&self) {
         let before = self.database.lease();
         if before.is_none() {
             return;
@@ -202,7 +202,7 @@ impl ServerShared {
 }
 
 /// Waits for a worker that starts.
-fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
+pub(super) fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
     let gone = |_| {
         Error::new(
             sampan_host::ErrorKind::Internal,

@@ -1,9 +1,11 @@
 //! The whole server: workers, acceptor, watchdog, and how they start and end.
 //!
 //! [`Server::start`](start::Server::start) begins everything and [`Running::shutdown`](running::Running::shutdown) ends
-//! it. The workers are its `crew`; a lost one is replaced. `signals` is the life of a process that serves.
+//! it. The workers are its `crew`; a lost one is replaced. `beside` has the
+//! threads that do other work. `signals` is the life of a process that serves.
 
 pub(crate) mod acme;
+pub(crate) mod beside;
 pub(crate) mod crew;
 pub(crate) mod events;
 mod redirect;

@@ -150,7 +150,9 @@ impl Running {
         if let Some(redirect) = self.redirect {
             redirect.stop();
         }
+        self.shared.drain_beside();
         let all_ended = self.shared.end_workers();
+        let all_ended = self.shared.end_beside() && all_ended;
         self.shared.watchdog.stop();
         self.shared.database.shutdown();
         all_ended

@@ -9,10 +9,12 @@ use crate::locks::lock;
 use crate::worker::order::Order;
 use crate::worker::watchdog::Watchdog;
 use sampan_db::Database;
+use sampan_host::capability::Beside;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle, Workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -22,6 +24,13 @@ pub(crate) struct CrewMember {
     pub(super) handle: WorkerHandle,
     pub(crate) orders: UnboundedSender<Order>,
     pub(super) thread: WorkerThread,
+}
+
+/// The threads beside those that take connections.
+pub(crate) struct BesideCrew {
+    pub(super) beside: Beside,
+    pub(super) members: Vec<CrewMember>,
+    pub(super) keeper: Option<JoinHandle<()>>,
 }
 
 /// The state that the parts of a server share.
@@ -42,6 +51,8 @@ pub(crate) struct ServerShared {
     /// The workers that serve, and their threads.
     pub(super) crew: Mutex<Vec<CrewMember>>,
     pub(super) workers: Mutex<Option<Workers>>,
+    /// The threads beside those that take connections.
+    pub(super) beside: Mutex<Option<BesideCrew>>,
     pub(super) events: Sender<ServerEvent>,
     pub(super) next_id: AtomicU64,
     pub(super) abandoned: AtomicUsize,

@@ -81,6 +81,7 @@ impl Server {
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
+            beside: Mutex::default(),
             events: stopper.events.clone(),
             next_id: AtomicU64::new(0),
             abandoned: AtomicUsize::new(0),
@@ -97,8 +98,10 @@ impl Server {
                 .map_err(|error| format!("cannot start a thread: {error}"))?;
         }
         let loaded = shared.start_workers();
+        let loaded = loaded.and_then(|()| shared.start_beside());
         if let Err(fault) = loaded {
             shared.end_workers();
+            shared.end_beside();
             shared.watchdog.stop();
             shared.database.shutdown();
             return Err(database::with_applied(fault, &migrated));

@@ -7,6 +7,7 @@ use crate::reload::retiring;
 use crate::worker::order::Order;
 use crate::worker::plan::WorkerPlan;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, deaf_while_loading, run_here, watch_of};
+use sampan_host::capability::Beside;
 use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{HandlerSlot, Pump, PumpSocket, Runtime, WorkerHandle};
@@ -81,11 +82,15 @@ impl Runtime for Hosted {
     }
 }
 
-/// Starts a worker: on a thread of its own, or on one of the host's.
+/// The nice value of threads beside requests: they get what the others leave.
+const NICE: i32 = 10;
+
+/// Starts a worker: on a thread of its own, or on one of the host's. With `beside` it takes no connections and does
+/// that work.
 ///
 /// # Errors
 /// The system has no thread left.
-pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
+pub(crate) fn start(plan: WorkerPlan, beside: Option<Beside>) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
     let (orders, inbox) = unbounded_channel();
     if let Some(host) = plan.generation.config.program.host.clone() {
@@ -94,7 +99,7 @@ pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
         host.run(HostedWorker::new(move |sockets| {
             Box::pin(async move {
                 let (id, watchdog) = (plan.id, plan.watchdog.clone());
-                serve(plan, inbox, &sender, Some(Hosted(sockets))).await;
+                serve(plan, inbox, &sender, Some(Hosted(sockets)), beside).await;
                 watchdog.remove(id);
                 has_ended.store(true, Ordering::Release);
             })
@@ -105,11 +110,14 @@ pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
             thread: WorkerThread::Hosted(ended),
         });
     }
-    let name = format!("sampan-w{}", plan.place);
+    let name = match beside {
+        None => format!("sampan-w{}", plan.place),
+        Some(_) => format!("sampan-b{}", plan.place),
+    };
     let thread = std::thread::Builder::new()
         .name(name)
         .stack_size(STACK_BYTES)
-        .spawn(move || run(plan, inbox, &sender))?;
+        .spawn(move || run(plan, inbox, &sender, beside))?;
     Ok(Starting {
         ready,
         orders,
@@ -119,9 +127,13 @@ pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
 
 type Ready = SyncSender<Result<WorkerHandle, Error>>;
 
-fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
+fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready, beside: Option<Beside>) {
+    if beside.is_some() {
+        // Where the system refuses, it has the priority of the others.
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+    }
     let (id, watchdog) = (plan.id, plan.watchdog.clone());
-    if let Err(error) = run_here(serve(plan, orders, ready, None)) {
+    if let Err(error) = run_here(serve(plan, orders, ready, None, beside)) {
         let text = format!("cannot start a worker: {error}");
         let _ = ready.send(Err(Error::new(ErrorKind::Internal, text)));
     }
@@ -133,6 +145,7 @@ async fn serve(
     orders: UnboundedReceiver<Order>,
     ready: &Ready,
     hosted: Option<Hosted>,
+    beside: Option<Beside>,
 ) {
     let (config, ending) = (
         Arc::clone(&plan.generation.config),
@@ -158,13 +171,18 @@ async fn serve(
             (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
             (None, None) => dispatched.into(),
         };
+        let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
+        let work = beside.map(|beside| spawn_local(loader.work_beside(&beside)));
         match hosted {
             Some(hosted) => sockets.run_on(hosted, handler).await,
             None => sockets.run(handler).await,
         }
+        if let Some(work) = work {
+            // What goes on then is given up, and begins anew elsewhere.
+            let _ = tokio::time::timeout(time_max, work).await;
+        }
         end_background(&dispatch, &config, &ending).await;
         loader.retired().await;
-        let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
         retiring::stop(&dispatch.loaded(), time_max).await;
     }
 }

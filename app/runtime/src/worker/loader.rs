@@ -14,13 +14,14 @@ use crate::reload::retiring::{self, Retiring};
 use crate::scripts::calls::CallLink;
 use sampan_db::Db;
 use sampan_env::Variables;
+use sampan_host::capability;
 use sampan_host::database::{AppTables, WorkerDatabase};
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
 use sampan_host::sockets::KeptFields;
 use sampan_host::{
-    Background, Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, Module, Outbox,
-    RequestView, Setup, Watch, WorkerPlace,
+    Background, Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, LocalFuture,
+    Module, Outbox, RequestView, Setup, Watch, WorkerPlace,
 };
 use sampan_project::Language;
 use sampan_serve::Compression;
@@ -249,7 +250,7 @@ impl Loader {
 
     /// Creates the context of an isolate's capabilities.
     fn context(
-        &self,
+        self: &Rc<Self>,
         generation: &WorkerGeneration,
         watch: &Arc<Watch>,
         is_project: bool,
@@ -282,12 +283,39 @@ impl Loader {
     }
 
     /// Creates what runs functions that no request waits for.
-    fn background(&self, config: &AppConfig) -> Rc<dyn Background> {
+    fn background(self: &Rc<Self>, config: &AppConfig) -> Rc<dyn Background> {
+        let loader = Rc::downgrade(self);
         Rc::new(GatedRuns {
             gate: Rc::clone(&self.gate),
             log: Rc::new(config.program.logger.clone()),
             time_max: Duration::from_millis(config.serving.http.handler_millis_max),
+            watch: Arc::clone(&self.watch),
+            write_time_max: Duration::from_millis(config.database.config.transaction_millis_max),
+            failed: Rc::new(move |error| {
+                if error.kind() == ErrorKind::Memory
+                    && let Some(loader) = loader.upgrade()
+                {
+                    loader.look_at_memory();
+                }
+            }),
         })
+    }
+
+    /// Replaces the isolate if it has no memory left.
+    fn look_at_memory(self: Rc<Self>) {
+        let dispatch = self.dispatch.borrow().upgrade();
+        if dispatch.is_some_and(|dispatch| dispatch.loaded().engine.is_worn_out()) {
+            self.replace_soon();
+        }
+    }
+
+    /// Returns the work of a capability on this thread, beside requests.
+    pub(crate) fn work_beside(&self, beside: &capability::Beside) -> LocalFuture<()> {
+        let generation = self.generation();
+        let Generation { config, state } = &*generation.shared;
+        let context = self.dispatch.borrow().upgrade();
+        let context = context.map(|dispatch| Rc::clone(&dispatch.loaded().context));
+        state.work_beside(config, &self.worker, &context.unwrap_or_default(), beside)
     }
 
     /// Takes note that the worker answers with this isolate from now on.
@@ -375,6 +403,14 @@ impl Loader {
                     let _ = told.send(());
                 }
                 Order::Discard => self.discard(next.take()).await,
+                Order::Renew(generation) => match self.prepare(&generation).await {
+                    Ok(next) => self.swap(next),
+                    Err(error) => {
+                        let logger = &generation.config.program.logger;
+                        let text = format!("a thread beside requests goes on as it was: {error}");
+                        sampan_serve::log_of(logger, None, text, &error);
+                    }
+                },
             }
         }
     }

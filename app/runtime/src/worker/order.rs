@@ -13,4 +13,6 @@ pub(crate) enum Order {
     Swap(SyncSender<()>),
     /// Drop what was loaded.
     Discard,
+    /// Load this and go on with it, when there is time.
+    Renew(Arc<Generation>),
 }

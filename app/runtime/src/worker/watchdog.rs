@@ -184,7 +184,7 @@ impl Watchdog {
                 // Another thread has told it to stop: once may not be enough.
                 watched.watch.stop(watched.epoch);
             }
-            if age.is_none_or(|age| age < script_time_max) {
+            if age.is_none_or(|age| !watched.watch.is_over(age, script_time_max)) {
                 return true;
             }
             watched.watch.stop(watched.epoch);

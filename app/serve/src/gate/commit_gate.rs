@@ -168,8 +168,13 @@ impl Gate {
         }))
     }
 
+    /// Returns the number of groups of this worker that were lost so far.
+    pub fn losses(&self) -> u64 {
+        self.db.losses()
+    }
+
     /// Reports whether there are writes of this worker that are not committed.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.outbox.is_open()
     }
 

@@ -175,6 +175,9 @@ impl WorkerDb {
             is_told: Cell::new(false),
         });
         self.outbox.open();
+        // A run that may go on for long must not keep the write connection as long.
+        let millis = self.database.config.transaction_millis_max;
+        self.watch.shorten_to(Duration::from_millis(millis));
     }
 
     /// Has [`Db::serve`] commit the open group.

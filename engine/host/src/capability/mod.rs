@@ -6,9 +6,11 @@
 //! capabilities as traits of this crate, by their types: in [`Shared`] for the whole process, in the [`Context`] of a
 //! worker or of an isolate.
 
+mod beside;
 mod order;
 mod shared;
 
+pub use beside::{Beside, KeeperSetup};
 pub use order::order;
 pub use shared::Shared;
 
@@ -65,6 +67,9 @@ pub struct Capability {
     pub loaded: fn(&Context) -> Result<(), Error>,
     /// Runs when a worker begins to answer with an isolate, in place of the one before.
     pub serve: fn(&IsolateSetup<'_>),
+    /// Returns the work beside requests that the project needs: asked once workers answer with it, at start and after
+    /// each reload. The first answer that is not `None` counts for as long as the process serves.
+    pub beside: fn(&ProjectSettings<'_>, &Shared) -> Option<Beside>,
     /// Looks for what is wrong with a project, without running it.
     pub check: fn(&mut ProjectCheck<'_>),
 }
@@ -87,6 +92,7 @@ impl Capability {
         isolate: |_| Ok(()),
         loaded: |_| Ok(()),
         serve: |_| (),
+        beside: |_, _| None,
         check: |_| (),
     };
 }

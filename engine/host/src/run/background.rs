@@ -1,7 +1,9 @@
 //! Functions of the script that run while no request waits for them.
 
+use crate::error::Error;
 use crate::future::LocalFuture;
 use crate::value::{Callback, Value};
+use std::time::Duration;
 
 /// Runs functions of an isolate that no request waits for. It is in the [`Context`](crate::Context) of the isolate as
 /// `Rc<dyn Background>`.
@@ -9,4 +11,16 @@ pub trait Background {
     /// Calls a function as a run of its own, under the limits of a handler. The future ends when the function has
     /// ended. An error is written to the log with its place, behind `what`.
     fn run(&self, what: &str, function: Callback, args: Vec<Value>) -> LocalFuture<()>;
+
+    /// Runs work that may enter the isolate, until it has ended and what it wrote is committed, within `time_max`: an
+    /// uninterrupted run of its script is stopped when the time is up, or `transaction_millis_max` after a write.
+    /// Dropping the future gives the work up.
+    ///
+    /// # Errors
+    /// The error of the work; or its time is up, or its writes were lost.
+    fn run_within(
+        &self,
+        time_max: Duration,
+        work: LocalFuture<Result<(), Error>>,
+    ) -> LocalFuture<Result<(), Error>>;
 }

@@ -8,6 +8,7 @@
 use crate::run::samples::Samples;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Wakes the engine of a worker whose script must stop, from another thread. It may be called at any time, also after
 /// the run, the isolate or the worker's thread has ended.
@@ -34,6 +35,8 @@ pub struct Watch {
     closing: AtomicU64,
     handler: AtomicU64,
     kick: OnceLock<Kick>,
+    /// When runs that have a limit of their own must end, in milliseconds since [`origin`]; 0 for the usual limit.
+    until: AtomicU64,
     samples: Option<Box<Samples>>,
 }
 
@@ -79,6 +82,30 @@ impl Watch {
     pub fn on_stop(&self, kick: Kick) {
         // A second engine on the same worker replaces an isolate; the first way of interrupting the thread stays right.
         let _ = self.kick.set(kick);
+    }
+
+    /// Sets when the runs from now on must end, in place of the usual limit, which `None` puts back. Only the worker's
+    /// own thread may call this.
+    pub fn limit_until(&self, until: Option<Instant>) {
+        let millis = until.map_or(0, millis_of);
+        self.until.store(millis, Ordering::Release);
+    }
+
+    /// Shortens a limit that [`Watch::limit_until`] has set.
+    pub fn shorten_to(&self, time_max: Duration) {
+        let until = self.until.load(Ordering::Acquire);
+        if until != 0 {
+            let sooner = millis_of(Instant::now() + time_max);
+            self.until.store(until.min(sooner), Ordering::Release);
+        }
+    }
+
+    /// Reports whether a run that has gone on for `age` has passed its limit, where the usual one is `time_max`.
+    pub fn is_over(&self, age: Duration, time_max: Duration) -> bool {
+        match self.until.load(Ordering::Acquire) {
+            0 => age >= time_max,
+            until => millis_of(Instant::now()) >= until,
+        }
     }
 
     /// The epoch now: odd while a script runs.
@@ -134,6 +161,18 @@ impl Watch {
     }
 }
 
+/// The moment from which limits are counted.
+fn origin() -> Instant {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    *ORIGIN.get_or_init(Instant::now)
+}
+
+fn millis_of(moment: Instant) -> u64 {
+    let since = moment.saturating_duration_since(origin());
+    // 0 is no limit.
+    u64::try_from(since.as_millis()).map_or(u64::MAX, |millis| millis.saturating_add(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +199,23 @@ mod tests {
         assert!(!watch.must_stop());
         watch.enter(1);
         assert!(!watch.leave());
+    }
+
+    #[test]
+    fn a_limit_of_its_own_takes_the_place_of_the_usual_one_and_can_be_shortened() {
+        let (watch, hour) = (Watch::default(), Duration::from_secs(3_600));
+        let second = Duration::from_secs(1);
+        watch.shorten_to(Duration::ZERO);
+        assert!(
+            watch.is_over(second, second),
+            "the usual limit is not shortened"
+        );
+        watch.limit_until(Some(Instant::now() + hour));
+        assert!(!watch.is_over(second, second));
+        watch.shorten_to(Duration::ZERO);
+        assert!(watch.is_over(Duration::ZERO, second));
+        watch.limit_until(None);
+        assert!(!watch.is_over(Duration::ZERO, second));
     }
 
     #[test]

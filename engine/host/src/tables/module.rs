@@ -30,14 +30,12 @@ pub struct Module {
     /// The classes of the objects that its functions give.
     pub classes: &'static [&'static Class],
     /// The fields that it adds to every request as a field: rows of kind `Sync` without parameters. A row is called
-    /// when a script asks for its
-    /// field, once for each request.
+    /// when a script asks for its field, once for each request.
     pub request_fields: &'static [Function],
     /// The methods that it adds to every request as a method. Brackets and tags are not for requests.
     pub request_methods: &'static [Function],
     /// The function that reads a form of `multipart/form-data` when a script asks a request for its form. It gives a
-    /// map of the fields: texts, native objects, and
-    /// lists of both.
+    /// map of the fields: texts, native objects, and lists of both.
     pub read_multipart: Option<AsyncBody>,
 }
 
@@ -238,6 +236,8 @@ pub enum Type {
     Function,
     /// Text, or a function of the script as for `Function`: only as a parameter.
     TextOrFunction,
+    /// A table or object, or a function as for `Function`: only as a parameter.
+    MapOrFunction,
     /// Anything, read where it lies: only as a parameter of a row of kind `Reading`.
     InPlace,
     /// An answer, as the builders of answers make them: only as a result. The body gives what
@@ -323,7 +323,8 @@ pub enum FunctionKind {
 impl Type {
     /// Reports whether a function of the script may be an argument of this type.
     pub fn takes_function(self) -> bool {
-        matches!(self, Self::Function | Self::TextOrFunction)
+        use Type::{Function, MapOrFunction, TextOrFunction};
+        matches!(self, Function | TextOrFunction | MapOrFunction)
     }
 
     /// Reports whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
@@ -340,6 +341,7 @@ impl Type {
             // What the engine puts in the place of a function.
             Self::Function => matches!(value, Value::Bool(true)),
             Self::TextOrFunction => matches!(value, Value::Bool(true) | Value::Text(_)),
+            Self::MapOrFunction => Self::Map.accepts(value) || Self::Function.accepts(value),
             Self::Nothing
             | Self::Rows
             | Self::RowOrNothing

@@ -63,6 +63,7 @@ impl Words {
             Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "a value",
             Type::Function => "a function",
             Type::TextOrFunction => "a string or a function",
+            Type::MapOrFunction => return format!("{} or a function", self.map).into(),
             Type::Answer => "an answer",
             Type::Results(_) => "several values",
             Type::Rows => "rows",

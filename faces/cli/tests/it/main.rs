@@ -4,6 +4,7 @@ mod commands;
 mod dev;
 #[path = "../faults/mod.rs"]
 mod faults;
+mod jobs;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

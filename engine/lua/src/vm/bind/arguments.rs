@@ -81,7 +81,9 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
                 ty if ty.takes_function() => match (lua_type(state, at), ty) {
                     (LUA_TFUNCTION, _) => Ok(Value::Bool(true)),
                     (LUA_TNIL, _) => Ok(Value::Null),
-                    (LUA_TSTRING, Type::TextOrFunction) => value::read(state, at),
+                    (LUA_TSTRING, Type::TextOrFunction) | (LUA_TTABLE, Type::MapOrFunction) => {
+                        value::read(state, at)
+                    }
                     _ => {
                         let found = response::found(state, at);
                         return Err(Args::wrong(&WORDS, row.owner, function, index, &found));

@@ -1,0 +1,4 @@
+//! Attempts to do a job: the object that its function is given, and the threads that make them.
+
+pub(crate) mod object;
+pub(crate) mod worker;

@@ -1,0 +1,198 @@
+//! Running jobs: on a thread with an isolate, or in a test of a project.
+
+use crate::attempts::object::{Attempt, JOB, key};
+use crate::declared::{Body, Declared};
+use crate::desk::{Desk, Outcome};
+use crate::keeper::Keeper;
+use crate::limits::{DEPTH_MAX, ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
+use crate::queue::IsolateJobs;
+use crate::table::Taken;
+use sampan_host::jobs::JobAttempt;
+use sampan_host::json::Tape;
+use sampan_host::log::{Cause, Entry, Level};
+use sampan_host::{Error, ErrorKind, LocalFuture, Value};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::task::{spawn_local, yield_now};
+
+/// The jobs of one thread.
+#[derive(Default)]
+pub(crate) struct ThreadJobs {
+    /// The isolate that counts.
+    pub(crate) current: RefCell<Option<Rc<IsolateJobs>>>,
+    running: Cell<usize>,
+    ended: Notify,
+}
+
+/// Counts an attempt for as long as it lives. A thread that ends before it hands the job back.
+struct Running {
+    thread: Rc<ThreadJobs>,
+    desk: Arc<Desk>,
+    job: Option<Taken>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.thread.running.set(self.thread.running.get() - 1);
+        self.thread.ended.notify_one();
+        if let Some(job) = self.job.take() {
+            self.desk.abandon(&job);
+        }
+    }
+}
+
+/// Takes jobs from the desk until it is drained, and waits for those that run.
+pub(crate) async fn work(thread: Rc<ThreadJobs>, desk: Arc<Desk>) {
+    while !desk.is_draining() {
+        let woken = desk.threads.notified();
+        let current = thread.current.borrow().clone();
+        let Some((jobs, handed)) = current.and_then(|jobs| Some((jobs, desk.take()?))) else {
+            woken.await;
+            continue;
+        };
+        thread.running.set(thread.running.get() + 1);
+        let mut running = Running {
+            thread: Rc::clone(&thread),
+            desk: Arc::clone(&desk),
+            job: Some(handed.job.clone()),
+        };
+        drop(spawn_local(async move {
+            let outcome = tokio::select! {
+                outcome = attempt(&jobs, &handed.job) => Some(outcome),
+                () = handed.given_up.notified() => None,
+            };
+            running.job = None;
+            match outcome {
+                Some(outcome) => running.desk.end(handed.job, outcome),
+                None => running.desk.abandon(&handed.job),
+            }
+        }));
+        // It runs up to its first wait before this thread takes another.
+        yield_now().await;
+    }
+    // The next thread hears of the end too.
+    desk.threads.notify_one();
+    while thread.running.get() > 0 {
+        thread.ended.notified().await;
+    }
+}
+
+/// Makes an attempt.
+async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
+    let Some(declared) = jobs.declarations.get(&job.name) else {
+        let error = format!(
+            "there is no job {:?} in this version of the project",
+            job.name
+        );
+        report(jobs, job, &error);
+        return Outcome::Failed { error, again: None };
+    };
+    let (result, again) = run(jobs, &declared, job).await;
+    match (result, again) {
+        (Ok(()), None) => Outcome::Done,
+        (Ok(()), Some(_)) => {
+            let error = "asked to run again (job:retry_in)".to_owned();
+            Outcome::Failed { error, again }
+        }
+        (Err(error), again) => {
+            let mut text = error.to_string();
+            if let Some(stack) = error.stack() {
+                text = format!("{text}\n{stack}");
+            }
+            report(jobs, job, &text);
+            if text.len() > ERROR_BYTES_MAX {
+                text.truncate(text.floor_char_boundary(ERROR_BYTES_MAX));
+            }
+            Outcome::Failed { error: text, again }
+        }
+    }
+}
+
+#[cold]
+fn report(jobs: &IsolateJobs, job: &Taken, error: &str) {
+    if let Some(log) = jobs.log() {
+        let Taken {
+            name, id, attempt, ..
+        } = job;
+        let text = format!("job {name} {id}, attempt {attempt}: {error}");
+        log.write_limited(Level::Warn, Cause::message(error), &Entry::text(text));
+    }
+}
+
+async fn run(
+    jobs: &IsolateJobs,
+    declared: &Declared,
+    job: &Taken,
+) -> (Result<(), Error>, Option<std::time::Duration>) {
+    let missing = || Error::new(ErrorKind::Internal, "the isolate of the job has ended");
+    let (Some(background), Some(context)) = (jobs.background(), jobs.context.upgrade()) else {
+        return (Err(missing()), None);
+    };
+    let timeout = declared.policy.timeout;
+    match &declared.body {
+        Body::Runner(runner) => {
+            let future = runner.run(JobAttempt {
+                id: job.id,
+                key: key(job),
+                attempt: job.attempt,
+                args: job.args.clone(),
+            });
+            (background.run_within(timeout, future).await, None)
+        }
+        Body::Function(function) => {
+            let attempt = Rc::new(Attempt {
+                job: job.clone(),
+                desk: Arc::clone(&jobs.desk),
+                again: Cell::new(None),
+                is_over: Cell::new(false),
+            });
+            let objects = context.objects();
+            let object = objects.add_shared(&JOB, Rc::clone(&attempt));
+            let args = vec![args_value(&job.args), Value::Object(object)];
+            let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
+            let ended = background.run_within(timeout, future).await;
+            attempt.is_over.set(true);
+            (ended, attempt.again.get())
+        }
+    }
+}
+
+/// Reads arguments that an engine has written.
+fn args_value(text: &str) -> Value {
+    let mut tape = Tape::default();
+    match tape.read(text.as_bytes(), DEPTH_MAX) {
+        Ok(()) => tape.value(text.as_bytes()),
+        Err(_) => Value::Null,
+    }
+}
+
+/// Runs all jobs that are due here, one after the other, and those that they add.
+pub(crate) async fn run_due(jobs: &Rc<IsolateJobs>) -> Result<i64, Error> {
+    let (desk, tables) = (&jobs.desk, &jobs.tables);
+    let outbox = jobs.context.upgrade().and_then(|context| context.get());
+    let gone = || Error::new(ErrorKind::Internal, "the isolate has ended");
+    let mut keeper = Keeper::new(
+        Arc::clone(desk),
+        Rc::clone(tables),
+        outbox.ok_or_else(gone)?,
+        jobs.log(),
+    );
+    let mut count = 0;
+    loop {
+        desk.look_anew();
+        while keeper.turn().await? {}
+        let Some(handed) = desk.take() else {
+            return Ok(count);
+        };
+        let outcome = attempt(jobs, &handed.job).await;
+        desk.end(handed.job, outcome);
+        count += 1;
+        if count >= TEST_ATTEMPTS_MAX {
+            return Err(Error::script(format!(
+                "{TEST_ATTEMPTS_MAX} attempts have run: a job seems to add itself again"
+            )));
+        }
+    }
+}

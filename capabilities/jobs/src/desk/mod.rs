@@ -1,0 +1,402 @@
+//! The desk of a process: jobs that were taken and wait for a thread, and how those ended that ran.
+
+mod queue_state;
+
+use crate::config::JobsConfig;
+use crate::limits::LOST_AFTER;
+use crate::table::Taken;
+use queue_state::QueueState;
+use sampan_host::jobs::JobPolicy;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// The desk of a process, for all its threads. It outlives reloads.
+pub(crate) struct Desk {
+    state: Mutex<DeskState>,
+    /// Wakes the keeper.
+    pub(crate) keeper: Notify,
+    /// Wakes a thread that waits for a job.
+    pub(crate) threads: Notify,
+    /// True if jobs may have been added.
+    news: AtomicBool,
+    /// True if no thread takes a job any more.
+    is_draining: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+struct DeskState {
+    config: JobsConfig,
+    policies: BTreeMap<String, JobPolicy>,
+    waiting: VecDeque<Taken>,
+    /// The jobs that this process has taken, by id.
+    held: HashMap<i64, Held>,
+    ended: Vec<Ended>,
+    progress: HashMap<i64, Progress>,
+    queues: HashMap<String, QueueState>,
+}
+
+struct Held {
+    token: i64,
+    name: String,
+    attempt: u32,
+    queue: String,
+    /// Given up when this is notified.
+    given_up: Arc<Notify>,
+    /// When it is believed that the thread of a job that runs is lost.
+    until: Option<Instant>,
+}
+
+/// The end of an attempt.
+pub(crate) struct Ended {
+    pub(crate) job: Taken,
+    pub(crate) outcome: Outcome,
+}
+
+/// The outcome of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Success.
+    Done,
+    /// A failure. The next attempt, if there is one, begins after the pause that the script asked for, or after the
+    /// usual.
+    Failed {
+        error: String,
+        again: Option<Duration>,
+    },
+}
+
+/// A progress that was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    pub(crate) token: i64,
+    pub(crate) progress: f64,
+    pub(crate) text: Option<String>,
+}
+
+/// A job on its way to a thread.
+pub(crate) struct Handed {
+    pub(crate) job: Taken,
+    pub(crate) given_up: Arc<Notify>,
+}
+
+impl Desk {
+    pub(crate) fn new(config: JobsConfig) -> Self {
+        Self {
+            state: Mutex::new(DeskState {
+                config,
+                policies: BTreeMap::new(),
+                waiting: VecDeque::new(),
+                held: HashMap::new(),
+                ended: Vec::new(),
+                progress: HashMap::new(),
+                queues: HashMap::new(),
+            }),
+            keeper: Notify::new(),
+            threads: Notify::new(),
+            news: AtomicBool::new(false),
+            is_draining: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, DeskState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of the settings and the declarations that count from now on.
+    pub(crate) fn serve(&self, config: JobsConfig, policies: BTreeMap<String, JobPolicy>) {
+        let mut state = self.lock();
+        state.config = config;
+        state.policies = policies;
+        drop(state);
+        self.tell();
+    }
+
+    /// Returns the largest arguments of a job, in bytes.
+    pub(crate) fn args_bytes_max(&self) -> usize {
+        self.lock().config.args_bytes_max
+    }
+
+    pub(crate) fn config(&self) -> JobsConfig {
+        self.lock().config.clone()
+    }
+
+    /// Returns the rules for the jobs of a name.
+    pub(crate) fn policy(&self, name: &str) -> Option<JobPolicy> {
+        self.lock().policies.get(name).cloned()
+    }
+
+    /// Returns the names that are declared.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.lock().policies.keys().cloned().collect()
+    }
+
+    /// Reports whether anything is declared.
+    pub(crate) fn has_declarations(&self) -> bool {
+        !self.lock().policies.is_empty()
+    }
+
+    /// Tells the keeper that jobs may have been added.
+    pub(crate) fn tell(&self) {
+        self.news.store(true, Ordering::Release);
+        self.keeper.notify_one();
+    }
+
+    /// Reports whether jobs may have been added since the last call.
+    pub(crate) fn take_news(&self) -> bool {
+        self.news.swap(false, Ordering::AcqRel)
+    }
+
+    /// Has threads begin with nothing more.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+        self.threads.notify_waiters();
+        self.threads.notify_one();
+        self.keeper.notify_one();
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Has the keeper end.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.keeper.notify_one();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Takes note that any queue may have jobs that can start.
+    pub(crate) fn look_anew(&self) {
+        let mut state = self.lock();
+        state
+            .queues
+            .values_mut()
+            .for_each(|queue| queue.may_have_more = true);
+    }
+
+    /// Takes note that a queue has no more jobs that can start.
+    pub(crate) fn is_empty(&self, queue: &str) {
+        if let Some(queue) = self.lock().queues.get_mut(queue) {
+            queue.may_have_more = false;
+        }
+    }
+
+    /// Returns the queues that have room, each with the number of jobs that can be taken.
+    pub(crate) fn room(&self) -> Vec<(String, usize)> {
+        let mut state = self.lock();
+        let DeskState {
+            config,
+            policies,
+            queues,
+            ..
+        } = &mut *state;
+        let mut names: Vec<&str> = policies
+            .values()
+            .map(|policy| policy.queue.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let rooms = names.into_iter().filter_map(|name| {
+            if !queues.contains_key(name) {
+                queues.insert(name.to_owned(), QueueState::new());
+            }
+            let queue = queues.get_mut(name)?;
+            if !queue.may_have_more {
+                return None;
+            }
+            queue.look_ahead();
+            let rule = config.rule(name);
+            let room = (rule.concurrency + queue.ahead).saturating_sub(queue.held);
+            let waiting = queue.held.saturating_sub(queue.running);
+            let room = room.min(queue.starts(&rule).saturating_sub(waiting));
+            (room > 0).then(|| (name.to_owned(), room))
+        });
+        rooms.collect()
+    }
+
+    /// Returns true if the rate of a queue keeps jobs from starting, so that time makes room.
+    pub(crate) fn waits_for_rate(&self) -> bool {
+        let state = self.lock();
+        let mut queues = state.queues.iter();
+        queues.any(|(name, queue)| queue.may_have_more && state.config.rule(name).rate.is_some())
+    }
+
+    /// Puts jobs down that were taken.
+    pub(crate) fn put(&self, jobs: Vec<Taken>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for job in jobs {
+            if let Some(queue) = state.queues.get_mut(&job.queue) {
+                queue.held += 1;
+            }
+            let held = Held {
+                token: job.token,
+                name: job.name.clone(),
+                attempt: job.attempt,
+                queue: job.queue.clone(),
+                given_up: Arc::default(),
+                until: None,
+            };
+            state.held.insert(job.id, held);
+            state.waiting.push_back(job);
+        }
+        drop(state);
+        self.threads.notify_one();
+    }
+
+    /// Takes the next job that may start. Others are told if there are more.
+    pub(crate) fn take(&self) -> Option<Handed> {
+        if self.is_draining() {
+            return None;
+        }
+        let mut state = self.lock();
+        let DeskState {
+            config,
+            policies,
+            waiting,
+            queues,
+            held,
+            ..
+        } = &mut *state;
+        let at = waiting.iter().position(|job| {
+            let Some(queue) = queues.get_mut(&job.queue) else {
+                return true;
+            };
+            let rule = config.rule(&job.queue);
+            queue.running < rule.concurrency && queue.starts(&rule) > 0
+        })?;
+        let job = waiting.remove(at)?;
+        if let Some(queue) = queues.get_mut(&job.queue) {
+            queue.running += 1;
+            if config.rule(&job.queue).rate.is_some() {
+                queue.starts -= 1.0;
+            }
+        }
+        let timeout = policies
+            .get(&job.name)
+            .map_or(Duration::ZERO, |policy| policy.timeout);
+        let given_up = held.get_mut(&job.id).map(|held| {
+            held.until = Some(Instant::now() + timeout + LOST_AFTER);
+            Arc::clone(&held.given_up)
+        });
+        let has_more = !waiting.is_empty();
+        drop(state);
+        if has_more {
+            self.threads.notify_one();
+        }
+        Some(Handed {
+            job,
+            given_up: given_up.unwrap_or_default(),
+        })
+    }
+
+    /// Takes note of the end of an attempt.
+    pub(crate) fn end(&self, job: Taken, outcome: Outcome) {
+        let mut state = self.lock();
+        state.forget(job.id, Some(job.token));
+        state.ended.push(Ended { job, outcome });
+        drop(state);
+        self.keeper.notify_one();
+        self.threads.notify_one();
+    }
+
+    /// Takes note of an attempt whose thread ended before it: another thread begins it anew.
+    pub(crate) fn abandon(&self, job: &Taken) {
+        self.lock().forget(job.id, Some(job.token));
+        self.keeper.notify_one();
+        self.threads.notify_one();
+    }
+
+    /// Takes note of a progress.
+    pub(crate) fn progress(&self, id: i64, progress: Progress) {
+        self.lock().progress.insert(id, progress);
+        self.keeper.notify_one();
+    }
+
+    /// Returns the attempts that have ended and what was told of others, for the table.
+    pub(crate) fn take_ended(&self) -> (Vec<Ended>, Vec<(i64, Progress)>) {
+        let mut state = self.lock();
+        let ended = std::mem::take(&mut state.ended);
+        (ended, state.progress.drain().collect())
+    }
+
+    /// Puts ends back that could not be written.
+    pub(crate) fn put_back(&self, ended: Vec<Ended>) {
+        self.lock().ended.extend(ended);
+    }
+
+    /// Returns the jobs that this process has taken, with their tokens. Those whose thread is lost are not among them
+    /// any more.
+    pub(crate) fn held(&self) -> HashMap<i64, i64> {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let is_lost = |held: &Held| held.until.is_some_and(|until| until <= now);
+        let lost = state.held.iter().filter(|(_, held)| is_lost(held));
+        let lost: Vec<i64> = lost.map(|(id, _)| *id).collect();
+        for id in lost {
+            state.forget(id, None);
+        }
+        state
+            .held
+            .iter()
+            .map(|(id, held)| (*id, held.token))
+            .collect()
+    }
+
+    /// Gives jobs up that this process has lost. Returns the name and the attempt of each.
+    pub(crate) fn lose(&self, ids: &[i64]) -> Vec<(i64, String, u32)> {
+        let mut state = self.lock();
+        let mut lost = Vec::new();
+        for id in ids {
+            if let Some(held) = state.held.get(id) {
+                held.given_up.notify_one();
+                lost.push((*id, held.name.clone(), held.attempt));
+            }
+            if let Some(at) = state.waiting.iter().position(|job| job.id == *id)
+                && let Some(job) = state.waiting.remove(at)
+            {
+                state.forget(job.id, Some(job.token));
+            }
+        }
+        lost
+    }
+
+    /// Takes away the jobs that wait for a thread.
+    pub(crate) fn take_waiting(&self) -> Vec<Taken> {
+        let mut state = self.lock();
+        let waiting: Vec<Taken> = state.waiting.drain(..).collect();
+        waiting
+            .iter()
+            .for_each(|job| state.forget(job.id, Some(job.token)));
+        waiting
+    }
+}
+
+impl DeskState {
+    /// Forgets a job that was taken, unless it was taken anew since.
+    fn forget(&mut self, id: i64, token: Option<i64>) {
+        let is_same = |held: &Held| token.is_none_or(|token| held.token == token);
+        if !self.held.get(&id).is_some_and(is_same) {
+            return;
+        }
+        let Some(held) = self.held.remove(&id) else {
+            return;
+        };
+        if let Some(queue) = self.queues.get_mut(&held.queue) {
+            queue.held = queue.held.saturating_sub(1);
+            if held.until.is_some() {
+                queue.running = queue.running.saturating_sub(1);
+                queue.ended += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! The keeper of a process: takes jobs that are due and leaves them at the desk, writes how those ended that ran, and
+//! extends the leases of those that run. All of that goes into one transaction, again and again.
+//!
+//! It sleeps until something was added and committed, something has ended, or something is due. What other processes
+//! add is found within [`LOOK`].
+
+use crate::backoff;
+use crate::desk::{Desk, Ended, Outcome};
+use crate::limits::{ATTEMPTS, BACKOFF_MILLIS, BATCH_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
+use crate::queue::now;
+use crate::table::{JobTable, Taken, state};
+use sampan_host::database::AppTables;
+use sampan_host::log::{Cause, Entry, Level, Log};
+use sampan_host::{Error, ErrorKind, Outbox, Verdict, json};
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+/// The keeper of a process, or of a test.
+pub(crate) struct Keeper {
+    desk: Arc<Desk>,
+    tables: Rc<dyn AppTables>,
+    outbox: Rc<Outbox>,
+    log: Option<Rc<dyn Log>>,
+    /// The time of the next job that is due later.
+    next_due: Option<i64>,
+    looked: Option<Instant>,
+    extended: Instant,
+    pruned: Option<Instant>,
+    /// The time of day and the time that has passed when it last looked: they differ after a jump of the clock.
+    clock: (i64, Instant),
+    /// No lease of another is taken to have ended before this.
+    patient_until: Instant,
+}
+
+/// The changes that one transaction makes.
+struct Turn {
+    ended: Vec<Ended>,
+    taken: Vec<Taken>,
+}
+
+impl Keeper {
+    pub(crate) fn new(
+        desk: Arc<Desk>,
+        tables: Rc<dyn AppTables>,
+        outbox: Rc<Outbox>,
+        log: Option<Rc<dyn Log>>,
+    ) -> Self {
+        let begun = Instant::now();
+        Self {
+            desk,
+            tables,
+            outbox,
+            log,
+            next_due: None,
+            looked: None,
+            extended: begun,
+            pruned: None,
+            clock: (now(), begun),
+            patient_until: begun,
+        }
+    }
+
+    /// Keeps jobs until the desk is closed.
+    pub(crate) async fn keep(mut self) {
+        loop {
+            let is_closing = self.desk.is_closed();
+            match self.turn().await {
+                Ok(true) if !is_closing => continue,
+                Ok(_) => {}
+                Err(error) => {
+                    if let Some(log) = &self.log {
+                        let text = format!("jobs: {error}");
+                        let cause = Cause::message(error.message());
+                        log.write_limited(Level::Error, cause, &Entry::text(text));
+                    }
+                    if !is_closing {
+                        sleep(ERROR_PAUSE).await;
+                    }
+                }
+            }
+            if is_closing {
+                return;
+            }
+            let _ = timeout(self.pause(), self.desk.keeper.notified()).await;
+        }
+    }
+
+    /// Returns how long there is nothing to do unless something happens.
+    fn pause(&self) -> Duration {
+        let due = self
+            .next_due
+            .map(|due| u64::try_from(due - now()).unwrap_or(0));
+        let due = due.map_or(LOOK, |millis| Duration::from_millis(millis + 1));
+        let rate = match self.desk.waits_for_rate() {
+            true => Duration::from_millis(20),
+            false => LOOK,
+        };
+        due.min(rate).min(LOOK)
+    }
+
+    /// Makes one transaction, if there is something to do. Returns false if there was not.
+    ///
+    /// # Errors
+    /// The database's own. What ended is kept, and written later.
+    pub(crate) async fn turn(&mut self) -> Result<bool, Error> {
+        let lease_time = self.desk.config().lease;
+        self.look_at_clock(lease_time);
+        let is_look = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
+        if self.desk.take_news() || is_look {
+            self.desk.look_anew();
+            self.next_due = JobTable(&*self.tables).next_due()?;
+            self.looked = Some(Instant::now());
+        }
+        let (ended, progress) = self.desk.take_ended();
+        let is_due = self.next_due.is_some_and(|due| due <= now());
+        let extends = self.extended.elapsed() >= lease_time / 3;
+        let prunes = self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE);
+        let mut room = match self.desk.is_draining() {
+            true => Vec::new(),
+            false => self.desk.room(),
+        };
+        let mut turn = Turn {
+            ended,
+            taken: Vec::new(),
+        };
+        if turn.ended.is_empty() && progress.is_empty() && !is_due && !self.desk.is_closed() {
+            // So far nothing is to be written: a look does not take the write connection.
+            let table = JobTable(&*self.tables);
+            let mut found = Vec::new();
+            for (queue, count) in room {
+                match table.any_ready(&queue)? {
+                    true => found.push((queue, count)),
+                    false => self.desk.is_empty(&queue),
+                }
+            }
+            room = found;
+            let has_held = extends && !self.desk.held().is_empty();
+            let has_expired = extends && !table.expired(now(), 1)?.is_empty();
+            if extends && !has_held && !has_expired {
+                self.extended = Instant::now();
+            }
+            let nothing = room.is_empty() && !has_held && !has_expired && !prunes;
+            if nothing {
+                return Ok(false);
+            }
+        }
+        let written = self
+            .write(&mut turn, progress, &room, (extends, prunes))
+            .await;
+        let settled = match written {
+            Ok(()) => match self.outbox.settled().await {
+                Verdict::Committed => Ok(()),
+                Verdict::Failed => Err(Error::new(ErrorKind::Internal, "a commit failed")),
+            },
+            failed => failed,
+        };
+        if let Err(error) = settled {
+            self.desk.put_back(turn.ended);
+            return Err(error);
+        }
+        self.desk.put(turn.taken);
+        Ok(true)
+    }
+
+    /// After a jump of the clock the leases of others may seem to have ended: they get the time to extend them.
+    fn look_at_clock(&mut self, lease_time: Duration) {
+        let (wall, at) = (now(), Instant::now());
+        let passed = i64::try_from(at.duration_since(self.clock.1).as_millis()).unwrap_or(0);
+        let jumped = (wall - self.clock.0 - passed).unsigned_abs();
+        if Duration::from_millis(jumped) >= JUMP {
+            self.patient_until = at + lease_time;
+            // Its own are extended at once.
+            self.extended = at.checked_sub(lease_time).unwrap_or(self.extended);
+            self.looked = None;
+        }
+        self.clock = (wall, at);
+    }
+
+    async fn write(
+        &mut self,
+        turn: &mut Turn,
+        progress: Vec<(i64, crate::desk::Progress)>,
+        room: &[(String, usize)],
+        (extends, prunes): (bool, bool),
+    ) -> Result<(), Error> {
+        self.tables.writable().await?;
+        self.tables.begin()?;
+        // Nothing waits from here on: no other process writes in between.
+        let now = now();
+        self.write_ended(&turn.ended, now)?;
+        self.write_progress(progress)?;
+        let lease_time = self.desk.config().lease;
+        let lease = now.saturating_add(i64::try_from(lease_time.as_millis()).unwrap_or(i64::MAX));
+        if extends {
+            self.extend(now, lease)?;
+        }
+        let table = JobTable(&*self.tables);
+        if self.next_due.is_some_and(|due| due <= now) && table.promote(now, BATCH_MAX)? > 0 {
+            self.desk.look_anew();
+        }
+        self.next_due = table.next_due()?;
+        if prunes {
+            self.prune(now)?;
+        }
+        let table = JobTable(&*self.tables);
+        if self.desk.is_closed() {
+            let waiting = self.desk.take_waiting();
+            let mine = self.still_mine(waiting.iter().map(|job| (job.id, job.token)))?;
+            table.give_back(mine)?;
+            return Ok(());
+        }
+        for (queue, count) in room {
+            let taken = table.take(queue, *count, now, lease)?;
+            if taken.len() < *count {
+                self.desk.is_empty(queue);
+            }
+            turn.taken.extend(taken);
+        }
+        Ok(())
+    }
+
+    /// Returns those of the jobs that this process still has.
+    fn still_mine(&self, jobs: impl Iterator<Item = (i64, i64)>) -> Result<HashSet<i64>, Error> {
+        let wanted: HashSet<(i64, i64)> = jobs.collect();
+        if wanted.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let known = JobTable(&*self.tables).tokens(wanted.iter().map(|(id, _)| *id))?;
+        let mine = known.into_iter().filter(|pair| wanted.contains(pair));
+        Ok(mine.map(|(id, _)| id).collect())
+    }
+
+    fn write_ended(&self, ended: &[Ended], now: i64) -> Result<(), Error> {
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let table = JobTable(&*self.tables);
+        let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
+        let mut done = Vec::new();
+        for Ended { job, .. } in ended.iter().filter(|one| !mine.contains(&one.job.id)) {
+            self.tell_lost(&job.name, job.id, job.attempt);
+        }
+        for Ended { job, outcome } in ended.iter().filter(|one| mine.contains(&one.job.id)) {
+            match outcome {
+                Outcome::Done => done.push(job.id),
+                Outcome::Failed { error, again } => {
+                    self.failed((job.id, &job.name, job.attempt), error, *again, now)?;
+                }
+            }
+        }
+        let is_kept = self.desk.config().keep_done_millis > 0;
+        if !done.is_empty() {
+            table.done(done, now, is_kept)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn tell_lost(&self, name: &str, id: i64, attempt: u32) {
+        if let Some(log) = &self.log {
+            let text = format!(
+                "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
+                 begun"
+            );
+            log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
+        }
+    }
+
+    /// Writes a failed attempt: another follows, or the job is dead.
+    fn failed(
+        &self,
+        (id, name, attempt): (i64, &str, u32),
+        error: &str,
+        again: Option<Duration>,
+        now: i64,
+    ) -> Result<(), Error> {
+        let table = JobTable(&*self.tables);
+        let policy = self.desk.policy(name);
+        let attempts = policy.as_ref().map_or(ATTEMPTS, |policy| policy.attempts);
+        let kept = error_json(attempt, now, error);
+        if attempt >= attempts {
+            return table.die(id, now, kept);
+        }
+        let first = policy.map_or(Duration::from_millis(BACKOFF_MILLIS), |policy| {
+            policy.backoff
+        });
+        let pause = match again {
+            Some(time) => i64::try_from(time.as_millis()).unwrap_or(i64::MAX),
+            None => backoff::pause(first, attempt, random()),
+        };
+        table.again(id, now.saturating_add(pause), kept)
+    }
+
+    fn write_progress(&self, progress: Vec<(i64, crate::desk::Progress)>) -> Result<(), Error> {
+        let mine = self.still_mine(progress.iter().map(|(id, told)| (*id, told.token)))?;
+        let table = JobTable(&*self.tables);
+        for (id, told) in progress {
+            if mine.contains(&id) {
+                table.progress(id, told.progress, told.text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Extends the leases of the jobs of this process, and takes those away that others have left.
+    fn extend(&mut self, now: i64, lease: i64) -> Result<(), Error> {
+        let table = JobTable(&*self.tables);
+        let held = self.desk.held();
+        let mine = self.still_mine(held.iter().map(|(id, token)| (*id, *token)))?;
+        let lost: Vec<i64> = held
+            .keys()
+            .filter(|id| !mine.contains(id))
+            .copied()
+            .collect();
+        for (id, name, attempt) in self.desk.lose(&lost) {
+            self.tell_lost(&name, id, attempt);
+        }
+        if !mine.is_empty() {
+            table.extend(mine, lease)?;
+        }
+        self.extended = Instant::now();
+        if Instant::now() < self.patient_until {
+            return Ok(());
+        }
+        let error = "its process ended, or said nothing for longer than its lease";
+        for expired in table.expired(now, BATCH_MAX)? {
+            self.failed(
+                (expired.id, &expired.name, expired.attempt),
+                error,
+                None,
+                now,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn prune(&mut self, now: i64) -> Result<(), Error> {
+        let (table, config) = (JobTable(&*self.tables), self.desk.config());
+        let mut is_complete = true;
+        for (state, millis) in [
+            (state::DONE, config.keep_done_millis),
+            (state::DEAD, config.keep_millis),
+            (state::CANCELLED, config.keep_millis),
+        ] {
+            let removed = table.prune(state, now.saturating_sub(millis), BATCH_MAX)?;
+            is_complete &= removed < BATCH_MAX as i64;
+        }
+        if is_complete {
+            self.pruned = Some(Instant::now());
+        }
+        Ok(())
+    }
+}
+
+/// A failed attempt as it is kept with its job.
+fn error_json(attempt: u32, now: i64, error: &str) -> String {
+    let mut text = Vec::new();
+    json::write_string(&mut text, error.as_bytes());
+    let error = String::from_utf8(text).unwrap_or_default();
+    format!("{{\"attempt\":{attempt},\"at\":{now},\"error\":{error}}}")
+}
+
+/// A random number; half of the greatest where the system has none.
+fn random() -> u32 {
+    let mut bytes = [0; 4];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => u32::from_ne_bytes(bytes),
+        Err(_) => u32::MAX / 2,
+    }
+}

@@ -1,0 +1,46 @@
+//! Limits of jobs.
+
+use std::time::Duration;
+
+/// The longest name of a job, a queue or a unique key, in bytes.
+pub(crate) const NAME_BYTES_MAX: usize = 200;
+/// The greatest number of attempts.
+pub(crate) const ATTEMPTS_MAX: u32 = 100;
+/// The number of attempts unless the declaration says otherwise.
+pub(crate) const ATTEMPTS: u32 = 5;
+/// The longest that an attempt may take, in milliseconds.
+pub(crate) const TIMEOUT_MILLIS_MAX: u64 = 24 * 3_600 * 1_000;
+/// The longest that an attempt may take unless the declaration says otherwise, in milliseconds.
+pub(crate) const TIMEOUT_MILLIS: u64 = 60 * 1_000;
+/// The pause before the second attempt unless the declaration says otherwise, in milliseconds.
+pub(crate) const BACKOFF_MILLIS: u64 = 5_000;
+/// The longest pause before an attempt, in milliseconds.
+pub(crate) const BACKOFF_MILLIS_MAX: u64 = 24 * 3_600 * 1_000;
+/// The greatest priority, and by its negative the smallest.
+pub(crate) const PRIORITY_MAX: i64 = 1_000;
+/// The latest time that a job is due, from now, in milliseconds: a hundred years.
+pub(crate) const DELAY_MILLIS_MAX: i64 = 100 * 365 * 24 * 3_600 * 1_000;
+/// The most bytes of an error that are kept with its job.
+pub(crate) const ERROR_BYTES_MAX: usize = 2_000;
+/// The most bytes of the text of a progress.
+pub(crate) const PROGRESS_BYTES_MAX: usize = 1_000;
+/// The greatest depth to which arguments may nest.
+pub(crate) const DEPTH_MAX: usize = 128;
+/// The most jobs that are taken ahead of their turn, of one queue.
+pub(crate) const AHEAD_MAX: usize = 1_000;
+/// The most jobs that one transaction of the keeper changes for one reason.
+pub(crate) const BATCH_MAX: usize = 1_000;
+/// The most jobs that a test runs at once.
+pub(crate) const TEST_ATTEMPTS_MAX: i64 = 10_000;
+/// The interval at which the keeper looks for what other processes have added.
+pub(crate) const LOOK: Duration = Duration::from_millis(500);
+/// The pause of the keeper after an error of the database.
+pub(crate) const ERROR_PAUSE: Duration = Duration::from_millis(500);
+/// The interval at which ended jobs are removed that were kept long enough.
+pub(crate) const PRUNE: Duration = Duration::from_secs(60);
+/// The difference between the time of day and the time that has passed from which on the clock has jumped.
+pub(crate) const JUMP: Duration = Duration::from_secs(1);
+/// The time that a look into the future takes jobs for: what threads do in this time is taken ahead.
+pub(crate) const AHEAD: Duration = Duration::from_millis(20);
+/// The time beyond its limit after which an attempt that has not ended counts as lost with its thread.
+pub(crate) const LOST_AFTER: Duration = Duration::from_secs(30);

@@ -1,0 +1,114 @@
+//! The jobs of one isolate: what it declares, and what tells the keeper of jobs that were added.
+
+use crate::declared::Declarations;
+use crate::desk::Desk;
+use sampan_host::database::AppTables;
+use sampan_host::jobs::JobPolicy;
+use sampan_host::log::Log;
+use sampan_host::{Background, Context, Effects, Error, ErrorKind, Verdict, clock};
+use std::cell::Cell;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The jobs of one isolate.
+pub(crate) struct IsolateJobs {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) tables: Rc<dyn AppTables>,
+    pub(crate) effects: Effects,
+    pub(crate) declarations: Declarations,
+    /// The context of the isolate, which has this.
+    pub(crate) context: Weak<Context>,
+    /// True if the keeper is told when the open group is committed.
+    pub(crate) is_telling: Rc<Cell<bool>>,
+}
+
+/// The time of day in milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Returns a number for a job: microseconds since 1970, or one more than the last. So a number is not used again when
+/// its job is gone, and later jobs have greater ones.
+pub(crate) fn next_id() -> i64 {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| i64::try_from(now.as_micros()).unwrap_or(0));
+    let next = |last: i64| last.max(now - 1) + 1;
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+        Some(next(last))
+    });
+    next(last.unwrap_or_else(|last| last))
+}
+
+impl IsolateJobs {
+    /// Returns the rules for the jobs of a name, from this isolate or the process.
+    pub(crate) fn policy(&self, name: &str) -> Result<JobPolicy, Error> {
+        if let Some(declared) = self.declarations.get(name) {
+            return Ok(declared.policy.clone());
+        }
+        // A script beside the project declares nothing itself.
+        self.desk.policy(name).ok_or_else(|| self.unknown(name))
+    }
+
+    #[cold]
+    fn unknown(&self, name: &str) -> Error {
+        let mut known = self.desk.names();
+        known.retain(|name| !name.starts_with(sampan_host::jobs::OWN_PREFIX));
+        let text = match known.is_empty() {
+            true => format!("there is no job {name:?}: declare it with app.job"),
+            false => format!("there is no job {name:?}; there are {}", known.join(", ")),
+        };
+        Error::script(text)
+    }
+
+    /// Tells the keeper when what was written is committed, once for all jobs of a group.
+    pub(crate) fn tell_when_committed(&self) -> Result<(), Error> {
+        if self.is_telling.replace(true) {
+            return Ok(());
+        }
+        let (desk, is_telling) = (Arc::clone(&self.desk), Rc::clone(&self.is_telling));
+        let told = self.effects.when_settled(None, move |verdict| {
+            is_telling.set(false);
+            if verdict == Verdict::Committed {
+                desk.tell();
+            }
+        });
+        if told.is_err() {
+            self.is_telling.set(false);
+        }
+        told
+    }
+
+    /// Returns what runs functions of the isolate.
+    pub(crate) fn background(&self) -> Option<Rc<dyn Background>> {
+        let context = self.context.upgrade()?;
+        context
+            .get::<Rc<dyn Background>>()
+            .map(|background| Rc::clone(&*background))
+    }
+
+    pub(crate) fn log(&self) -> Option<Rc<dyn Log>> {
+        let context = self.context.upgrade()?;
+        context.get::<Rc<dyn Log>>().map(|log| Rc::clone(&*log))
+    }
+}
+
+/// Returns the jobs of an isolate.
+pub(crate) fn of(context: &Context) -> Result<Rc<IsolateJobs>, Error> {
+    let jobs = context.get::<Rc<IsolateJobs>>();
+    let missing = || Error::new(ErrorKind::Internal, "there are no jobs here");
+    jobs.map(|jobs| Rc::clone(&*jobs)).ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_grow() {
+        let ids: Vec<i64> = (0..10_000).map(|_| next_id()).collect();
+        assert!(ids.is_sorted_by(|one, next| one < next));
+    }
+}

@@ -1,0 +1,89 @@
+//! Jobs as capabilities see them: work that is kept in a table of the app's database and runs outside of requests.
+//!
+//! The queue of an isolate is in its [`Context`](crate::Context) as `Rc<dyn JobQueue>`. A capability declares a runner
+//! for its own jobs when the isolate is made, and adds jobs in the transaction of the caller.
+
+use crate::error::Error;
+use crate::future::LocalFuture;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The prefix of the names of jobs that capabilities declare. Names of scripts do not have it.
+pub const OWN_PREFIX: &str = "sampan.";
+
+/// A job to be added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewJob {
+    /// The name of its declaration.
+    pub name: String,
+    /// The arguments, as JSON.
+    pub args: String,
+    /// The time when it is due, in milliseconds since 1970; `None` for now.
+    pub due_millis: Option<i64>,
+    /// Jobs of a greater number run first.
+    pub priority: i64,
+    /// Of the jobs with one key that have not ended there is one at a time.
+    pub unique: Option<String>,
+}
+
+/// The rules for the jobs of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobPolicy {
+    /// The queue.
+    pub queue: String,
+    /// The number of attempts until a job is dead.
+    pub attempts: u32,
+    /// The longest that an attempt may take.
+    pub timeout: Duration,
+    /// The pause before the second attempt; it doubles from one to the next.
+    pub backoff: Duration,
+}
+
+/// An attempt to do a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobAttempt {
+    /// The number of the job.
+    pub id: i64,
+    /// An idempotency key, the same in all attempts and of no other job.
+    pub key: String,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The arguments, as JSON.
+    pub args: String,
+}
+
+/// Does the jobs of one name, for a capability.
+pub trait JobRunner {
+    /// Makes an attempt. Runs on a thread for jobs, which has an isolate; dropping the future gives the attempt up. An
+    /// error is kept with the job, and is followed by another attempt or the end of the job as dead.
+    fn run(&self, attempt: JobAttempt) -> LocalFuture<Result<(), Error>>;
+}
+
+/// The jobs of an isolate.
+pub trait JobQueue {
+    /// Adds a job, in the transaction of the caller, and returns its number; for a job that must be unique that of the
+    /// one which is there. It starts once the transaction is committed.
+    ///
+    /// # Errors
+    /// Nothing of this name is declared, the arguments are too large, or the database's own. Of kind
+    /// [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) where the caller said that it can wait (`may_wait`) and has
+    /// to: call again after [`JobQueue::writable`].
+    fn enqueue(&self, job: &NewJob, may_wait: bool) -> Result<i64, Error>;
+
+    /// Waits until a job can be added without blocking the worker.
+    ///
+    /// # Errors
+    /// The database cannot be written within `busy_millis_max`.
+    fn writable(&self) -> LocalFuture<Result<(), Error>>;
+
+    /// Declares jobs of a capability, whose name begins with [`OWN_PREFIX`]. To be called in the hook `isolate` of a
+    /// capability that asks for `jobs`. Threads for jobs are started because of it.
+    fn declare(&self, name: &str, policy: JobPolicy, runner: Rc<dyn JobRunner>);
+
+    /// Runs all jobs that are due on this thread, and those that they add. Returns the number of attempts. For tests
+    /// of projects.
+    ///
+    /// # Errors
+    /// The database's own, or there are too many.
+    fn run_due(&self) -> LocalFuture<Result<i64, Error>>;
+}

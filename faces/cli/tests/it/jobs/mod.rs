@@ -1,0 +1,3 @@
+//! Jobs in processes that are killed, and the command that looks at them.
+
+mod processes;

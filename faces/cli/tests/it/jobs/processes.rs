@@ -1,0 +1,230 @@
+//! Jobs of processes that are killed, stopped and ended, and of two processes with one database.
+
+use crate::commands::command::serve;
+use crate::support::{Process, Scratch};
+use sampan_testkit::wait;
+use std::path::Path;
+use std::process::Command;
+
+const APP: &str = r#"
+local app = require "sampan"
+local db, time = app.db, app.time
+
+app.on_start(function()
+  db.exec("CREATE TABLE IF NOT EXISTS added (n INTEGER PRIMARY KEY)")
+  db.exec("CREATE TABLE IF NOT EXISTS runs (n INTEGER, attempt INTEGER, what TEXT)")
+  db.exec("CREATE TABLE IF NOT EXISTS released (attempt INTEGER)")
+end)
+
+app.job("count", { attempts = 100, backoff = 0 }, function(n, job)
+  db.exec("INSERT INTO runs VALUES (?, ?, 'ran')", { n, job.attempt })
+end)
+
+app.job("held", { attempts = 5, backoff = 0 }, function(n, job)
+  db.exec("INSERT INTO runs VALUES (?, ?, 'begun')", { n, job.attempt })
+  while not db.one("SELECT 1 FROM released WHERE attempt = ?", { job.attempt }) do time.sleep(0.005) end
+end)
+
+app.post("/add/:n", function(req)
+  local n = tonumber(req.params.n)
+  db.batch(function()
+    for at = n * 10, n * 10 + 9 do
+      db.exec("INSERT INTO added VALUES (?)", { at })
+      app.enqueue("count", at)
+    end
+  end)
+end)
+app.post("/held", function() app.enqueue("held", 1) end)
+app.post("/release/:attempt", function(req)
+  db.exec("INSERT INTO released VALUES (?)", { tonumber(req.params.attempt) })
+end)
+app.get("/counts", function()
+  return db.one([[SELECT (SELECT count(*) FROM added) AS added,
+    (SELECT count(DISTINCT n) FROM runs WHERE what = 'ran') AS ran,
+    (SELECT count(*) FROM runs WHERE what = 'ran') AS runs,
+    (SELECT count(*) FROM _sampan_jobs WHERE state = 'done') AS done,
+    (SELECT count(*) FROM _sampan_jobs WHERE state <> 'done') AS left]])
+end)
+app.get("/begun/:attempt", function(req)
+  return { count = #db.query("SELECT 1 FROM runs WHERE what = 'begun' AND attempt = ?", { tonumber(req.params.attempt) }) }
+end)
+app.get("/state", function()
+  local row = db.one("SELECT state, attempt FROM _sampan_jobs")
+  return row.state .. " " .. row.attempt
+end)
+"#;
+
+const TOML: &str = "[jobs]\nlease = \"1s\"\nkeep_done_days = 1\n";
+
+fn start(scratch: &Scratch) -> Process {
+    Process::start(&mut serve(&scratch.file("app.lua"), 2))
+}
+
+/// Sends a request and returns its answer.
+fn ask(process: &Process, method: &str, path: &str) -> String {
+    let mut client = process.client();
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    client.send(request.as_bytes()).expect("sent");
+    let answer = client.read(false).expect("an answer");
+    assert!(answer.status < 300, "{method} {path}: {}", answer.text());
+    answer.text()
+}
+
+/// A number in the answer of `/counts`.
+fn count(counts: &str, name: &str) -> u64 {
+    let name = format!("\"{name}\":");
+    let (_, rest) = counts.split_once(&name).expect("a count");
+    let digits = rest.split([',', '}']).next().unwrap_or_default();
+    digits.parse().expect("a number")
+}
+
+/// Waits until no job is left; returns the counts.
+fn all_ended(process: &Process) -> String {
+    wait::found("the end of all jobs", || {
+        let counts = ask(process, "GET", "/counts");
+        (count(&counts, "left") == 0).then_some(counts)
+    })
+}
+
+#[test]
+fn kills_under_load_lose_no_job_and_end_none_twice() {
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", TOML)]);
+    let mut next = 0;
+    for cycle in 0..6 {
+        let process = start(&scratch);
+        // The more cycles, the more jobs of the ones before are among them.
+        for _ in 0..20 {
+            ask(&process, "POST", &format!("/add/{next}"));
+            next += 1;
+        }
+        if cycle % 2 == 0 {
+            let so_far = count(&ask(&process, "GET", "/counts"), "done");
+            wait::until("another end", || {
+                count(&ask(&process, "GET", "/counts"), "done") > so_far
+            });
+        }
+        process.signal("KILL");
+        process.end();
+    }
+    let process = start(&scratch);
+    let counts = all_ended(&process);
+    let added = count(&counts, "added");
+    assert_eq!(added, next * 10, "{counts}");
+    assert_eq!(count(&counts, "ran"), added, "none is lost: {counts}");
+    assert_eq!(count(&counts, "done"), added, "each ends once: {counts}");
+}
+
+#[test]
+fn two_processes_share_the_jobs_of_a_database() {
+    // A machine that is busy must not make a lease end.
+    let toml = TOML.replace("1s", "1h");
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", &toml)]);
+    let (one, other) = (start(&scratch), start(&scratch));
+    for n in 0..40 {
+        ask(
+            if n % 2 == 0 { &one } else { &other },
+            "POST",
+            &format!("/add/{n}"),
+        );
+    }
+    let counts = all_ended(&one);
+    assert_eq!(count(&counts, "added"), 400, "{counts}");
+    assert_eq!(count(&counts, "runs"), 400, "each runs once: {counts}");
+    // What one leaves at its end is the other's.
+    for n in 40..60 {
+        ask(&one, "POST", &format!("/add/{n}"));
+    }
+    one.signal("TERM");
+    let (status, errors) = one.end();
+    assert_eq!(status, Some(0), "{errors}");
+    let counts = all_ended(&other);
+    assert_eq!(count(&counts, "runs"), 600, "none begins twice: {counts}");
+}
+
+#[test]
+fn an_attempt_that_was_believed_dead_cannot_end_its_job() {
+    let toml = TOML.replace("1s", "3s");
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", &toml)]);
+    let mut one = start(&scratch);
+    let log = one.read_errors();
+    ask(&one, "POST", "/held");
+    wait::until("the first attempt", || {
+        ask(&one, "GET", "/begun/1").contains('1')
+    });
+    one.signal("STOP");
+    let other = start(&scratch);
+    wait::until("the second attempt", || {
+        ask(&other, "GET", "/begun/2").contains('1')
+    });
+    // Its function could end now.
+    ask(&other, "POST", "/release/1");
+    one.signal("CONT");
+    log.until("attempt 1 does not count any more");
+    assert_eq!(ask(&other, "GET", "/state"), "running 2");
+    ask(&other, "POST", "/release/2");
+    wait::until("its end", || ask(&other, "GET", "/state") == "done 2");
+}
+
+#[test]
+fn a_shutdown_waits_for_jobs_that_run_and_gives_the_others_back() {
+    let toml = format!("{TOML}queues = [\"default 1\"]\n");
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", &toml)]);
+    let process = start(&scratch);
+    ask(&process, "POST", "/held");
+    wait::until("the attempt", || {
+        ask(&process, "GET", "/begun/1").contains('1')
+    });
+    ask(&process, "POST", "/held");
+    let mut client = process.client();
+    process.signal("TERM");
+    assert!(client.is_closed());
+    // Another process ends the wait of the first.
+    let sqlite = Command::new(env!("CARGO_BIN_EXE_sampan"))
+        .args(["db", "--write"])
+        .arg(Path::new(&scratch.path()))
+        .arg("INSERT INTO released VALUES (1)")
+        .output()
+        .expect("the command");
+    assert!(
+        sqlite.status.success(),
+        "{}",
+        String::from_utf8_lossy(&sqlite.stderr)
+    );
+    let (status, errors) = process.end();
+    assert_eq!(status, Some(0), "{errors}");
+    let process = start(&scratch);
+    wait::until("the end of both", || {
+        count(&ask(&process, "GET", "/counts"), "done") == 2
+    });
+    assert!(
+        ask(&process, "GET", "/begun/1").contains('2'),
+        "the second was not begun before"
+    );
+}
+
+#[test]
+fn an_app_without_jobs_has_no_table_and_no_thread() {
+    let app = "local app = require 'sampan'\napp.get('/', function() app.db.exec('CREATE TABLE IF NOT EXISTS t (a)') return app.db.query(\"SELECT name FROM sqlite_schema WHERE name LIKE '_sampan%'\") end)\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    let process = start(&scratch);
+    assert_eq!(ask(&process, "GET", "/"), "[]");
+    assert_eq!(threads_for_jobs(&process), 0);
+    let scratch = Scratch::new(&[("app.lua", APP)]);
+    let process = start(&scratch);
+    assert_eq!(
+        threads_for_jobs(&process),
+        3,
+        "two with isolates and the keeper"
+    );
+}
+
+/// Returns the number of threads that a process has for jobs.
+fn threads_for_jobs(process: &Process) -> usize {
+    let tasks = format!("/proc/{}/task", process.id());
+    let names = std::fs::read_dir(tasks)
+        .expect("a process")
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names
+        .filter(|name| name.starts_with("sampan-b") || name.starts_with("sampan-keeper"))
+        .count()
+}

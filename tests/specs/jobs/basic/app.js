@@ -1,0 +1,39 @@
+import { app, db, time } from "sampan";
+
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)"); });
+const note = (line) => db.exec("INSERT INTO done (line) VALUES (?)", [line]);
+
+app.job("resize", (args, job) => {
+  note(`${args.file} ${args.sizes[1]} ${job.attempt} ${job.name}`);
+});
+
+app.job("wait", { queue: "slow", timeout: "5 s" }, async (args, job) => {
+  await time.sleep(0.001);
+  note(`waited ${args === null ? "nil" : args} ${job.key === `wait-${job.id}`}`);
+});
+
+app.job("chain", {}, (args) => {
+  note(`chain ${args}`);
+  if (args < 3) app.enqueue("chain", args + 1);
+});
+
+app.post("/resize", () => {
+  const id = app.enqueue("resize", { file: "a.png", sizes: [1, 2] });
+  return { is_number: typeof id === "number" && id > 0 };
+});
+app.post("/wait", () => { app.enqueue("wait"); });
+app.post("/chain", () => { app.enqueue("chain", 1); });
+app.get("/get", () => { app.enqueue("chain", 3); });
+app.post("/thrown", () => {
+  try {
+    db.batch(() => {
+      note("never");
+      app.enqueue("resize", { file: "never", sizes: [1, 2] });
+      throw new Error("no");
+    });
+  } catch { /* taken back */ }
+  db.batch(() => { app.enqueue("resize", { file: "kept", sizes: [1, 2] }); });
+});
+app.get("/done", () => db.query("SELECT line FROM done ORDER BY id").map((row) => row.line));
+app.post("/clear", () => { db.exec("DELETE FROM done"); });
+app.get("/left", () => db.query("SELECT name, state FROM _sampan_jobs"));

@@ -1,0 +1,44 @@
+local app = require "sampan"
+local db, time = app.db, app.time
+
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)") end)
+local function note(line) db.exec("INSERT INTO done (line) VALUES (?)", { line }) end
+
+app.job("resize", function(args, job)
+  note(args.file .. " " .. args.sizes[2] .. " " .. job.attempt .. " " .. job.name)
+end)
+
+app.job("wait", { queue = "slow", timeout = "5 s" }, function(args, job)
+  time.sleep(0.001)
+  note("waited " .. tostring(args) .. " " .. tostring(job.key == "wait-" .. string.format("%d", job.id)))
+end)
+
+app.job("chain", {}, function(args)
+  note("chain " .. args)
+  if args < 3 then app.enqueue("chain", args + 1) end
+end)
+
+app.post("/resize", function()
+  local id = app.enqueue("resize", { file = "a.png", sizes = { 1, 2 } })
+  return { is_number = type(id) == "number" and id > 0 }
+end)
+app.post("/wait", function() app.enqueue("wait") end)
+app.post("/chain", function() app.enqueue("chain", 1) end)
+app.get("/get", function() app.enqueue("chain", 3) end)
+app.post("/thrown", function()
+  pcall(db.batch, function()
+    note("never")
+    app.enqueue("resize", { file = "never", sizes = { 1, 2 } })
+    error("no")
+  end)
+  db.batch(function() app.enqueue("resize", { file = "kept", sizes = { 1, 2 } }) end)
+end)
+app.get("/done", function()
+  local lines = app.json.array {}
+  for i, row in ipairs(db.query("SELECT line FROM done ORDER BY id")) do lines[i] = row.line end
+  return lines
+end)
+app.post("/clear", function() db.exec("DELETE FROM done") end)
+app.get("/left", function()
+  return db.query("SELECT name, state FROM _sampan_jobs")
+end)
