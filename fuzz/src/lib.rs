@@ -45,6 +45,11 @@ pub const TARGETS: &[FuzzTarget] = &[
         targets::http_response_encode::run,
         mutate::HTTP_WORDS,
     ),
+    target(
+        "http_outgoing",
+        targets::http_outgoing::run,
+        targets::http_outgoing::WORDS,
+    ),
     target("http2", targets::http2::run, targets::http2::WORDS),
     target(
         "websocket",

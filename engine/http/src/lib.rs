@@ -30,6 +30,7 @@
 
 mod accepting;
 mod answer;
+pub mod client;
 pub mod codec;
 mod direct;
 mod driver;

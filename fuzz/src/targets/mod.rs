@@ -4,6 +4,7 @@ pub(crate) mod host_json;
 pub(crate) mod http2;
 pub(crate) mod http_chunked;
 pub(crate) mod http_codec;
+pub(crate) mod http_outgoing;
 pub(crate) mod http_response_encode;
 pub(crate) mod js_objects;
 pub(crate) mod lua_pattern;

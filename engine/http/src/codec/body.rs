@@ -1,11 +1,12 @@
-//! A request body in pieces: each piece of input is decoded where it lies and handed on, so that no more than one is
+//! A body in pieces: each piece of input is decoded where it lies and handed on, so that no more than one is
 //! kept.
 
 use super::chunked::{ChunkDecoder, ChunkProgress};
 use crate::codec::fault::Fault;
 use crate::limits::Limits;
 
-/// Finds the data and the end of one body. Made by [`Decoder::stream_body`](super::Decoder::stream_body).
+/// Finds the data and the end of one body. Made by [`Decoder::stream_body`](super::Decoder::stream_body) and
+/// [`AnswerHead::body`](super::AnswerHead::body).
 #[derive(Debug)]
 pub struct BodyDecoder(Coding);
 
@@ -13,6 +14,7 @@ pub struct BodyDecoder(Coding);
 enum Coding {
     Sized { left: u64 },
     Chunked(ChunkDecoder),
+    UntilClose,
 }
 
 /// The content of one piece of input held.
@@ -35,12 +37,25 @@ impl BodyDecoder {
         BodyDecoder(Coding::Chunked(chunks))
     }
 
+    pub(super) fn chunked_answer() -> BodyDecoder {
+        BodyDecoder(Coding::Chunked(ChunkDecoder::of_answer()))
+    }
+
+    pub(super) fn until_close() -> BodyDecoder {
+        BodyDecoder(Coding::UntilClose)
+    }
+
+    /// Reports whether the body ends with the connection.
+    pub fn ends_with_connection(&self) -> bool {
+        matches!(self.0, Coding::UntilClose)
+    }
+
     /// Returns the number of bytes that the next read may ask for, at most `most`: never those of the next request
     /// where the length is known.
     pub fn wanted(&self, most: usize) -> usize {
         match self.0 {
             Coding::Sized { left } => usize::try_from(left).unwrap_or(most).min(most),
-            Coding::Chunked(_) => most,
+            Coding::Chunked(_) | Coding::UntilClose => most,
         }
     }
 
@@ -61,6 +76,11 @@ impl BodyDecoder {
                     is_last: *left == 0,
                 })
             }
+            Coding::UntilClose => Ok(DecodedPiece {
+                data: bytes.len(),
+                read: bytes.len(),
+                is_last: false,
+            }),
             Coding::Chunked(chunks) => {
                 let (mut read, mut data, filled) = (0, 0, bytes.len());
                 let progress = chunks.decode(bytes, &mut read, &mut data, filled, limits)?;

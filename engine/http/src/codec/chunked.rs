@@ -32,6 +32,8 @@ pub struct ChunkDecoder {
     trailer_bytes: usize,
     trailer_lines: usize,
     trailer_name: TrailerName,
+    /// True in an answer, whose trailers no proxy behind us merges into its head.
+    takes_any_trailer: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +112,15 @@ impl ChunkDecoder {
             trailer_bytes: 0,
             trailer_lines: 0,
             trailer_name: TrailerName::default(),
+            takes_any_trailer: false,
+        }
+    }
+
+    /// A decoder at the start of an answer's body, whose bytes are counted elsewhere. Trailers of any name are dropped.
+    pub(super) fn of_answer() -> ChunkDecoder {
+        ChunkDecoder {
+            takes_any_trailer: true,
+            ..ChunkDecoder::new(usize::MAX)
         }
     }
 
@@ -266,7 +277,9 @@ impl ChunkDecoder {
                 self.trailer_name.push(byte);
                 ChunkStep::TrailerName
             }
-            (ChunkStep::TrailerName, b':') if self.trailer_name.is_refused() => {
+            (ChunkStep::TrailerName, b':')
+                if !self.takes_any_trailer && self.trailer_name.is_refused() =>
+            {
                 return Err(Fault::bad("field not allowed in trailers"));
             }
             (ChunkStep::TrailerName, b':') => ChunkStep::TrailerValue,

@@ -4,7 +4,7 @@
 /// After it the connection must be closed, because the place of the next request is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// 400, 413, 414, 417, 431, 501 or 505.
+    /// 400, 413, 414, 417, 431, 501 or 505; of an answer mostly 502.
     pub status: u16,
     /// The fault, in a few words.
     pub reason: &'static str,

@@ -33,7 +33,7 @@ pub(super) struct Framing {
 }
 
 #[derive(Debug, Default)]
-struct Codings {
+pub(super) struct Codings {
     present: bool,
     chunked_is_last: bool,
     /// A coding other than chunked that is registered (IANA HTTP transfer coding registry) but not built in.
@@ -100,7 +100,17 @@ impl Framing {
 }
 
 impl Codings {
-    fn add(&mut self, value: &[u8]) {
+    /// Reports whether there is a Transfer-Encoding.
+    pub(super) fn is_present(&self) -> bool {
+        self.present
+    }
+
+    /// Reports whether chunked is the only coding, once.
+    pub(super) fn is_chunked_alone(&self) -> bool {
+        self.chunked_is_last && !self.malformed && !self.unknown && !self.unsupported
+    }
+
+    pub(super) fn add(&mut self, value: &[u8]) {
         self.present = true;
         for coding in list(value) {
             // Nothing may follow chunked, and chunked may not be applied twice.
@@ -160,7 +170,7 @@ impl Codings {
 }
 
 /// `1*DIGIT` and nothing else (RFC 9110 section 8.6).
-fn content_length(value: &[u8]) -> Result<u64, Fault> {
+pub(super) fn content_length(value: &[u8]) -> Result<u64, Fault> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return Err(Fault::bad("malformed Content-Length"));
     }

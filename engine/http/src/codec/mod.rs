@@ -1,9 +1,9 @@
 //! HTTP/1.1 without I/O: bytes in, events out, bytes out.
 //!
-//! Reading: a [`Decoder`] owns the receive buffer. The driver puts bytes into [`Decoder::space`], says how
-//! many with [`Decoder::commit`] and asks [`Decoder::next`] what they mean. Writing: [`encode_response`] appends
-//! a response to an output buffer. Nothing here knows sockets, tokio or time, so the same code can be
-//! driven by any event loop, and be tested and fuzzed as plain functions.
+//! Reading: a [`Decoder`] owns the receive buffer. The driver puts bytes into [`Decoder::space`], says how many with
+//! [`Decoder::commit`] and asks [`Decoder::next`] what they mean. Writing: [`encode_response`] appends a response to an
+//! output buffer. `outgoing` has the other direction. Nothing here knows sockets, tokio or time, so the same code can
+//! be driven by any event loop, and be tested and fuzzed as plain functions.
 //!
 //! The framing rules of RFC 9112 are applied strictly: what could be read in two ways is a [`Fault`], and
 //! after a fault the connection cannot be used any more.
@@ -17,6 +17,7 @@ pub(crate) mod fields;
 mod framing;
 pub(crate) mod head;
 pub(crate) mod http2;
+pub(crate) mod outgoing;
 mod proxy_header;
 pub(crate) mod status;
 mod target;
@@ -31,6 +32,9 @@ pub use encoder::{
 };
 pub use fault::{Exceeded, Fault};
 pub use fields::{is_field_value, is_token};
-pub use head::{Head, Span};
+pub use head::{FieldSpan, Head, Span};
+pub use outgoing::{
+    AnswerDecoder, AnswerEvent, AnswerFraming, AnswerHead, SentBody, encode_request,
+};
 pub use proxy_header::{PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 pub use status::reason;

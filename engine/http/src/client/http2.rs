@@ -1,0 +1,265 @@
+//! Requests over a connection of HTTP/2, whose frames are the `h2` crate's.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use h2::{Reason, RecvStream, SendStream};
+use tokio::time::Instant;
+
+use super::fault::{ClientFault, ClientFaultKind};
+use super::http1::Unanswered;
+use super::pool::Place;
+use super::reach::Wire;
+use super::request::{ClientBody, SendFault, SendState, Source};
+use super::timer::{Timer, Wait};
+
+/// The bytes of one body, and of all bodies of a connection, that a server may send ahead of their readers.
+const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// A connection of HTTP/2, which many requests share. It is closed when the last of them and the pool let it go.
+pub(super) struct Http2 {
+    sender: SendRequest<Bytes>,
+    is_over: Rc<Cell<bool>>,
+    /// The end of its last request.
+    pub(super) used: Cell<Instant>,
+    pub(super) place: Place,
+}
+
+impl Http2 {
+    /// Begins a connection on which the server has chosen HTTP/2.
+    pub(super) async fn begin(
+        wire: Wire,
+        place: Place,
+        head_bytes_max: usize,
+    ) -> Result<Self, ClientFault> {
+        let mut builder = h2::client::Builder::new();
+        builder
+            .enable_push(false)
+            .initial_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_header_list_size(head_bytes_max as u32);
+        let (sender, connection) = builder
+            .handshake(wire)
+            .await
+            .map_err(|error| fault(&error))?;
+        let is_over = Rc::new(Cell::new(false));
+        let ended = Rc::clone(&is_over);
+        drop(tokio::task::spawn_local(async move {
+            let _ = connection.await;
+            ended.set(true);
+        }));
+        Ok(Self {
+            sender,
+            is_over,
+            used: Cell::new(Instant::now()),
+            place,
+        })
+    }
+
+    /// Reports whether it takes further requests.
+    pub(super) fn is_alive(&self) -> bool {
+        !self.is_over.get()
+    }
+
+    /// Sends a request, once the server allows for one more.
+    pub(super) async fn send(
+        self: Rc<Self>,
+        request: http::Request<()>,
+        body: ClientBody,
+    ) -> Result<Http2Exchange, Unanswered> {
+        let failed = |error: &h2::Error| {
+            self.is_over.set(true);
+            unanswered(error)
+        };
+        let sender = self.sender.clone().ready().await;
+        let mut sender = sender.map_err(|error| failed(&error))?;
+        let (pending, source) = match body {
+            ClientBody::None => (Bytes::new(), Source::Nothing),
+            ClientBody::Bytes(bytes) => (bytes, Source::Nothing),
+            ClientBody::Stream(stream, left) => (Bytes::new(), Source::Stream { stream, left }),
+        };
+        let is_done = pending.is_empty() && matches!(source, Source::Nothing);
+        let sent = sender.send_request(request, is_done);
+        let (answer, stream) = sent.map_err(|error| failed(&error))?;
+        Ok(Http2Exchange {
+            answer,
+            sending: Http2Sending {
+                stream,
+                pending,
+                source,
+                is_done,
+                writes: 0,
+            },
+            connection: self,
+        })
+    }
+}
+
+/// The body of a request on its way.
+struct Http2Sending {
+    stream: SendStream<Bytes>,
+    pending: Bytes,
+    source: Source,
+    is_done: bool,
+    writes: u64,
+}
+
+impl Http2Sending {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Result<SendState, SendFault> {
+        let broken = || SendFault::Wire(std::io::ErrorKind::BrokenPipe.into());
+        while !self.is_done {
+            if !self.pending.is_empty() {
+                self.stream.reserve_capacity(self.pending.len());
+                let room = match self.stream.poll_capacity(cx) {
+                    Poll::Pending => return Ok(SendState::Full),
+                    Poll::Ready(Some(Ok(room))) => room.min(self.pending.len()),
+                    Poll::Ready(_) => return Err(broken()),
+                };
+                let piece = self.pending.split_to(room);
+                self.stream.send_data(piece, false).map_err(|_| broken())?;
+                self.writes += 1;
+                continue;
+            }
+            match self.source.poll_piece(cx) {
+                Poll::Pending => return Ok(SendState::Starved),
+                Poll::Ready(Err(fault)) => {
+                    self.stream.send_reset(Reason::CANCEL);
+                    return Err(SendFault::Body(fault));
+                }
+                Poll::Ready(Ok(Some(crate::response::Chunk::Bytes(piece)))) => {
+                    self.pending = piece.into();
+                }
+                Poll::Ready(Ok(Some(piece))) => {
+                    self.pending = Bytes::copy_from_slice(piece.as_ref())
+                }
+                Poll::Ready(Ok(None)) => {
+                    self.stream
+                        .send_data(Bytes::new(), true)
+                        .map_err(|_| broken())?;
+                    self.is_done = true;
+                }
+            }
+        }
+        Ok(SendState::Done)
+    }
+}
+
+/// A request on its way, until the head of its answer is there.
+pub(super) struct Http2Exchange {
+    answer: ResponseFuture,
+    sending: Http2Sending,
+    connection: Rc<Http2>,
+}
+
+impl Http2Exchange {
+    /// Waits for the head of the answer.
+    pub(super) async fn answered(
+        mut self,
+        timer: &mut Timer,
+    ) -> Result<(http::response::Parts, Http2Body), Unanswered> {
+        let mut is_broken = false;
+        let answer = poll_fn(|cx| {
+            let state = match is_broken {
+                true => SendState::Done,
+                false => match self.sending.poll(cx) {
+                    Ok(state) => state,
+                    Err(SendFault::Body(fault)) => return Poll::Ready(Err(fault.into())),
+                    // The server may have answered.
+                    Err(SendFault::Wire(_)) => {
+                        is_broken = true;
+                        SendState::Done
+                    }
+                },
+            };
+            match Pin::new(&mut self.answer).poll(cx) {
+                Poll::Ready(answer) => Poll::Ready(answer.map_err(|error| unanswered(&error))),
+                Poll::Pending => {
+                    let wait = match state {
+                        SendState::Full => Wait::Progress,
+                        SendState::Starved => Wait::Free,
+                        SendState::Done => Wait::Head,
+                    };
+                    let late = timer.poll(wait, self.sending.writes, cx);
+                    late.map(|fault| Err(fault.into()))
+                }
+            }
+        });
+        let (parts, stream) = answer.await?.into_parts();
+        timer.progressed();
+        self.sending.is_done |= is_broken;
+        let body = Http2Body {
+            stream,
+            sending: self.sending,
+            connection: self.connection,
+            reads: 0,
+        };
+        Ok((parts, body))
+    }
+}
+
+/// The body of an answer, as it comes. The stream is reset when it is dropped before its end.
+pub(super) struct Http2Body {
+    stream: RecvStream,
+    sending: Http2Sending,
+    connection: Rc<Http2>,
+    reads: u64,
+}
+
+impl Http2Body {
+    /// Polls for the next piece; `None` at the end.
+    pub(super) fn poll_piece(
+        &mut self,
+        timer: &mut Timer,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Vec<u8>>, ClientFault>> {
+        let mut wait = Wait::Progress;
+        match self.sending.poll(cx) {
+            Ok(SendState::Starved) => wait = Wait::Free,
+            Ok(_) => {}
+            Err(SendFault::Body(fault)) => return Poll::Ready(Err(fault)),
+            Err(SendFault::Wire(_)) => self.sending.is_done = true,
+        }
+        loop {
+            let Poll::Ready(piece) = self.stream.poll_data(cx) else {
+                let progress = self.reads + self.sending.writes;
+                return Poll::Ready(Err(ready!(timer.poll(wait, progress, cx))));
+            };
+            self.reads += 1;
+            let Some(piece) = piece.transpose().map_err(|error| fault(&error))? else {
+                return Poll::Ready(Ok(None));
+            };
+            // The server may send as much again.
+            let _ = self.stream.flow_control().release_capacity(piece.len());
+            if !piece.is_empty() {
+                return Poll::Ready(Ok(Some(piece.to_vec())));
+            }
+        }
+    }
+}
+
+impl Drop for Http2Body {
+    fn drop(&mut self) {
+        self.connection.used.set(Instant::now());
+    }
+}
+
+fn unanswered(error: &h2::Error) -> Unanswered {
+    let is_refused = error.reason() == Some(Reason::REFUSED_STREAM);
+    let is_unseen = is_refused || error.is_go_away() || error.is_io();
+    let fault = fault(error);
+    Unanswered { fault, is_unseen }
+}
+
+fn fault(error: &h2::Error) -> ClientFault {
+    let kind = match error.is_io() || error.is_remote() {
+        true => ClientFaultKind::Closed,
+        false => ClientFaultKind::Answer,
+    };
+    ClientFault::new(kind, format!("HTTP/2: {error}"))
+}

@@ -1,0 +1,311 @@
+//! The connections of one worker to other servers: those in use, those that are kept, and the requests that wait.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::fault::{ClientFault, ClientFaultKind};
+use super::http1::Http1;
+use super::http2::Http2;
+use super::origin::Origin;
+use super::settings::ClientLimits;
+
+/// The connections of one worker. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Pool(Rc<PoolState>);
+
+struct PoolState {
+    connections_max: usize,
+    per_host_max: usize,
+    waiting_max: usize,
+    offers_http2: bool,
+    kept_time: Duration,
+    inner: RefCell<Connections>,
+}
+
+#[derive(Default)]
+struct Connections {
+    hosts: HashMap<Origin, Host>,
+    open: usize,
+    waiting: VecDeque<(Origin, oneshot::Sender<()>)>,
+    is_swept: bool,
+}
+
+#[derive(Default)]
+struct Host {
+    open: usize,
+    /// The connection of HTTP/2, which all requests share.
+    http2: Option<Rc<Http2>>,
+    /// True while the first connection is made, which tells whether the server speaks HTTP/2.
+    is_probed: bool,
+    /// Connections without a request, the one that was used last at the end.
+    kept: Vec<(Instant, Http1)>,
+}
+
+/// The place of one connection. Another may be opened when it is dropped.
+pub(super) struct Place {
+    origin: Origin,
+    pool: Weak<PoolState>,
+    is_probe: Cell<bool>,
+}
+
+/// The result of asking for a connection.
+pub(super) enum Lent {
+    /// One that was used before, and that the server had not closed a moment ago.
+    Used(Http1),
+    /// A connection that has other requests.
+    Shared(Rc<Http2>),
+    /// The place for a new one.
+    Place(Place),
+}
+
+impl Pool {
+    pub(super) fn new(limits: &ClientLimits, offers_http2: bool) -> Self {
+        Self(Rc::new(PoolState {
+            connections_max: limits.connections_max.max(1),
+            per_host_max: limits.connections_per_host_max.max(1),
+            waiting_max: limits.waiting_max,
+            offers_http2,
+            kept_time: Duration::from_millis(limits.kept_millis_max),
+            inner: RefCell::default(),
+        }))
+    }
+
+    /// Returns a kept connection to a server, or the place for a new one; waits for one of them.
+    ///
+    /// # Errors
+    /// More requests wait than may.
+    pub(super) async fn lend(&self, origin: &Origin) -> Result<Lent, ClientFault> {
+        loop {
+            if let Some(lent) = self.try_lend(origin) {
+                // There may be another one for the next that waits.
+                self.0.inner.borrow_mut().wake(&self.0);
+                return Ok(lent);
+            }
+            self.turn_of(origin)?.await.unwrap_or_default();
+        }
+    }
+
+    fn turn_of(&self, origin: &Origin) -> Result<oneshot::Receiver<()>, ClientFault> {
+        let mut inner = self.0.inner.borrow_mut();
+        inner.waiting.retain(|(_, waiter)| !waiter.is_closed());
+        if inner.waiting.len() >= self.0.waiting_max {
+            let max = self.0.waiting_max;
+            let text =
+                format!("more requests wait for a connection than may (waiting_max is {max})");
+            return Err(ClientFault::new(ClientFaultKind::Busy, text));
+        }
+        let (waiter, turn) = oneshot::channel();
+        inner.waiting.push_back((origin.clone(), waiter));
+        Ok(turn)
+    }
+
+    fn try_lend(&self, origin: &Origin) -> Option<Lent> {
+        if let Some(shared) = self.shared(origin) {
+            return Some(Lent::Shared(shared));
+        }
+        while let Some(mut kept) = self.take_kept(origin) {
+            if kept.is_alive() {
+                return Some(Lent::Used(kept));
+            }
+        }
+        let state = &self.0;
+        // It gives its place back, so no borrow is held.
+        drop(self.take_oldest());
+        let mut inner = state.inner.borrow_mut();
+        let open = inner.open;
+        let host = inner.hosts.entry(origin.clone()).or_default();
+        if host.is_probed || host.open >= state.per_host_max || open >= state.connections_max {
+            return None;
+        }
+        let is_probe = state.offers_http2 && origin.is_https && host.open == 0;
+        host.is_probed = is_probe;
+        host.open += 1;
+        inner.open += 1;
+        Some(Lent::Place(Place {
+            origin: origin.clone(),
+            pool: Rc::downgrade(state),
+            is_probe: Cell::new(is_probe),
+        }))
+    }
+
+    fn shared(&self, origin: &Origin) -> Option<Rc<Http2>> {
+        let mut inner = self.0.inner.borrow_mut();
+        let host = inner.hosts.get_mut(origin)?;
+        let shared = host.http2.take()?;
+        if shared.is_alive() {
+            host.http2 = Some(Rc::clone(&shared));
+            return Some(shared);
+        }
+        // Its place is given back when no borrow is held.
+        drop(inner);
+        None
+    }
+
+    /// Shares a connection of HTTP/2 with all requests to its server.
+    pub(super) fn share(&self, connection: &Rc<Http2>) {
+        let mut inner = self.0.inner.borrow_mut();
+        let host = inner.hosts.get_mut(connection.place.origin());
+        let before = host.and_then(|host| host.http2.replace(Rc::clone(connection)));
+        self.begin_sweep(&mut inner);
+        drop(inner);
+        drop(before);
+    }
+
+    fn begin_sweep(&self, inner: &mut Connections) {
+        if !std::mem::replace(&mut inner.is_swept, true) {
+            let sweep = sweep(Rc::downgrade(&self.0), self.0.kept_time);
+            drop(tokio::task::spawn_local(sweep));
+        }
+    }
+
+    fn take_kept(&self, origin: &Origin) -> Option<Http1> {
+        let mut inner = self.0.inner.borrow_mut();
+        let (_, kept) = inner.hosts.get_mut(origin)?.kept.pop()?;
+        Some(kept)
+    }
+
+    /// Takes the connection that was kept for the longest time, where all places are in use.
+    fn take_oldest(&self) -> Option<Http1> {
+        let mut inner = self.0.inner.borrow_mut();
+        if inner.open < self.0.connections_max {
+            return None;
+        }
+        let hosts = inner.hosts.values_mut();
+        let oldest = hosts.filter(|host| !host.kept.is_empty());
+        let oldest = oldest.min_by_key(|host| host.kept[0].0)?;
+        Some(oldest.kept.remove(0).1)
+    }
+
+    /// Keeps a connection for the next request.
+    pub(super) fn keep(&self, connection: Http1) {
+        let mut inner = self.0.inner.borrow_mut();
+        let origin = connection.origin();
+        let Some(host) = inner.hosts.get_mut(origin) else {
+            return;
+        };
+        if self.0.kept_time.is_zero() {
+            drop(inner);
+            return drop(connection);
+        }
+        host.kept.push((Instant::now(), connection));
+        inner.wake(&self.0);
+        self.begin_sweep(&mut inner);
+    }
+
+    /// Returns the numbers of open and of kept connections.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let inner = self.0.inner.borrow();
+        let kept = |host: &Host| {
+            let is_idle = |shared: &Rc<Http2>| Rc::strong_count(shared) == 1;
+            host.kept.len() + usize::from(host.http2.as_ref().is_some_and(is_idle))
+        };
+        let kept = inner.hosts.values().map(kept).sum();
+        (inner.open, kept)
+    }
+}
+
+impl Connections {
+    /// Wakes the first request that can have a connection now.
+    fn wake(&mut self, state: &PoolState) {
+        let (hosts, open) = (&self.hosts, self.open);
+        let has_kept = hosts.values().any(|host| !host.kept.is_empty());
+        let can_have = |origin: &Origin| match hosts.get(origin) {
+            Some(host) if !host.kept.is_empty() || host.http2.is_some() => true,
+            Some(host) if host.is_probed || host.open >= state.per_host_max => false,
+            _ => open < state.connections_max || has_kept,
+        };
+        while let Some(at) = self.waiting.iter().position(|(origin, _)| can_have(origin)) {
+            // A request that no longer waits leaves its turn to the next.
+            let woken = self
+                .waiting
+                .remove(at)
+                .is_some_and(|(_, waiter)| waiter.send(()).is_ok());
+            if woken {
+                return;
+            }
+        }
+    }
+}
+
+impl Place {
+    pub(super) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Takes note that the connection is there: others need not wait to know what it speaks.
+    pub(super) fn connected(&self) {
+        if self.is_probe.replace(false)
+            && let Some(pool) = self.pool.upgrade()
+        {
+            let mut inner = pool.inner.borrow_mut();
+            if let Some(host) = inner.hosts.get_mut(&self.origin) {
+                host.is_probed = false;
+            }
+            inner.wake(&pool);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(pool) = self.pool.upgrade() else {
+            return;
+        };
+        let mut inner = pool.inner.borrow_mut();
+        inner.open -= 1;
+        if let Some(host) = inner.hosts.get_mut(&self.origin) {
+            if self.is_probe.get() {
+                host.is_probed = false;
+            }
+            host.open -= 1;
+            if host.open == 0 {
+                inner.hosts.remove(&self.origin);
+            }
+        }
+        inner.wake(&pool);
+    }
+}
+
+/// Closes connections that were kept for long, or that their servers have closed, until none is kept.
+async fn sweep(pool: Weak<PoolState>, kept_time: Duration) {
+    let pause = (kept_time / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
+    loop {
+        tokio::time::sleep(pause).await;
+        let Some(pool) = pool.upgrade() else {
+            return;
+        };
+        let (mut closed, mut unshared) = (Vec::new(), Vec::new());
+        {
+            let mut inner = pool.inner.borrow_mut();
+            let mut kept = 0;
+            for host in inner.hosts.values_mut() {
+                let is_over = |(since, connection): &mut (Instant, Http1)| {
+                    since.elapsed() >= kept_time || !connection.is_alive()
+                };
+                closed.extend(host.kept.extract_if(.., is_over));
+                kept += host.kept.len();
+                // One that has requests is held by them too.
+                let is_idle = |shared: &mut Rc<Http2>| {
+                    Rc::strong_count(shared) == 1 && shared.used.get().elapsed() >= kept_time
+                };
+                unshared.extend(
+                    host.http2
+                        .take_if(|shared| is_idle(shared) || !shared.is_alive()),
+                );
+                kept += usize::from(host.http2.is_some());
+            }
+            inner.is_swept = kept > 0;
+        }
+        // Their places are given back, which wakes others.
+        drop(closed);
+        drop(unshared);
+        if !pool.inner.borrow().is_swept {
+            return;
+        }
+    }
+}
