@@ -21,6 +21,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_session::CAPABILITY,
     &sampan_pubsub::CAPABILITY,
     &STATIC_FILES,
+    &REQUESTS,
     &sampan_i18n::CAPABILITY,
     &sampan_validate::CAPABILITY,
     &sampan_time::CAPABILITY,
@@ -64,6 +65,17 @@ static STATIC_FILES: Capability = Capability {
         &sampan_serve::COMPRESSION,
         &config::DEV,
     ],
+    ..Capability::EMPTY
+};
+
+/// The requests of scripts to other servers, under the functions that begin them.
+static REQUESTS: Capability = Capability {
+    name: "requests",
+    sections: &[&sampan_serve::fetch::SECTION],
+    offers: &["fetcher"],
+    configure: sampan_serve::fetch::configure,
+    process: sampan_serve::fetch::process,
+    isolate: sampan_serve::fetch::isolate,
     ..Capability::EMPTY
 };
 

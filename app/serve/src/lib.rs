@@ -8,6 +8,7 @@ mod answer;
 mod compression;
 mod dispatch;
 mod events;
+pub mod fetch;
 pub mod files;
 mod gate;
 pub mod native;

@@ -178,6 +178,11 @@ impl AppConfig {
         }
     }
 
+    /// Reports whether scripts may send requests to this machine: while the project is developed or tested.
+    pub(crate) fn may_reach_itself(&self) -> bool {
+        self.program.development.is_some() || self.program.scratch.is_some()
+    }
+
     /// Returns the folders in which the scripts write.
     pub fn written_folders(&self) -> Vec<WrittenFolder> {
         let settings = self.project_settings();

@@ -283,6 +283,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_socket::defaults(&all.of(&sampan_socket::SECTION))?,
         sampan_sse::SseConfig::read(all)?,
         sampan_jobs::JobsConfig::from_settings(&all.of(&sampan_jobs::SECTION))?,
+        sampan_serve::fetch::read(&all.of(&sampan_serve::fetch::SECTION), base.project.root())?,
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(
@@ -335,6 +336,8 @@ fn a_default_that_is_written_changes_nothing() {
         "session.secure",
         "static.immutable",
         "static.fallback",
+        "fetch.ca",
+        "fetch.proxy",
         "i18n.default",
         "i18n.locales",
     ];
@@ -374,12 +377,14 @@ fn other_value(key: &SettingKey) -> String {
             "eab" => "[\"other\", \"key\"]",
             "trusted_proxies" => "[\"10.0.0.0/8\"]",
             "socket_mode" => "\"600\"",
+            "proxy" => "\"http://other:3128\"",
+            "allow" => "[\"10.0.0.0/8\"]",
             "keys" => "[\"0123456789abcdef0123456789abcdef\"]",
             "trusted_origins" => "[\"https://app.example\"]",
             "except" | "immutable" => "[\"/other/*\"]",
             "editor" => "\"other:{path}\"",
             "queues" => "[\"other 2\"]",
-            "hosts" | "locales" => "[\"other\"]",
+            "hosts" | "locales" | "no_proxy" => "[\"other\"]",
             _ => "\"other\"",
         }
         .to_owned(),
@@ -395,6 +400,7 @@ fn every_key_has_an_effect() {
         }
         let beside = match (section, key.name) {
             ("server", "proxy_protocol") => "trusted_proxies = [\"10.0.0.0/8\"]\n",
+            ("fetch", "no_proxy") => "proxy = \"http://a:3128\"\n",
             ("tls", "cert" | "key") => "",
             ("tls", "client_auth") => "cert = \"a\"\nkey = \"b\"\nclient_ca = \"c\"\n",
             ("tls", "redirect_listen") => "cert = \"a\"\nkey = \"b\"\nredirect = true\n",
