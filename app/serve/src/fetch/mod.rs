@@ -1,5 +1,5 @@
-//! Requests of scripts to other servers: the [`Fetcher`](sampan_host::fetch::Fetcher) of capabilities over the client of
-//! the HTTP engine, and `[fetch]`.
+//! Requests of scripts to other servers: the [`Fetcher`](sampan_host::fetch::Fetcher) of capabilities, over the client
+//! of the HTTP engine, and `[fetch]`.
 
 mod fetcher;
 mod settings;

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
+use h2::client::SendRequest;
 use url::Url;
 
 use super::answer::{AnsweredHead, BodySource};
@@ -34,9 +36,19 @@ pub(super) struct Asking {
 /// A connection for one request.
 enum Connected {
     Http1(Box<Http1>),
-    /// True if it has had other requests.
-    Http2(Rc<Http2>, bool),
+    Http2(SharedHttp2),
 }
+
+/// A connection of HTTP/2 that takes one more request.
+struct SharedHttp2 {
+    connection: Rc<Http2>,
+    sender: SendRequest<Bytes>,
+    /// True if it has had other requests.
+    is_used: bool,
+}
+
+/// A request is sent so many times at most.
+const SENDS_MAX: usize = 4;
 
 /// An answer whose head is there.
 pub(super) type Answer = (AnsweredHead, BodySource);
@@ -56,7 +68,9 @@ impl Asking {
             let text = "the method CONNECT cannot be used";
             return Err(ClientFault::new(ClientFaultKind::Request, text));
         }
+        let mut sends = 0;
         loop {
+            sends += 1;
             let again = request.body.again();
             let (is_used, asked) = match self.connection(request, &origin, timer).await? {
                 Connected::Http1(connection) => {
@@ -67,18 +81,20 @@ impl Asking {
                         self.ask_http1(*connection, request, to, timer).await,
                     )
                 }
-                Connected::Http2(connection, is_used) => (
-                    is_used,
-                    self.ask_http2(connection, request, (&origin, url), timer)
-                        .await,
-                ),
+                Connected::Http2(shared) => {
+                    let is_used = shared.is_used;
+                    let to = (&origin, url);
+                    (is_used, self.ask_http2(shared, request, to, timer).await)
+                }
             };
             let Unanswered { fault, is_unseen } = match asked {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => unanswered,
             };
             match again {
-                Some(again) if is_used && is_unseen && is_idempotent(method) => {
+                Some(again)
+                    if is_used && is_unseen && is_idempotent(method) && sends < SENDS_MAX =>
+                {
                     request.body = again;
                 }
                 _ => return Err(fault),
@@ -96,10 +112,21 @@ impl Asking {
         let millis = request.options.connect_millis_max;
         let millis = millis.unwrap_or(limits.connect_millis_max);
         let connecting = async {
-            let place = match self.pool.lend(origin).await? {
-                Lent::Used(connection) => return Ok(Connected::Http1(Box::new(connection))),
-                Lent::Shared(connection) => return Ok(Connected::Http2(connection, true)),
-                Lent::Place(place) => place,
+            let place = loop {
+                match self.pool.lend(origin).await? {
+                    Lent::Used(connection) => return Ok(Connected::Http1(Box::new(connection))),
+                    Lent::Place(place) => break place,
+                    Lent::Shared(connection) => {
+                        // One that takes no more is not lent again.
+                        if let Ok(sender) = connection.ready().await {
+                            return Ok(Connected::Http2(SharedHttp2 {
+                                connection,
+                                sender,
+                                is_used: true,
+                            }));
+                        }
+                    }
+                }
             };
             let reached = reach::connect(&self.reaching, origin).await?;
             if !reached.wire.is_http2() {
@@ -110,7 +137,12 @@ impl Asking {
             let connection = Rc::new(Http2::begin(reached.wire, place, head_bytes_max).await?);
             self.pool.share(&connection);
             connection.place.connected();
-            Ok(Connected::Http2(connection, false))
+            let sender = connection.ready().await?;
+            Ok(Connected::Http2(SharedHttp2 {
+                connection,
+                sender,
+                is_used: false,
+            }))
         };
         let part = timer.within(millis, "connect_millis_max", "no connection", connecting);
         part.await
@@ -137,14 +169,14 @@ impl Asking {
 
     async fn ask_http2(
         &self,
-        connection: Rc<Http2>,
+        shared: SharedHttp2,
         request: &mut ClientRequest,
         (origin, url): (&Origin, &Url),
         timer: &mut Timer,
     ) -> Result<Answer, Unanswered> {
         let head = http2_head(request, origin, url)?;
         let body = std::mem::replace(&mut request.body, ClientBody::None);
-        let exchange = connection.send(head, body).await?;
+        let exchange = shared.connection.send(shared.sender, head, body)?;
         let (parts, body) = exchange.answered(timer).await?;
         let fields = parts
             .headers

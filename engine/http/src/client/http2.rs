@@ -67,18 +67,22 @@ impl Http2 {
         !self.is_over.get()
     }
 
-    /// Sends a request, once the server allows for one more.
-    pub(super) async fn send(
+    /// Waits until the server allows for one more request. A connection that fails takes no further ones.
+    pub(super) async fn ready(&self) -> Result<SendRequest<Bytes>, ClientFault> {
+        let ready = self.sender.clone().ready().await;
+        ready.map_err(|error| {
+            self.is_over.set(true);
+            fault(&error)
+        })
+    }
+
+    /// Sends a request.
+    pub(super) fn send(
         self: Rc<Self>,
+        mut sender: SendRequest<Bytes>,
         request: http::Request<()>,
         body: ClientBody,
     ) -> Result<Http2Exchange, Unanswered> {
-        let failed = |error: &h2::Error| {
-            self.is_over.set(true);
-            unanswered(error)
-        };
-        let sender = self.sender.clone().ready().await;
-        let mut sender = sender.map_err(|error| failed(&error))?;
         let (pending, source) = match body {
             ClientBody::None => (Bytes::new(), Source::Nothing),
             ClientBody::Bytes(bytes) => (bytes, Source::Nothing),
@@ -86,7 +90,7 @@ impl Http2 {
         };
         let is_done = pending.is_empty() && matches!(source, Source::Nothing);
         let sent = sender.send_request(request, is_done);
-        let (answer, stream) = sent.map_err(|error| failed(&error))?;
+        let (answer, stream) = sent.map_err(|error| unanswered(&error))?;
         Ok(Http2Exchange {
             answer,
             sending: Http2Sending {

@@ -223,7 +223,8 @@ fn the_address_that_was_checked_is_connected() {
         read_head(&mut socket);
         let port = socket.local_addr().expect("an address").port();
         let text = format!(
-            "HTTP/1.1 302 Found\r\nLocation: http://name.test:{port}/again\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            "HTTP/1.1 302 Found\r\nLocation: http://name.test:{port}/again\r\nConnection: close\r\n\
+             Content-Length: 0\r\n\r\n"
         );
         socket.write_all(text.as_bytes()).expect("sent");
     });

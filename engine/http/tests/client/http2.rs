@@ -50,6 +50,9 @@ impl Server {
                     let socket = acceptor.accept(socket).await.expect("a handshake");
                     let mut connection = h2::server::handshake(socket).await.expect("HTTP/2");
                     while let Some(Ok(asked)) = connection.accept().await {
+                        if asked.0.uri().path() == "/last" {
+                            connection.graceful_shutdown();
+                        }
                         drop(tokio::task::spawn_local(serve(asked)));
                     }
                 }));
@@ -218,5 +221,51 @@ fn a_stream_that_is_reset_is_a_fault_of_its_request_alone() {
             Ok((200, String::new()))
         );
         assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_connection_that_takes_no_more_is_replaced() {
+    run(async {
+        let server = Server::start(|(_, mut respond)| async move {
+            drop(
+                respond
+                    .send_response(http::Response::new(()), true)
+                    .expect("sent"),
+            );
+        })
+        .await;
+        for _ in 0..3 {
+            let post = request(
+                "POST",
+                server.url("/last"),
+                ClientBody::Bytes("body".into()),
+            );
+            assert_eq!(text(&server.client, post).await, Ok((200, String::new())));
+        }
+    });
+}
+
+#[test]
+fn a_request_that_is_always_refused_ends() {
+    run(async {
+        let asked = Rc::new(std::cell::Cell::new(0));
+        let count = Rc::clone(&asked);
+        let server = Server::start(move |(_, mut respond)| {
+            count.set(count.get() + 1);
+            async move { respond.send_reset(Reason::REFUSED_STREAM) }
+        })
+        .await;
+        for _ in 0..2 {
+            let fault = text(&server.client, get(server.url("/")))
+                .await
+                .unwrap_err();
+            assert_eq!(fault.kind, ClientFaultKind::Closed, "{fault}");
+        }
+        assert_eq!(
+            asked.get(),
+            1 + 4,
+            "once over a new connection, then as often as allowed"
+        );
     });
 }
