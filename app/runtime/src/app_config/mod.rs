@@ -21,6 +21,7 @@ use sampan_log::{LogSettings, Logger};
 use sampan_project::Language;
 use sampan_project::Project;
 use sampan_project::config::{self, Config, DevSettings, Flags, Setting};
+use sampan_serve::fetch::FetchReach;
 use sampan_serve::files::STORAGE;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -178,9 +179,16 @@ impl AppConfig {
         }
     }
 
-    /// Reports whether scripts may send requests to this machine: while the project is developed or tested.
-    pub(crate) fn may_reach_itself(&self) -> bool {
-        self.program.development.is_some() || self.program.scratch.is_some()
+    /// Returns the servers that scripts may reach: this machine too while the project is developed or tested. Scripts
+    /// that a host runs have the requests of its platform.
+    pub(crate) fn fetch_reach(&self) -> FetchReach {
+        if self.program.host.is_some() {
+            return FetchReach::Nothing;
+        }
+        match self.program.development.is_some() || self.program.scratch.is_some() {
+            true => FetchReach::PublicAndOwn,
+            false => FetchReach::Public,
+        }
     }
 
     /// Returns the folders in which the scripts write.

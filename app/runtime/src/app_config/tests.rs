@@ -437,3 +437,11 @@ fn secrets_are_counted_and_not_shown() {
     assert_eq!(of("log.level").origin.as_deref(), Some("sampan.toml:4"));
     assert_eq!(of("log.format").origin, None);
 }
+
+#[test]
+fn only_developers_and_tests_reach_this_machine() {
+    let mut config = resolve("", &Flags::default()).expect("valid");
+    assert_eq!(config.fetch_reach(), FetchReach::Public);
+    config.program.scratch = Some("scratch".into());
+    assert_eq!(config.fetch_reach(), FetchReach::PublicAndOwn);
+}

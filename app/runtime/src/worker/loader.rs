@@ -29,7 +29,6 @@ use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Ids;
 use sampan_serve::Serving;
-use sampan_serve::fetch::AllowsLoopback;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::routing::names::RouteNames;
 use sampan_serve::{Control, Loaded, StreamsEnd};
@@ -277,9 +276,7 @@ impl Loader {
         let kept = KeptFields::default();
         kept.add("tls", sampan_serve::kept_tls);
         context.put(kept);
-        if config.may_reach_itself() {
-            context.put(AllowsLoopback);
-        }
+        context.put(config.fetch_reach());
         pages::put_into(&context, Rc::clone(&generation.files));
         state.put_into(config, &self.worker, &context, is_project)?;
         config.program.embedding.put_into(&context);

@@ -14,8 +14,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// In the context of an isolate whose scripts may reach this machine: those of developers and of tests.
-pub struct AllowsLoopback;
+/// The servers that the scripts of an isolate may reach, in its context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchReach {
+    /// None: the worker's runtime has no sockets.
+    Nothing,
+    /// Those with public addresses, and those that the settings name.
+    Public,
+    /// The machine itself beside them, for developers and tests.
+    PublicAndOwn,
+}
 
 /// The settings of the clients of a process, and their lookups.
 struct FetchState {
@@ -48,16 +56,17 @@ pub fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
 /// The client of a worker, for as long as its settings stay as they are.
 struct WorkerClient(RefCell<(Arc<ClientSettings>, Client)>);
 
-/// Gives the scripts of an isolate the fetcher of their worker.
+/// Gives the scripts of an isolate the fetcher of their worker, unless its runtime has no sockets.
 ///
 /// # Errors
 /// None of its own.
 pub fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let state = setup.shared.get::<FetchState>();
     let state = state.ok_or_else(|| Error::new(ErrorKind::Internal, "no settings of [fetch]"))?;
-    let settings = match setup.context.get::<AllowsLoopback>() {
-        Some(_) => &state.open,
-        None => &state.strict,
+    let settings = match setup.context.get::<FetchReach>().as_deref() {
+        Some(FetchReach::Nothing) => return Ok(()),
+        Some(FetchReach::PublicAndOwn) => &state.open,
+        Some(FetchReach::Public) | None => &state.strict,
     };
     let made = || Client::new(Arc::clone(settings), state.lookups.clone());
     let client = match setup.worker.get::<WorkerClient>() {
