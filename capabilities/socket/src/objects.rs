@@ -122,8 +122,8 @@ pub(crate) fn this(context: &Context, args: &Args) -> Result<Rc<Socket>, Error> 
 /// Returns what holds effects, and the request whose script runs.
 pub(crate) fn effects_of(
     context: &Context,
-) -> Result<(Effects, Option<Rc<dyn RequestView>>), Error> {
-    let effects = Effects::of(context);
+) -> Result<(Rc<Effects>, Option<Rc<dyn RequestView>>), Error> {
+    let effects = Effects::kept(context);
     let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
     let current = context.get::<CurrentRun>();
     Ok((effects, current.and_then(|current| current.request())))

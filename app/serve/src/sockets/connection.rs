@@ -298,29 +298,35 @@ impl SocketConnection {
         }
         self.stream.wake_at(next);
     }
+
+    /// Reads, runs events and writes until only an event can bring it further.
+    fn take_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if self.work(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            self.watch_time();
+            self.write(cx);
+            let has_ended = self.stage == Stage::Ended;
+            if self.run.is_some() || !(has_ended || self.is_drained) {
+                if self.socket.is_closing() && !has_ended {
+                    let by = self.close_by.unwrap_or(u64::MAX);
+                    let run = self.run.as_ref().map_or(u64::MAX, EventInFlight::by);
+                    self.stream.wake_at(by.min(run));
+                }
+                return Poll::Pending;
+            }
+        }
+    }
 }
 
 impl Future for SocketConnection {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        loop {
-            this.socket.wake_on_change(cx);
-            if this.work(cx).is_ready() {
-                return Poll::Ready(());
-            }
-            this.watch_time();
-            this.write(cx);
-            let has_ended = this.stage == Stage::Ended;
-            if this.run.is_some() || !(has_ended || this.is_drained) {
-                if this.socket.is_closing() && !has_ended {
-                    let by = this.close_by.unwrap_or(u64::MAX);
-                    let run = this.run.as_ref().map_or(u64::MAX, EventInFlight::by);
-                    this.stream.wake_at(by.min(run));
-                }
-                return Poll::Pending;
-            }
-        }
+        self.socket.begin_turn(cx);
+        let result = self.take_turn(cx);
+        self.socket.end_turn();
+        result
     }
 }

@@ -29,6 +29,16 @@ impl Effects {
         })
     }
 
+    /// Returns those of an isolate's worker, which are looked up once. For calls of scripts: while capabilities are set
+    /// up the database may be missing yet.
+    pub fn kept(context: &Context) -> Option<Rc<Self>> {
+        if let Some(kept) = context.get::<Self>() {
+            return Some(kept);
+        }
+        context.put(Self::of(context)?);
+        context.get()
+    }
+
     /// Calls `effect` with the verdict on everything that it may depend on: at once where nothing is open. `request` is
     /// the one whose script causes it; without one it is the run that goes on now.
     ///
@@ -86,7 +96,8 @@ impl Effects {
     /// # Errors
     /// As for [`Effects::when_settled`].
     pub fn are_held(&self, request: Option<&Rc<dyn RequestView>>) -> Result<bool, Error> {
-        Ok(!self.open_outboxes(request)?.is_empty())
+        let transactions = self.transactions(request)?;
+        Ok(self.outbox.is_open() || transactions.iter().any(Outbox::is_open))
     }
 
     /// Reports whether an effect would be held for a transaction now: waiting for its end would keep it from ending.

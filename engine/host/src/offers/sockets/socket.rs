@@ -84,6 +84,8 @@ struct State {
     is_blocked: bool,
     /// A message was held back since the last drain.
     was_held_back: bool,
+    /// The connection is being polled, and writes at the end of that.
+    is_in_turn: bool,
 }
 
 impl fmt::Debug for Socket {
@@ -250,15 +252,20 @@ impl Socket {
         self.state.set(state);
     }
 
-    /// Has the connection polled.
+    /// Has the connection polled, unless that is happening: what its own handlers send needs no second turn.
     pub fn wake(&self) {
+        if self.state.get().is_in_turn {
+            return;
+        }
         if let Some(waker) = &*self.waker.borrow() {
             waker.wake_by_ref();
         }
     }
 
-    /// Has `cx` woken when there is something to write. For the connection.
-    pub fn wake_on_change(&self, cx: &Context<'_>) {
+    /// Begins a turn of the connection. At its end the connection writes what there is; what is sent after
+    /// [`Socket::end_turn`] wakes `cx`.
+    pub fn begin_turn(&self, cx: &Context<'_>) {
+        self.change(|state| state.is_in_turn = true);
         let mut waker = self.waker.borrow_mut();
         let is_known = waker
             .as_ref()
@@ -266,6 +273,11 @@ impl Socket {
         if !is_known {
             *waker = Some(cx.waker().clone());
         }
+    }
+
+    /// Ends a turn of the connection.
+    pub fn end_turn(&self) {
+        self.change(|state| state.is_in_turn = false);
     }
 
     /// Lets the connection see what is to be written.
