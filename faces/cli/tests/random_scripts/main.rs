@@ -78,7 +78,7 @@ impl Server {
         }
     }
 
-    /// Starts the command, and waits until it listens. On a machine that does much else the project may need longer to
+    /// Starts the command, and waits until it answers. On a machine that does much else the project may need longer to
     /// load than a script may run here; then the command ends, and is started again.
     fn started(program: &str, folder: &Path, address: SocketAddr) -> Child {
         for _ in 0..STARTS_MAX {
@@ -89,9 +89,9 @@ impl Server {
                 .stdout(Stdio::null())
                 .spawn()
                 .expect("the command starts");
-            let has_started = wait::found("it listens or ends", || {
+            let has_started = wait::found("it answers or ends", || {
                 let has_ended = child.try_wait().expect("a process").is_some();
-                (has_ended || Client::connect(address).is_ok()).then_some(!has_ended)
+                (has_ended || answers(address)).then_some(!has_ended)
             });
             if has_started {
                 return child;
@@ -103,13 +103,13 @@ impl Server {
         }
         panic!("it did not start {STARTS_MAX} times");
     }
+}
 
-    /// Reports whether a plain request is answered.
-    fn is_well(&self) -> bool {
-        let answer = Client::connect(self.address)
-            .and_then(|mut client| client.ask("GET", "/plain", &[], ""));
-        answer.is_ok_and(|answer| answer.status == 200 && answer.text().contains("\"kept\":true"))
-    }
+/// Reports whether a plain request is answered.
+fn answers(address: SocketAddr) -> bool {
+    let client = Client::connect(address);
+    let answer = client.and_then(|mut client| client.ask("GET", "/plain", &[], ""));
+    answer.is_ok_and(|answer| answer.status == 200 && answer.text().contains("\"kept\":true"))
 }
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -159,7 +159,7 @@ fn try_scripts(language: &str) {
     for client in clients {
         client.join().expect("a client");
     }
-    assert!(server.is_well(), "{language}: no answer");
+    assert!(answers(server.address), "{language}: no answer");
     let _ = server.child.kill();
     let _ = server.child.wait();
     let log = server.log.take().expect("a log").join().expect("lines");
