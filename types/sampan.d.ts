@@ -413,6 +413,8 @@ declare module "sampan" {
     signedCookie(name: string): string | null;
     /** The same for a cookie that was set with `encrypted`. */
     encryptedCookie(name: string): string | null;
+    /** Checks that another service signed this request, over its body as it was sent. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. */
+    verifyWebhook(scheme: string, secrets: any, options?: Record<string, any>): void;
     /** Leaves a message for the next page of this browser, in its session. */
     flash(kind: string, message: any): void;
     /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
@@ -583,6 +585,8 @@ declare module "sampan" {
     signedCookie(name: string): string | null;
     /** The same for a cookie that was set with `encrypted`. */
     encryptedCookie(name: string): string | null;
+    /** Checks that another service signed this request, over its body as it was sent. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. */
+    verifyWebhook(scheme: string, secrets: any, options?: Record<string, any>): void;
     /** Leaves a message for the next page of this browser, in its session. */
     flash(kind: string, message: any): void;
     /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
@@ -761,6 +765,7 @@ declare module "sampan" {
     regex: typeof regex;
     codec: typeof codec;
     password: typeof password;
+    cache: typeof cache;
     t: typeof t;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
@@ -802,6 +807,9 @@ declare module "sampan" {
     job(name: string, options: Record<string, unknown> | ((...args: any[]) => any), fn?: (...args: any[]) => any): void;
     /** Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there. */
     enqueue(name: string, args?: any, options?: Record<string, any>): number;
+    /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
+    lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
+    lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
   }
 
   export const app: App;
@@ -916,6 +924,8 @@ declare module "sampan" {
     function jwtSign(claims: any, key: Record<string, any>, options?: Record<string, any>): string;
     /** The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it. */
     function jwtVerify(token: string, keys: any, options?: Record<string, any>): any;
+    /** Checks that another service signed a webhook. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verifyWebhook` takes body and header fields from a request. */
+    function verifyWebhook(scheme: string, secrets: any, body: string | Uint8Array | ArrayBuffer, headers: Record<string, any>, options?: Record<string, any>): void;
   }
 
   /** Files in the project's storage folder, and those of the project itself to read. */
@@ -1061,6 +1071,19 @@ declare module "sampan" {
     /** Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it again then. */
     function needsRehash(hash: string): boolean;
   }
+
+  /** Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. Keys have at most 1024 bytes. */
+  export const cache: {
+    /** A copy of the value of a key, or nothing. */
+    get(key: string): any;
+    /** Keeps a copy of a value. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. Where it needs room, those that were used the longest ago go. */
+    set(key: string, value: any, options?: Record<string, any>): void;
+    /** The value of a key. If there is none, the function makes it, for all who want it meanwhile, on all workers, and a copy of what it returns is kept. If it fails, so do the others; if its request is given up, the next one makes the value. What it returns is not kept if the key was changed meanwhile. */
+    once<T>(key: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
+    once<T>(key: string, fn: () => T | PromiseLike<T>): Promise<T>;
+    /** Removes a key. Other workers see that when the writes of the request so far are on disk, and not at all if they fail. */
+    delete(key: string): void;
+  };
 
   /** Tests: only in files that `sampan test` runs. */
   export const t: {

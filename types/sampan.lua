@@ -68,6 +68,12 @@ function request:signed_cookie(name) end
 ---@return string?
 function request:encrypted_cookie(name) end
 
+--- Checks that another service signed this request, over its body as it was sent. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`.
+---@param scheme string `"stripe"`, `"github"`, or `"standard"` for Standard Webhooks, which many services use.
+---@param secrets any The secret of the webhook, or a list of secrets while they are replaced.
+---@param options? table `tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's webhooks have no time.
+function request:verify_webhook(scheme, secrets, options) end
+
 --- Leaves a message for the next page of this browser, in its session.
 ---@param kind string The kind of the message: `notice`, `error`.
 ---@param message any A text, or anything else that JSON has.
@@ -516,6 +522,14 @@ function app.crypto.jwt_sign(claims, key, options) end
 ---@param options? table `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
 ---@return any
 function app.crypto.jwt_verify(token, keys, options) end
+
+--- Checks that another service signed a webhook. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verify_webhook` takes body and header fields from a request.
+---@param scheme string `"stripe"`, `"github"`, or `"standard"` for Standard Webhooks, which many services use.
+---@param secrets any The secret of the webhook, or a list of secrets while they are replaced.
+---@param body string The body as it was sent, before it is parsed.
+---@param headers table The header fields, by their names in any case.
+---@param options? table `tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's webhooks have no time.
+function app.crypto.verify_webhook(scheme, secrets, body, headers, options) end
 
 --- Files in the project's storage folder, and those of the project itself to read.
 ---@class sampan.modules.files
@@ -1226,6 +1240,40 @@ function Job:set(key, value) end
 --- The keys that it has.
 ---@return table
 function Job:keys() end
+--- Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. Keys have at most 1024 bytes.
+---@class sampan.modules.cache
+app.cache = {}
+
+--- A copy of the value of a key, or nothing.
+---@param key string The key: `user:7`.
+---@return any
+function app.cache.get(key) end
+
+--- Keeps a copy of a value. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. Where it needs room, those that were used the longest ago go.
+---@param key string The key: `user:7`.
+---@param value any Text, bytes, or anything else that JSON has: a copy is kept.
+---@param options? table `ttl`: how many seconds the value is kept at most; until other values need its room unless given.
+function app.cache.set(key, value, options) end
+
+--- The value of a key. If there is none, the function makes it, for all who want it meanwhile, on all workers, and a copy of what it returns is kept. If it fails, so do the others; if its request is given up, the next one makes the value. What it returns is not kept if the key was changed meanwhile.
+---@param key string The key: `user:7`.
+---@param options? table `ttl`: how many seconds the value is kept at most; until other values need its room unless given.
+---@param fn fun(): any
+---@overload fun(key: string, fn: fun(): any): any
+---@return any
+function app.cache.once(key, options, fn) end
+
+--- Removes a key. Other workers see that when the writes of the request so far are on disk, and not at all if they fail.
+---@param key string The key: `user:7`.
+function app.cache.delete(key) end
+
+--- Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.
+---@param name string The name of the lock, 1 to 1024 bytes: `import:7`.
+---@param options? table `timeout`: how many seconds to wait for the lock, 10 unless given; 0 to try once.
+---@param fn fun(): any
+---@overload fun(name: string, fn: fun(): any): any
+---@return any
+function app.lock(name, options, fn) end
 
 --- Tests: only in files that `sampan test` runs.
 ---@class sampan.modules.t

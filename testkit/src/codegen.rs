@@ -6,7 +6,7 @@ mod reference;
 mod requests;
 mod typescript;
 
-use sampan_host::{Function, FunctionKind, Module, Param, Type};
+use sampan_host::{Class, Function, FunctionKind, Module, Param, Type};
 
 /// The generated files: their paths in the repository and their texts.
 pub fn files() -> Vec<(String, String)> {
@@ -69,10 +69,7 @@ fn has_table(module: &Module) -> bool {
 }
 
 fn is_bracket(function: &Function) -> bool {
-    matches!(
-        function.kind,
-        FunctionKind::Bracket { .. } | FunctionKind::AsyncBracket { .. }
-    )
+    function.kind.is_around_function()
 }
 
 /// Returns the prefix of a module's functions in Lua. Those of the module `app` are its own.
@@ -80,6 +77,20 @@ fn in_lua(module: &str) -> String {
     match module {
         "app" => "app.".to_owned(),
         name => format!("app.{name}."),
+    }
+}
+
+/// Reports whether scripts see the class: one without a text is only passed from `enter` to `leave`.
+fn is_seen(class: &Class) -> bool {
+    !class.doc.is_empty()
+}
+
+/// Returns the parameters that may be left out in front of the function of a bracket.
+fn left_out(function: &Function) -> usize {
+    let params = function.params.iter().rev();
+    match is_bracket(function) {
+        true => params.take_while(|param| param.optional).count(),
+        false => 0,
     }
 }
 

@@ -35,6 +35,8 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_socket::CAPABILITY,
     &sampan_sse::CAPABILITY,
     &sampan_jobs::CAPABILITY,
+    &sampan_cache::CAPABILITY,
+    &sampan_lock::CAPABILITY,
 ];
 
 /// The server's own functions and sections.

@@ -1,4 +1,4 @@
-//! Cryptography for scripts, the project's secret keys, and the cookies that need them, over AWS-LC.
+//! Cryptography for scripts, the project's secret keys, the cookies that need them, and webhooks, over AWS-LC.
 
 mod capability;
 mod cipher;
@@ -11,7 +11,9 @@ mod limits;
 mod options;
 mod pem;
 mod random;
+mod requests;
 mod settings;
+mod webhooks;
 
 pub use capability::CAPABILITY;
 pub use keys::{KeySealer, SecretKeys};
@@ -125,10 +127,30 @@ pub static MODULE: Module = Module {
             "The claims of a token. One that does not count is an error that answers 401, with a `code`: \
              `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, \
              `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it."),
+        row!("verify_webhook"(
+                WEBHOOK_SCHEME,
+                WEBHOOK_SECRETS,
+                param!("body": Type::Bytes, "The body as it was sent, before it is parsed."),
+                param!("headers": Type::Map, "The header fields, by their names in any case."),
+                WEBHOOK_OPTIONS,
+            ) -> Type::Nothing, FunctionKind::Sync(webhooks::verify),
+            "Checks that another service signed a webhook. For one that does not count it is an error that answers \
+             401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verify_webhook` \
+             takes body and header fields from a request."),
     ],
-    request_methods: cookie::METHODS,
+    request_methods: requests::METHODS,
     ..Module::EMPTY
 };
+
+const WEBHOOK_SCHEME: Param = param!("scheme": Type::Text,
+    "`\"stripe\"`, `\"github\"`, or `\"standard\"` for Standard Webhooks, which many services use.");
+
+const WEBHOOK_SECRETS: Param = param!("secrets": Type::Any,
+    "The secret of the webhook, or a list of secrets while they are replaced.");
+
+const WEBHOOK_OPTIONS: Param = param!("options"? Type::Map,
+    "`tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's \
+     webhooks have no time.");
 
 const DATA: Param = param!("data": Type::Bytes, "Bytes, or text as UTF-8.");
 

@@ -22,3 +22,9 @@ pub(crate) const JWT_DEPTH_MAX: usize = 32;
 pub(crate) const JWT_KEYS_MAX: usize = 32;
 /// The shortest secret of a token, in bytes (RFC 7518 section 3.2).
 pub(crate) const JWT_SECRET_BYTES_MIN: usize = 32;
+/// The most secrets that one webhook is checked with.
+pub(crate) const WEBHOOK_SECRETS_MAX: usize = 16;
+/// The most signatures of one webhook that are looked at.
+pub(crate) const WEBHOOK_SIGNATURES_MAX: usize = 32;
+/// The most that the time of a webhook may differ, in seconds: one day.
+pub(crate) const WEBHOOK_TOLERANCE_SECONDS_MAX: f64 = 86_400.0;

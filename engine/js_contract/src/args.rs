@@ -33,12 +33,7 @@ pub(crate) fn read<'a, V: Vm<'a>>(
         let value = match param.ty {
             Type::Json if param.optional && vm.is_nothing(*raw) => Ok(Value::Null),
             Type::Json => vm.json_at(*raw).map(Value::Text),
-            Type::Message => match vm.read(*raw) {
-                Ok(plain @ (Value::Text(_) | Value::Bytes(_))) => Ok(plain),
-                _ => vm
-                    .json_at(*raw)
-                    .map(|json| Value::json_member(Value::Text(json))),
-            },
+            Type::Message => message(vm, *raw),
             Type::Shown => vm.shown_at(*raw),
             Type::InPlace => Ok(Value::Null),
             ty if ty.takes_function() && vm.is_callable(*raw) => {
@@ -65,6 +60,16 @@ pub(crate) fn read<'a, V: Vm<'a>>(
     };
     let args = Args::check_in(&WORDS, row.owner, row.function, values, nothing)?;
     Ok(args.with_functions(functions))
+}
+
+/// Reads a value as an argument of [`Type::Message`].
+pub(crate) fn message<'a, V: Vm<'a>>(vm: V, raw: V::Raw<'_>) -> Result<Value, Failure> {
+    match vm.read(raw) {
+        Ok(plain @ (Value::Text(_) | Value::Bytes(_))) => Ok(plain),
+        _ => vm
+            .json_at(raw)
+            .map(|json| Value::json_member(Value::Text(json))),
+    }
 }
 
 /// Reads the arguments of a template tag: the strings around the values, and the values.

@@ -2,14 +2,15 @@
 //!
 //! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a
 //! function that is async or a generator is refused before anything has run, and one that returns a promise has failed.
-//! A bracket that waits is two operations around the function (`prelude/bracket.js`). In a request that is given up,
+//! A bracket that waits is two operations around the function (`prelude/bracket.js`), and so is a row
+//! that has a function make a value (`prelude/fill.js`). In a request that is given up,
 //! `leave` is called if the function ends in time; else the value of `enter` is dropped.
 
-use crate::args::checked;
+use crate::args::{checked, message};
 use crate::row::BoundRow;
 use crate::state::Contract;
 use crate::vm::{Failure, Vm, found};
-use sampan_host::module::{AsyncLeaveBody, LeaveBody, SyncBody, end_bracket};
+use sampan_host::module::{AsyncLeaveBody, FillBody, LeaveBody, SyncBody, end_bracket, end_fill};
 use sampan_host::{Error, Value, javascript};
 use std::rc::Rc;
 
@@ -106,6 +107,39 @@ pub(crate) fn check_none_open<'a, V: Vm<'a>>(vm: V, row: &BoundRow) -> Result<()
         None => Ok(()),
         Some(open) => Err(javascript::cannot_wait_inside(&row.name(), &open.name())),
     }
+}
+
+/// `leave(filling, succeeded, made)`: a promise of the value.
+pub(crate) fn leave_filled<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    leave: FillBody,
+    args: &[V::Raw<'_>],
+) -> Result<V::Val, Failure> {
+    let &[filling, succeeded, ref made @ ..] = args else {
+        return Err(Error::script("not a row that has a function make a value").into());
+    };
+    let (filling, succeeded) = (vm.read(filling)?, vm.is_yes(succeeded));
+    let made = match made {
+        [made] if succeeded => match message(vm, *made) {
+            Ok(made) => Ok(Some(made)),
+            Err(Failure::Error(error)) => {
+                let text = format!("{}: the result: {}", row.name(), error.message());
+                Err(Error::new(error.kind(), text))
+            }
+            // A `toJSON` of the script threw. The value is given up with its object.
+            Err(Failure::Thrown) => {
+                if let Value::Object(object) = filling {
+                    vm.contract().context.objects().remove(object);
+                }
+                return Err(Failure::Thrown);
+            }
+        },
+        _ => Ok(None),
+    };
+    let context = &vm.contract().context;
+    let left = end_fill(|made| leave(context, filling, made), made);
+    vm.promise(row.function.returns, left)
 }
 
 /// `leave(token, succeeded)`: a promise.

@@ -50,9 +50,12 @@ pub fn call<'a, V: Vm<'a>>(
         FunctionKind::AsyncBracket { leave, .. } if row.is_leave => {
             bracket::leave_later(vm, row, leave, args)
         }
-        FunctionKind::AsyncBracket { enter, .. } => {
-            bracket::check_function(vm, row, args)?;
-            let args = checked(vm, row, this, args)?;
+        FunctionKind::Fill { leave, .. } if row.is_leave => {
+            bracket::leave_filled(vm, row, leave, args)
+        }
+        FunctionKind::AsyncBracket { enter, .. } | FunctionKind::Fill { enter, .. } => {
+            let (_, before) = bracket::check_function(vm, row, args)?;
+            let args = checked(vm, row, this, before)?;
             check_loaded(vm, row)?;
             bracket::check_none_open(vm, row)?;
             vm.promise(row.function.returns, enter(context, args))

@@ -142,19 +142,22 @@ pub(crate) fn answering<'a, V: Vm<'a>>(vm: V) -> Result<V::Val, Thrown> {
     vm.new_list(rows)
 }
 
-/// Creates the function of a row. A bracket that waits is made of its two halves.
+/// Creates the function of a row. A bracket that waits is made of its two halves, and so is a row that has a function
+/// make a value.
 fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     let name = camel_case(row.function.name);
     let function = vm.row_function(&name, row)?;
-    if !matches!(row.function.kind, FunctionKind::AsyncBracket { .. }) {
-        return Ok(function);
-    }
+    let source = match row.function.kind {
+        FunctionKind::AsyncBracket { .. } => include_str!("prelude/bracket.js"),
+        FunctionKind::Fill { .. } => include_str!("prelude/fill.js"),
+        _ => return Ok(function),
+    };
     let leave = BoundRow {
         is_leave: true,
         ..row
     };
     let leave = vm.row_function(&name, leave)?;
-    let make = vm.run_own(include_str!("prelude/bracket.js"), "sampan:bracket.js")?;
+    let make = vm.run_own(source, "sampan:bracket.js")?;
     let name = vm.new_text(&name)?;
     vm.invoke(
         vm.raw(&make),

@@ -1,6 +1,6 @@
 //! The annotations of Lua.
 
-use super::{all_names, has_table, in_lua, is_tag, passed, requests};
+use super::{all_names, has_table, in_lua, is_seen, is_tag, left_out, passed, requests};
 use sampan_host::{Function, FunctionKind, Module, Type};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
         if has_table(module) {
             lua_table(&mut out, module);
         }
-        for class in module.classes {
+        for class in module.classes.iter().filter(|class| is_seen(class)) {
             let name = class.name;
             let _ = writeln!(out, "--- {}\n---@class sampan.{name}", class.doc);
             if class.is_keyed {
@@ -68,9 +68,28 @@ pub(super) fn lua_of(out: &mut String, prefix: &str, function: &Function) {
     if function.returns == Type::Answer {
         out.push_str("---@param options? sampan.Options\n");
     }
-    if let FunctionKind::AsyncBracket { gives, .. } = function.kind {
-        let (name, given) = passed(gives);
-        let _ = writeln!(out, "---@param fn fun({name}: {}): any", lua_type(given));
+    let around = match function.kind {
+        FunctionKind::AsyncBracket {
+            gives: Type::Nothing,
+            ..
+        }
+        | FunctionKind::Fill { .. } => Some("fun(): any".to_owned()),
+        FunctionKind::AsyncBracket { gives, .. } => {
+            let (name, given) = passed(gives);
+            Some(format!("fun({name}: {}): any", lua_type(given)))
+        }
+        _ => None,
+    };
+    if let Some(around) = &around {
+        let _ = writeln!(out, "---@param fn {around}");
+        let params = function.params;
+        for fewer in 1..=left_out(function) {
+            let params = params[..params.len() - fewer].iter();
+            let params: String = params
+                .map(|param| format!("{}: {}, ", param.name, lua_type(param.ty)))
+                .collect();
+            let _ = writeln!(out, "---@overload fun({params}fn: {around}): any");
+        }
     }
     match function.returns {
         Type::Nothing => {}

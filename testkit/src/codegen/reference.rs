@@ -1,6 +1,6 @@
 //! The reference: one chapter for the fields and methods of requests, and one for each module.
 
-use super::{all_names, has_table, in_lua, is_tag, requests};
+use super::{all_names, has_table, in_lua, is_seen, is_tag, requests};
 use sampan_host::names::camel_case;
 use sampan_host::{Function, FunctionKind, Module, Param, RowOwner, Type};
 use std::borrow::Cow;
@@ -18,7 +18,8 @@ pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
      other fields.\n".to_owned();
     requests::reference(&mut requests, modules);
     let mut chapters = vec![(path("requests"), requests)];
-    let is_shown = |module: &&&Module| has_table(module) || !module.classes.is_empty();
+    let is_shown =
+        |module: &&&Module| has_table(module) || module.classes.iter().any(|class| is_seen(class));
     for module in modules.iter().filter(is_shown) {
         let own = path(module.name);
         // Several capabilities may have functions of `app`.
@@ -34,7 +35,7 @@ pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
         for function in module.functions {
             reference_of(out, module.owner(), function);
         }
-        for class in module.classes {
+        for class in module.classes.iter().filter(|class| is_seen(class)) {
             let _ = write!(out, "\n## {}\n\n{}\n", class.name, class.doc);
             if class.is_keyed {
                 let it = class.variable;
@@ -105,7 +106,7 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
     let params = all_names(function, |name| format!("[{name}]"));
     let is_awaited = matches!(
         function.kind,
-        FunctionKind::Async(_) | FunctionKind::AsyncBracket { .. }
+        FunctionKind::Async(_) | FunctionKind::AsyncBracket { .. } | FunctionKind::Fill { .. }
     );
     let awaited = if is_awaited { "await " } else { "" };
     // The methods of requests have a chapter of their own, those of other classes stand below their class.

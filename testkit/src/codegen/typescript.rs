@@ -1,6 +1,6 @@
 //! The declarations of TypeScript.
 
-use super::{has_table, is_bracket, passed, requests};
+use super::{has_table, is_bracket, is_seen, left_out, passed, requests};
 use sampan_host::names::camel_case;
 use sampan_host::{Class, Function, FunctionKind, Module, Type};
 use std::borrow::Cow;
@@ -82,7 +82,8 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
             out.push_str(end);
         }
     }
-    for class in modules.iter().flat_map(|module| module.classes) {
+    let classes = modules.iter().flat_map(|module| module.classes);
+    for class in classes.filter(|class| is_seen(class)) {
         interface(&mut out, class, modules);
     }
     out.truncate(out.trim_end().len());
@@ -135,6 +136,14 @@ pub(super) fn typescript_of(
         Type::Bytes => "Uint8Array".into(),
         returns => ts_type(returns),
     };
+    // A required parameter cannot stand behind one that may be left out, so each number of them is a declaration.
+    let fewer = left_out(function);
+    if fewer > 0 {
+        for param in params.iter_mut() {
+            *param = param.replacen("?: ", ": ", 1);
+        }
+    }
+    let before = params.clone();
     let (params, result) = match function.kind {
         FunctionKind::Sync(_) | FunctionKind::Reading(_) | FunctionKind::Prompt { .. } => {
             (params.join(", "), result.into_owned())
@@ -147,6 +156,14 @@ pub(super) fn typescript_of(
         FunctionKind::Bracket { .. } => {
             params.push("fn: (value: any) => AtOnce<T>".to_owned());
             (params.join(", "), "T".to_owned())
+        }
+        FunctionKind::AsyncBracket {
+            gives: Type::Nothing,
+            ..
+        }
+        | FunctionKind::Fill { .. } => {
+            params.push("fn: () => T | PromiseLike<T>".to_owned());
+            (params.join(", "), "Promise<T>".to_owned())
         }
         FunctionKind::AsyncBracket { gives, .. } => {
             let (name, given) = passed(gives);
@@ -174,6 +191,12 @@ pub(super) fn typescript_of(
         return;
     }
     let _ = writeln!(out, "{keyword}{name}{generic}({params}): {result};");
+    for fewer in 1..=fewer {
+        let without = before[..before.len() - fewer].iter();
+        let last = params[before.join(", ").len()..].trim_start_matches(", ");
+        let params: String = without.map(|param| format!("{param}, ")).collect();
+        let _ = writeln!(out, "{keyword}{name}{generic}({params}{last}): {result};");
+    }
 }
 
 pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {

@@ -41,6 +41,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
     ("engine/js/src/web/fetch/response.js", "json", "a static method of the Web's Response"),
+    ("engine/js/src/web/boot.js", "cache", "a property of the Web's Request"),
     ("engine/js/src/web/boot.js", "log", "the hook that console writes to"),
     ("engine/js/src/web/boot.js", "crypto", "a global of the Web"),
     ("engine/js/src/web/crypto.js", "crypto", "a global of the Web"),

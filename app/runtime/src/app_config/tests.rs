@@ -284,6 +284,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_sse::SseConfig::read(all)?,
         sampan_jobs::JobsConfig::from_settings(&all.of(&sampan_jobs::SECTION))?,
         sampan_serve::fetch::read(&all.of(&sampan_serve::fetch::SECTION), base.project.root())?,
+        sampan_cache::CacheConfig::read(&all.of(&sampan_cache::SECTION)),
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(

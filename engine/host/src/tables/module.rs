@@ -257,21 +257,9 @@ pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
 /// The `leave` function of a bracket that waits.
 pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Error>>;
 
-/// Ends a bracket that waits: `left` is what its `leave` gave. What a function threw is more telling than what `leave`
-/// says on top of it, which is only reported then.
-pub fn end_bracket(
-    left: LocalFuture<Result<(), Error>>,
-    succeeded: bool,
-    report: Rc<dyn Fn(Error)>,
-) -> LocalFuture<Result<Value, Error>> {
-    Box::pin(async move {
-        match left.await {
-            Err(error) if !succeeded => report(error),
-            left => left?,
-        }
-        Ok(Value::Null)
-    })
-}
+/// The end of a row of kind [`FunctionKind::Fill`]: receives what `enter` gave as `filling`, and what the function
+/// returned, as an argument of [`Type::Message`]; nothing if it failed.
+pub type FillBody = fn(&Context, Value, Option<Value>) -> LocalFuture<Result<Value, Error>>;
 
 /// The kind of a function's call.
 #[derive(Clone, Copy, Debug)]
@@ -317,6 +305,15 @@ pub enum FunctionKind {
         enter: AsyncBody,
         /// Runs last, if the function ended; not if the request was given up meanwhile.
         leave: AsyncLeaveBody,
+    },
+    /// Gives a value that is there, or has a function of the script make it first, which may wait. The function is the
+    /// last argument; it is not among `params`, and gets no arguments. In JavaScript the result is a promise.
+    Fill {
+        /// Gives a map: `value` if it is there, else `filling`, an object of the request that is dropped if the
+        /// request is given up.
+        enter: AsyncBody,
+        /// Runs when the function has ended, and gives the value; not if the request was given up meanwhile.
+        leave: FillBody,
     },
 }
 

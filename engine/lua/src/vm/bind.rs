@@ -56,8 +56,8 @@ pub(crate) unsafe fn push_classes(state: State, core: &Core) {
     }
 }
 
-/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, nth, shown, answers }`. `table`
-/// is the number of their table, see [`Core::table`](crate::vm::isolate::Core::table). Under protection.
+/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, fewest, nth, shown, answers }`.
+/// `table` is the number of their table, see [`Core::table`](crate::vm::isolate::Core::table). Under protection.
 pub(crate) unsafe fn push_rows(
     state: State,
     table: usize,
@@ -79,9 +79,10 @@ pub(crate) unsafe fn push_rows(
                 FunctionKind::AsyncBracket { .. } => {
                     (b"async_bracket", call_async, bracket::call_leave_later)
                 }
+                FunctionKind::Fill { .. } => (b"fill", call_async, bracket::call_leave_later),
                 FunctionKind::Tag(_) => continue,
             };
-            lua_createtable(state, 0, 11);
+            lua_createtable(state, 0, 12);
             let text = |name: &CStr, text: &[u8]| {
                 push_text(state, text);
                 lua_setfield(state, -2, name.as_ptr());
@@ -94,8 +95,14 @@ pub(crate) unsafe fn push_rows(
             text(c"name", function.name.as_bytes());
             text(c"kind", kind);
             let count = function.params.len() as f64;
-            let before = count + f64::from(u8::from(owner.is_class));
-            for (name, number) in [(c"count", before), (c"nth", count + 1.0)] {
+            let receiver = f64::from(u8::from(owner.is_class));
+            let optional = function.params.iter().filter(|param| param.optional);
+            let fewest = receiver + count - optional.count() as f64;
+            for (name, number) in [
+                (c"count", receiver + count),
+                (c"fewest", fewest),
+                (c"nth", count + 1.0),
+            ] {
                 lua_pushnumber(state, number);
                 lua_setfield(state, -2, name.as_ptr());
             }
@@ -215,7 +222,9 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
             let context = &current().context;
             wait_for(match row.function.kind {
                 FunctionKind::Async(body) => body(context, args),
-                FunctionKind::AsyncBracket { enter, .. } => enter(context, args),
+                FunctionKind::AsyncBracket { enter, .. } | FunctionKind::Fill { enter, .. } => {
+                    enter(context, args)
+                }
                 _ => return Err(Error::script("not an asynchronous function")),
             });
             Ok(())

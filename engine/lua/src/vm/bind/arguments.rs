@@ -56,6 +56,17 @@ unsafe fn has_colon(state: State) -> bool {
     }
 }
 
+/// Reads a value as an argument of [`Type::Message`].
+pub(super) unsafe fn message(state: State, at: c_int) -> Result<Value, Error> {
+    // SAFETY: the caller has made room.
+    unsafe {
+        match lua_type(state, at) {
+            LUA_TSTRING => value::read(state, at),
+            _ => json_write::text(state, at).map(Value::json_member),
+        }
+    }
+}
+
 unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let function = row.function;
     let before = row.before();
@@ -70,12 +81,16 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let mut values = Vec::with_capacity(function.params.len());
     for (index, param) in function.params.iter().enumerate().take(given) {
         let at = (index + before) as c_int + 1;
+        // SAFETY: looks at the stack.
+        let is_function = unsafe { lua_type(state, at) } == LUA_TFUNCTION;
+        if is_function && param.optional && function.kind.is_around_function() {
+            break;
+        }
         // SAFETY: room was made by the caller.
         let value = unsafe {
             match param.ty {
                 Type::Json => json_write::text(state, at),
-                Type::Message if lua_type(state, at) == LUA_TSTRING => value::read(state, at),
-                Type::Message => json_write::text(state, at).map(Value::json_member),
+                Type::Message => message(state, at),
                 Type::Shown => Ok(shown::read(state, at)),
                 Type::InPlace => Ok(Value::Null),
                 ty if ty.takes_function() => match (lua_type(state, at), ty) {

@@ -5,7 +5,7 @@
 //! dropped.
 
 use crate::values::value;
-use crate::vm::bind::arguments::arguments;
+use crate::vm::bind::arguments::{arguments, message};
 use crate::vm::bind::callback::Functions;
 use crate::vm::bind::called_by;
 use crate::vm::bind::results::{give_result, make_room, row};
@@ -14,7 +14,7 @@ use crate::vm::bind::wait::{can_wait, wait_for, yield_to_host};
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
-use sampan_host::module::end_bracket;
+use sampan_host::ends::{end_bracket, end_fill};
 use sampan_host::{Error, ErrorKind, FunctionKind, Value};
 use std::ffi::c_int;
 
@@ -98,7 +98,8 @@ pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
     }
 }
 
-/// The `leave` of a bracket that waits: suspends the coroutine. What comes back is as for an asynchronous row.
+/// The `leave` of a bracket that waits, or of a row that has a function make a value: suspends the coroutine. What
+/// comes back is as for an asynchronous row.
 pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
@@ -107,17 +108,27 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
             let row = row(state);
             let token = value::read(state, 1)?;
             let succeeded = lua_toboolean(state, 2) != 0;
-            let FunctionKind::AsyncBracket { leave, .. } = row.function.kind else {
-                return Err(Error::script("not a bracket that waits"));
-            };
             if !can_wait(state) {
                 // The coroutine could wait when it was entered, so the script has resumed it elsewhere.
                 let text = format!("{}: cannot end here", row.name());
                 return Err(Error::script(text));
             }
-            let left = leave(&current().context, token, succeeded);
-            let report = current().report.clone();
-            wait_for(end_bracket(left, succeeded, report));
+            let context = &current().context;
+            wait_for(match row.function.kind {
+                FunctionKind::AsyncBracket { leave, .. } => {
+                    let left = leave(context, token, succeeded);
+                    end_bracket(left, succeeded, current().report.clone())
+                }
+                FunctionKind::Fill { leave, .. } => {
+                    let made = succeeded.then(|| message(state, 3)).transpose();
+                    let made = made.map_err(|error| {
+                        let text = format!("{}: the result: {}", row.name(), error.message());
+                        Error::new(error.kind(), text)
+                    });
+                    end_fill(|made| leave(context, token, made), made)
+                }
+                _ => return Err(Error::script("not a bracket that waits")),
+            });
             Ok(())
         });
         match begun {

@@ -154,8 +154,12 @@ local function close(leave, token, ok, ...)
 end
 local function function_of(row, ...)
   if (...) == row.module then no_colon(row.title, 3) end
-  local fn = select(row.count + 1, ...)
-  if type(fn) == "function" then return fn end
+  local fn
+  -- Optional parameters in front of the function may be left out.
+  for at = row.fewest + 1, row.count + 1 do
+    fn = select(at, ...)
+    if type(fn) == "function" then return fn end
+  end
   -- Where each request has a module of its own, it is known by its metatable.
   local meta = G.debug.getmetatable((...))
   if type(meta) == "table" and rawget(meta, 1) == host.mark then no_colon(row.title, 3) end
@@ -193,6 +197,22 @@ local function async_bracket(row)
     local fn = function_of(row, ...)
     local token = settled(enter(...))
     return close_later(leave, token, xpcall(fn, note_raised, token))
+  end
+end
+
+-- A value that is there, or that the function makes. Where it is there, nothing is to be filled.
+local function close_fill(leave, filling, ok, ...)
+  if not ok then return give_up(leave, filling, (...), take_raised((...))) end
+  return settled(leave(filling, true, (...)))
+end
+local function fill(row)
+  local enter, leave = row.call, row.leave
+  return function(...)
+    local fn = function_of(row, ...)
+    local entered = settled(enter(...))
+    local filling = entered.filling
+    if filling == nil then return entered.value end
+    return close_fill(leave, filling, xpcall(fn, note_raised))
   end
 end
 
@@ -258,7 +278,7 @@ local function answering(row)
   end
 end
 
-local binders = { bracket = bracket, async_bracket = async_bracket }
+local binders = { bracket = bracket, async_bracket = async_bracket, fill = fill }
 function binders.async(row) return asynchronous(row.call) end
 function binders.prompt(row) return prompt(row.call) end
 function binders.sync(row, module)

@@ -1,0 +1,15 @@
+//! A cache in the memory of the process, which all its workers share.
+//!
+//! `CacheStore` has the entries and the values that are being made. A change that may depend on writes which are not
+//! committed is kept by its worker (`changes`) until they are, so no other worker sees it before.
+
+mod capability;
+mod changes;
+mod entries;
+mod limits;
+mod rows;
+mod settings;
+mod store;
+
+pub use capability::CAPABILITY;
+pub use settings::{CacheConfig, SECTION};

@@ -1,0 +1,12 @@
+//! Limits of this capability.
+
+/// The default size of the cache of a process, in bytes.
+pub(crate) const BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The longest key, in bytes.
+pub(crate) const KEY_BYTES_MAX: usize = 1024;
+/// The bytes that an entry counts beside its key and its value.
+pub(crate) const ENTRY_BYTES: usize = 128;
+/// The longest time that an entry is kept, in seconds: 10 years.
+pub(crate) const TTL_SECONDS_MAX: f64 = 315_360_000.0;
+/// The greatest depth to which engines write JSON, and some more.
+pub(crate) const DEPTH_MAX: usize = 1024;

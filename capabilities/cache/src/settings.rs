@@ -1,0 +1,31 @@
+//! `[cache]`.
+
+use crate::limits::BYTES_MAX;
+use sampan_host::settings::{Section, SettingKey, Settings};
+
+/// `[cache]`.
+#[rustfmt::skip]
+pub static SECTION: Section = Section {
+    name: "cache",
+    doc: "What `app.cache` keeps in the memory of the process.",
+    keys: &[
+        SettingKey::size("bytes_max", 0..=1 << 40, BYTES_MAX,
+            "most bytes of all entries, on all workers together; those that were used the longest ago go first"),
+    ],
+};
+
+/// The settings of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// The most bytes of all entries.
+    pub bytes_max: usize,
+}
+
+impl CacheConfig {
+    /// Reads `[cache]`.
+    pub fn read(settings: &Settings) -> Self {
+        Self {
+            bytes_max: settings.number("bytes_max"),
+        }
+    }
+}

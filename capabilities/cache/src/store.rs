@@ -1,0 +1,245 @@
+//! The cache of a process: its entries, and the values that are being made.
+
+use crate::entries::{Entries, Entry};
+use sampan_host::clock;
+use sampan_host::topics::Payload;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The end of the making of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Made {
+    /// The value.
+    Value(Arc<Payload>),
+    /// The function has failed.
+    Failed,
+}
+
+/// The answer to those who want a value.
+pub(crate) enum Begun {
+    /// The value that is there.
+    There(Arc<Payload>),
+    /// Another handler makes it: a channel, which closes without a word if that was given up.
+    Waits(watch::Receiver<Option<Made>>),
+    /// The right to make it.
+    Fills(Filling),
+}
+
+/// The cache of a process.
+pub(crate) struct CacheStore(Mutex<State>);
+
+struct State {
+    entries: Entries,
+    /// The values that are being made, each with the number of its filling.
+    fillings: HashMap<Arc<str>, (u64, watch::Receiver<Option<Made>>)>,
+    next: u64,
+}
+
+/// The right to make a value, on one worker. Dropping it lets the next one try.
+pub(crate) struct Filling {
+    store: Arc<CacheStore>,
+    key: Arc<str>,
+    number: u64,
+    sender: watch::Sender<Option<Made>>,
+    /// True if no one waits for it: it knows of a change that the others do not see yet.
+    is_alone: bool,
+}
+
+/// Returns the time by which entries expire: since the start, or, where tests may set the time of day, that.
+pub(crate) fn now() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    match clock::is_settable() {
+        true => clock::since_1970(),
+        false => START.elapsed(),
+    }
+}
+
+impl CacheStore {
+    /// Creates an empty cache of at most `bytes_max` bytes.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self(Mutex::new(State {
+            entries: Entries::new(bytes_max),
+            fillings: HashMap::new(),
+            next: 0,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the most bytes of all entries.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.lock().entries.bytes_max()
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<Payload>> {
+        self.lock().entries.get(key, now())
+    }
+
+    /// Keeps a value, or removes the key. A value that is being made from what was true before is not kept then.
+    pub(crate) fn change(&self, key: &Arc<str>, entry: Option<Entry>) {
+        let mut state = self.lock();
+        state.fillings.remove(key);
+        match entry {
+            Some(entry) => state.entries.insert(Arc::clone(key), entry),
+            None => state.entries.remove(key),
+        }
+    }
+
+    /// Removes all keys.
+    pub(crate) fn clear(&self) {
+        let mut state = self.lock();
+        state.fillings.clear();
+        state.entries.clear();
+    }
+
+    /// Looks for a value, and for those who make it; has the caller make it where there are none.
+    pub(crate) fn begin(self: &Arc<Self>, key: &Arc<str>) -> Begun {
+        let mut state = self.lock();
+        if let Some(value) = state.entries.get(key, now()) {
+            return Begun::There(value);
+        }
+        if let Some((_, receiver)) = state.fillings.get(key) {
+            return Begun::Waits(receiver.clone());
+        }
+        let (sender, receiver) = watch::channel(None);
+        let number = state.next;
+        state.next += 1;
+        state.fillings.insert(Arc::clone(key), (number, receiver));
+        Begun::Fills(Filling {
+            store: Arc::clone(self),
+            key: Arc::clone(key),
+            number,
+            sender,
+            is_alone: false,
+        })
+    }
+
+    /// Has the caller make a value for itself alone.
+    pub(crate) fn begin_alone(self: &Arc<Self>, key: &Arc<str>) -> Filling {
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        Filling {
+            store: Arc::clone(self),
+            key: Arc::clone(key),
+            number,
+            sender: watch::channel(None).0,
+            is_alone: true,
+        }
+    }
+}
+
+impl Filling {
+    /// Returns the key.
+    pub(crate) fn key(&self) -> &Arc<str> {
+        &self.key
+    }
+
+    /// Gives the value to those who wait. It is kept, unless the key was changed since it was begun.
+    pub(crate) fn finish(self, entry: Entry) {
+        let value = Arc::clone(&entry.value);
+        let mut state = self.store.lock();
+        if self.is_alone || self.is_current(&state) {
+            state.fillings.remove(&self.key);
+            state.entries.insert(Arc::clone(&self.key), entry);
+        }
+        drop(state);
+        self.give(value);
+    }
+
+    /// Gives the value to those who wait, and does not keep it.
+    pub(crate) fn give(self, value: Arc<Payload>) {
+        self.sender.send_replace(Some(Made::Value(value)));
+    }
+
+    /// Tells those who wait that the function has failed.
+    pub(crate) fn fail(self) {
+        self.sender.send_replace(Some(Made::Failed));
+    }
+
+    fn is_current(&self, state: &State) -> bool {
+        let known = state.fillings.get(&self.key);
+        known.is_some_and(|(number, _)| *number == self.number)
+    }
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        let mut state = self.store.lock();
+        if self.is_current(&state) {
+            state.fillings.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(text: &str) -> Entry {
+        Entry {
+            value: Arc::new(Payload::Text(text.to_owned())),
+            until: None,
+        }
+    }
+
+    fn text(store: &CacheStore, key: &str) -> Option<String> {
+        let value = store.get(key)?;
+        value.text().map(str::to_owned)
+    }
+
+    fn filling(store: &Arc<CacheStore>, key: &Arc<str>) -> Filling {
+        match store.begin(key) {
+            Begun::Fills(filling) => filling,
+            _ => panic!("it is there, or is being made"),
+        }
+    }
+
+    fn waiting(store: &Arc<CacheStore>, key: &Arc<str>) -> watch::Receiver<Option<Made>> {
+        match store.begin(key) {
+            Begun::Waits(receiver) => receiver,
+            _ => panic!("it is there, or is not being made"),
+        }
+    }
+
+    #[test]
+    fn one_makes_the_value_for_all() {
+        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
+        let first = filling(&store, &key);
+        let receiver = waiting(&store, &key);
+        first.finish(entry("made"));
+        assert!(matches!(&*receiver.borrow(), Some(Made::Value(_))));
+        assert!(matches!(store.begin(&key), Begun::There(_)));
+    }
+
+    #[test]
+    fn the_next_one_tries_when_one_is_given_up() {
+        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
+        let first = filling(&store, &key);
+        let receiver = waiting(&store, &key);
+        drop(first);
+        assert!(receiver.has_changed().is_err() && receiver.borrow().is_none());
+        filling(&store, &key).fail();
+        drop(filling(&store, &key));
+    }
+
+    #[test]
+    fn a_value_is_not_kept_whose_key_was_changed_meanwhile() {
+        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
+        let old = filling(&store, &key);
+        let receiver = waiting(&store, &key);
+        store.change(&key, None);
+        let new = filling(&store, &key);
+        old.finish(entry("old"));
+        assert!(matches!(&*receiver.borrow(), Some(Made::Value(_))));
+        assert_eq!(text(&store, "k"), None);
+        drop(waiting(&store, &key));
+        new.finish(entry("new"));
+        assert_eq!(text(&store, "k").as_deref(), Some("new"));
+    }
+}

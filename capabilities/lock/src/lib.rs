@@ -1,0 +1,11 @@
+//! Mutual exclusion between the handlers of a process, on all its workers.
+//!
+//! A lock is given back when its function has ended and everything is committed that the function wrote. So the
+//! next handler reads what the one before has written.
+
+mod capability;
+mod limits;
+mod locks;
+mod rows;
+
+pub use capability::CAPABILITY;

@@ -1,0 +1,125 @@
+//! The function of `app` for locks.
+
+use crate::capability;
+use crate::limits::{NAME_BYTES_MAX, TIMEOUT_SECONDS, TIMEOUT_SECONDS_MAX};
+use sampan_host::{
+    Args, Class, Context, Effects, Error, ErrorKind, FunctionKind, Lifetime, LocalFuture, Module,
+    Type, Value, param, refusals, row,
+};
+use std::cell::Cell;
+use std::time::Duration;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::timeout;
+
+/// The function of `app` for locks.
+pub(crate) static MODULE: Module = Module {
+    name: "app",
+    doc: "Locks.",
+    functions: &[row!("lock"(
+                param!("name": Type::Text, "The name of the lock, 1 to 1024 bytes: `import:7`."),
+                param!("options"? Type::Map,
+                    "`timeout`: how many seconds to wait for the lock, 10 unless given; 0 to try once."),
+            ) -> Type::Any,
+            FunctionKind::AsyncBracket {
+                gives: Type::Nothing,
+                enter,
+                leave,
+            },
+            "Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It \
+             returns what the function returns. The lock is free again when the function has ended or failed, or its \
+             request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error \
+             with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.")],
+    classes: &[&HELD],
+    ..Module::EMPTY
+};
+
+/// A lock that a request has.
+static HELD: Class = Class {
+    name: "HeldLock",
+    variable: "held",
+    doc: "",
+    methods: &[],
+    lifetime: Lifetime::Request,
+    is_keyed: false,
+};
+
+/// A lock until its function has ended, or its request is given up.
+struct Held {
+    guard: Cell<Option<OwnedMutexGuard<()>>>,
+    effects: Effects,
+}
+
+impl Held {
+    /// Gives the lock back when everything is committed that was written under it.
+    fn release(&self) {
+        if let Some(guard) = self.guard.take() {
+            // What was rolled back is not waited for: the guard is dropped with the effect.
+            let _ = self.effects.when_settled(None, move |_| drop(guard));
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let locks = capability::of(context);
+    let objects = context.objects().clone();
+    let (name, seconds) = (args.text(0), seconds(args.take(1)));
+    Box::pin(async move {
+        let seconds = seconds?;
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(Error::script(format!(
+                "the name of a lock has 1 to {NAME_BYTES_MAX} bytes, not {}",
+                name.len()
+            )));
+        }
+        let locks =
+            locks.ok_or_else(|| Error::new(ErrorKind::Internal, "there are no locks here"))?;
+        let taken = timeout(Duration::from_secs_f64(seconds), locks.all.take(&name)).await;
+        let Ok(guard) = taken else {
+            let text = format!("the lock {name:?} was not free within {seconds} s");
+            return Err(Error::new(ErrorKind::Unavailable, text).with_code("lock_timeout"));
+        };
+        let held = Held {
+            guard: Cell::new(Some(guard)),
+            effects: locks.effects.clone(),
+        };
+        Ok(Value::Object(objects.add(&HELD, held)))
+    })
+}
+
+/// Reads the time for which the lock is waited for.
+fn seconds(given: Value) -> Result<f64, Error> {
+    let mut timeout = TIMEOUT_SECONDS;
+    let Value::Map(options) = given else {
+        return Ok(timeout);
+    };
+    for (name, value) in options {
+        timeout = match (name.as_str(), value) {
+            ("timeout", Value::Int(seconds)) => seconds as f64,
+            ("timeout", Value::Float(seconds)) => seconds,
+            ("timeout", _) => -1.0,
+            (name, _) => return Err(refusals::unknown_option(name, &["timeout"])),
+        };
+        if !(0.0..=TIMEOUT_SECONDS_MAX).contains(&timeout) {
+            return Err(Error::script(format!(
+                "timeout must be a number of seconds from 0 to {TIMEOUT_SECONDS_MAX}"
+            )));
+        }
+    }
+    Ok(timeout)
+}
+
+fn leave(context: &Context, held: Value, _: bool) -> LocalFuture<Result<(), Error>> {
+    if let Value::Object(object) = held {
+        if let Some(held) = context.objects().get::<Held>(object) {
+            held.release();
+        }
+        context.objects().remove(object);
+    }
+    Box::pin(std::future::ready(Ok(())))
+}

@@ -1,0 +1,75 @@
+import { app, codec, crypto, time } from "sampan";
+
+const STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const GITHUB = "It's a Secret to Everybody";
+
+const hex = (secret, text) => codec.hexEncode(crypto.hmac("sha256", secret, text));
+
+function code(...args) {
+  try {
+    crypto.verifyWebhook(...args);
+    return "accepted";
+  } catch (fault) {
+    return [fault.code, fault.status];
+  }
+}
+
+// What Stripe would send now, or some seconds from now.
+function stripe(secret, body, seconds = 0) {
+  const at = Math.floor(time.now()) + seconds;
+  return { "Stripe-Signature": `t=${at},v0=00,v1=${hex(secret, `${at}.${body}`)}` };
+}
+
+function standard(body, seconds = 0) {
+  const at = String(Math.floor(time.now()) + seconds);
+  const tag = crypto.hmac("sha256", codec.base64Decode(STANDARD.slice(6)), `msg_1.${at}.${body}`);
+  return { "webhook-id": "msg_1", "webhook-timestamp": at, "webhook-signature": `v1,AAAA v1,${codec.base64Encode(tag)}` };
+}
+
+app.get("/stripe", () => {
+  const old = ["new", "old"];
+  return [
+    code("stripe", "old", '{"a":1}', stripe("old", '{"a":1}')),
+    code("stripe", old, "x", stripe("old", "x")),
+    code("stripe", "new", "x", stripe("old", "x")),
+    code("stripe", "old", "y", stripe("old", "x")),
+    code("stripe", "old", "x", stripe("old", "x", -290)),
+    code("stripe", "old", "x", stripe("old", "x", -310)),
+    code("stripe", "old", "x", stripe("old", "x", 310)),
+    code("stripe", "old", "x", stripe("old", "x", -310), { tolerance: 600 }),
+    code("stripe", "old", "x", {}),
+    code("stripe", "old", "x", { "stripe-signature": "v1=00" }),
+  ];
+});
+app.get("/standard", () => {
+  const { "webhook-id": _, ...parts } = standard("x");
+  return [
+    code("standard", STANDARD, "x", standard("x")),
+    code("standard", STANDARD, "y", standard("x")),
+    code("standard", STANDARD, "x", standard("x", 400)),
+    code("standard", STANDARD, "x", parts),
+  ];
+});
+app.get("/bytes", () => {
+  const body = new Uint8Array([255, 0, 254]);
+  return [code("github", "s", body, { "X-HUB-SIGNATURE-256": `sha256=${hex("s", body)}` })];
+});
+app.post("/github", (req) => {
+  req.verifyWebhook("github", ["another", GITHUB]);
+  return "thanks";
+});
+app.post("/unread", { stream: true }, (req) => {
+  req.verifyWebhook("github", GITHUB);
+  return "thanks";
+});
+app.post("/read", { stream: true }, async (req) => {
+  const text = await req.text();
+  req.verifyWebhook("github", GITHUB);
+  return text;
+});
+app.get("/scheme", () => crypto.verifyWebhook("svix", "s", "", {}));
+app.get("/no_secret", () => crypto.verifyWebhook("github", "", "", {}));
+app.get("/no_secrets", () => crypto.verifyWebhook("github", [], "", {}));
+app.get("/base64", () => crypto.verifyWebhook("standard", "whsec_!", "", {}));
+app.get("/tolerance", () => crypto.verifyWebhook("stripe", "s", "", {}, { tolerance: 0 }));
+app.get("/option", () => crypto.verifyWebhook("stripe", "s", "", {}, { leeway: 1 }));
