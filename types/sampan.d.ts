@@ -766,6 +766,7 @@ declare module "sampan" {
     codec: typeof codec;
     password: typeof password;
     cache: typeof cache;
+    mail: typeof mail;
     t: typeof t;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
@@ -1085,6 +1086,14 @@ declare module "sampan" {
     delete(key: string): void;
   };
 
+  /** Mails. */
+  export namespace mail {
+    /** Sends a mail when the writes of the request so far are on disk, and not at all if they fail. It waits in the memory of the process until the server has taken it; the log says what was not delivered. `sampan dev` shows it in place of that, and tests find it in `t.mails`. */
+    function send(mail: any): void;
+    /** The mail as it would be sent, by RFC 5322. Nothing is sent. */
+    function source(mail: any): string;
+  }
+
   /** Tests: only in files that `sampan test` runs. */
   export const t: {
     /** Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without cookies, and may wait. */
@@ -1105,6 +1114,8 @@ declare module "sampan" {
     request(method: string, path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Connects to a WebSocket of the app. Where the app refuses, `status` is not 101, and `body` says why. It ends with the test. */
     ws(path: string, options?: Record<string, any>): Promise<TestSocket>;
+    /** The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, `text`, `html`, `attachments` (their names) and `source`. None of them leaves. */
+    mails(): any[];
     /** Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count. */
     equal(actual: any, expected: any, message?: string): void;
     /** Fails if both values are the same. */

@@ -1240,6 +1240,7 @@ function Job:set(key, value) end
 --- The keys that it has.
 ---@return table
 function Job:keys() end
+
 --- Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. Keys have at most 1024 bytes.
 ---@class sampan.modules.cache
 app.cache = {}
@@ -1274,6 +1275,19 @@ function app.cache.delete(key) end
 ---@overload fun(name: string, fn: fun(): any): any
 ---@return any
 function app.lock(name, options, fn) end
+
+--- Mails.
+---@class sampan.modules.mail
+app.mail = {}
+
+--- Sends a mail when the writes of the request so far are on disk, and not at all if they fail. It waits in the memory of the process until the server has taken it; the log says what was not delivered. `sampan dev` shows it in place of that, and tests find it in `t.mails`.
+---@param mail any `to`, `cc`, `bcc`: an address, `"Ann <ann@example.org>"` or `{ name, address }`, or a list of them. `from`: that of `[mail]` unless given. `reply_to`. `subject`. `template` and `data`: the templates `NAME.html` and `NAME.txt`, or one of them. `locale`: the language of `t` in them, that of the app unless given. `text`, `html`: without a text it is made from the HTML. `attachments`: a list of `{ name, content, content_type }`. `inline`: such a list of pictures, which the HTML shows as `cid:NAME`. `headers`: further header fields by their names.
+function app.mail.send(mail) end
+
+--- The mail as it would be sent, by RFC 5322. Nothing is sent.
+---@param mail any `to`, `cc`, `bcc`: an address, `"Ann <ann@example.org>"` or `{ name, address }`, or a list of them. `from`: that of `[mail]` unless given. `reply_to`. `subject`. `template` and `data`: the templates `NAME.html` and `NAME.txt`, or one of them. `locale`: the language of `t` in them, that of the app unless given. `text`, `html`: without a text it is made from the HTML. `attachments`: a list of `{ name, content, content_type }`. `inline`: such a list of pictures, which the HTML shows as `cid:NAME`. `headers`: further header fields by their names.
+---@return string
+function app.mail.source(mail) end
 
 --- Tests: only in files that `sampan test` runs.
 ---@class sampan.modules.t
@@ -1330,6 +1344,10 @@ function app.t.request(method, path, options) end
 ---@param options? table `headers`, `query` and `browser`, see `get`. `protocols`: subprotocols, the preferred first.
 ---@return sampan.TestSocket
 function app.t.ws(path, options) end
+
+--- The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, `text`, `html`, `attachments` (their names) and `source`. None of them leaves.
+---@return table
+function app.t.mails() end
 
 --- Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.
 ---@param actual any What there is.

@@ -37,6 +37,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_jobs::CAPABILITY,
     &sampan_cache::CAPABILITY,
     &sampan_lock::CAPABILITY,
+    &sampan_mail::CAPABILITY,
 ];
 
 /// The server's own functions and sections.

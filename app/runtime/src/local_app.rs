@@ -164,6 +164,11 @@ impl LocalScript {
 }
 
 impl LocalApp {
+    /// Returns the value of type `T` that a capability shares between workers.
+    pub fn shared<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.state.get()
+    }
+
     async fn load(
         config: AppConfig,
         watchdog: Watchdog,

@@ -44,6 +44,11 @@ impl ProcessState {
         Ok(Self(shared))
     }
 
+    /// Returns the value of type `T` that a capability shares between workers.
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.get()
+    }
+
     /// Takes note that the process begins to serve.
     pub(crate) fn start(&self) {
         capabilities::ordered().for_each(|one| (one.start)(&self.0));

@@ -79,6 +79,15 @@ impl Translations for Messages {
         let locale = request.map_or_else(own, |request| i18n.locale_of(&**request));
         i18n.lookup(locale, key, params)
     }
+
+    fn in_locale(&self, locale: &str, run: &mut dyn FnMut()) -> bool {
+        let Self(i18n) = self;
+        let Some(locale) = i18n.named(locale) else {
+            return false;
+        };
+        i18n.in_locale(locale, run);
+        true
+    }
 }
 
 fn check(check: &mut ProjectCheck<'_>) {

@@ -88,7 +88,7 @@ impl Texts {
         let Self(i18n) = self;
         let locale = match request {
             Some(request) => i18n.locale_of(&**request),
-            None => i18n.default_locale(),
+            None => i18n.locale_without_request(),
         };
         (i18n, locale)
     }

@@ -11,7 +11,7 @@ use icu_plurals::PluralCategory;
 use sampan_host::request::{Pairs, form_pairs};
 use sampan_host::set_cookie::SetCookie;
 use sampan_host::{Error, RequestView, Value};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct I18n {
     warn: Box<dyn Fn(String)>,
     /// By the number of the locale.
     formats: RefCell<Vec<Option<Rc<Formats>>>>,
+    /// The locale of what is rendered for no request, while [`I18n::in_locale`] runs.
+    inner: Cell<Option<LocaleId>>,
 }
 
 /// The locale of a request.
@@ -41,12 +43,31 @@ impl I18n {
             catalogs,
             warn: Box::new(warn),
             formats: RefCell::default(),
+            inner: Cell::default(),
         }
     }
 
     /// The app's own locale.
     pub fn default_locale(&self) -> LocaleId {
         LocaleId(self.catalogs.default)
+    }
+
+    /// The locale of what is rendered for no request.
+    pub(crate) fn locale_without_request(&self) -> LocaleId {
+        self.inner.get().unwrap_or_else(|| self.default_locale())
+    }
+
+    /// Calls `run` while what is rendered for no request has this locale.
+    pub(crate) fn in_locale(&self, locale: LocaleId, run: &mut dyn FnMut()) {
+        /// Puts back the locale before.
+        struct Inner<'a>(&'a Cell<Option<LocaleId>>, Option<LocaleId>);
+        impl Drop for Inner<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let _inner = Inner(&self.inner, self.inner.replace(Some(locale)));
+        run();
     }
 
     /// The locale of this name, or the next more general one.

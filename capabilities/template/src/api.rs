@@ -11,6 +11,7 @@ use crate::value::TemplateValue;
 use crate::vm::Machine;
 use sampan_host::pages::PageValue;
 use sampan_host::reader::Kind;
+use sampan_host::renderer::Renderer;
 use sampan_host::{
     Args, Context, Error, ErrorKind, FunctionKind, Handle, Module, Param, Reader, RequestView,
     Rerun, ScriptLimits, Type, Value, answer, param, refusals, row,
@@ -196,6 +197,31 @@ impl TemplateStore {
         }
         strings.insert(text.to_owned(), Rc::clone(&template));
         Ok(template)
+    }
+}
+
+/// Renders files of the project for other capabilities.
+pub(crate) struct FileRenderer(pub(crate) Rc<TemplateStore>);
+
+impl Renderer for FileRenderer {
+    fn has(&self, name: &str) -> bool {
+        self.0.templates.get(name).is_some()
+    }
+
+    fn render(
+        &self,
+        context: &Context,
+        reader: &dyn Reader,
+        name: &str,
+        data: Handle,
+    ) -> Result<String, Error> {
+        let Some(template) = self.0.templates.get(name) else {
+            return Err(not_found(name).told());
+        };
+        let text = self
+            .0
+            .rendered(context, reader, data, template, None, None)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

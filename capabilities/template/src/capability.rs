@@ -1,9 +1,12 @@
 //! The capability: its templates for the process, its store for each isolate.
 
+use crate::api::FileRenderer;
 use crate::{ANSWERS, MODULE, SECTION, TemplateStore, Templates, undefined};
 use sampan_host::capability::{IsolateSetup, ProcessSetup, ProjectCheck, TextKey};
 use sampan_host::pages::PageValues;
+use sampan_host::renderer::TemplateRenderer;
 use sampan_host::{Capability, Context, Error, ErrorKind, Sources};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The folder of the templates in a project.
@@ -14,6 +17,7 @@ pub static CAPABILITY: Capability = Capability {
     name: "template",
     modules: &[&ANSWERS, &MODULE],
     sections: &[&SECTION],
+    offers: &["renderer"],
     asks: &["pages"],
     process,
     isolate,
@@ -52,6 +56,11 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
         true => store,
         false => store.beside_project(),
     });
+    if let Some(store) = setup.context.get::<TemplateStore>() {
+        setup
+            .context
+            .put(TemplateRenderer(Rc::new(FileRenderer(store))));
+    }
     Ok(())
 }
 

@@ -28,8 +28,8 @@ mod tables;
 pub mod value;
 
 pub use offers::{
-    attached, database, effects, events, fetch, jobs, log, memberships, pages, sealer, sockets,
-    texts, topics,
+    attached, database, effects, events, fetch, jobs, log, mails, memberships, pages, renderer,
+    sealer, sockets, texts, topics,
 };
 pub use run::{background, current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, ends, javascript, module, names, objects, reader, refusals, words};

@@ -10,7 +10,8 @@ use crate::args::{checked, message};
 use crate::row::BoundRow;
 use crate::state::Contract;
 use crate::vm::{Failure, Vm, found};
-use sampan_host::module::{AsyncLeaveBody, FillBody, LeaveBody, SyncBody, end_bracket, end_fill};
+use sampan_host::ends::{end_bracket, end_fill};
+use sampan_host::module::{AsyncLeaveBody, FillBody, LeaveBody, SyncBody};
 use sampan_host::{Error, Value, javascript};
 use std::rc::Rc;
 

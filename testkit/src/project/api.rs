@@ -6,6 +6,7 @@ use super::requests::{TestRequest, answered};
 use super::snapshots::{self, Snapshot};
 use super::socket::{SOCKET, connect};
 use super::state::{CLIENT, DeclaredTest, TestState, state_of};
+use sampan_host::mails::{CaughtMail, Mailbox};
 use sampan_host::{
     Args, Callback, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
     param, refusals, row,
@@ -59,6 +60,9 @@ pub static MODULE: Module = Module {
             ) -> Type::Object(&SOCKET), FunctionKind::Async(connect),
             "Connects to a WebSocket of the app. Where the app refuses, `status` is not 101, and `body` says why. It \
              ends with the test."),
+        row!("mails"() -> Type::List, FunctionKind::Sync(sent_mails),
+            "The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, \
+             `text`, `html`, `attachments` (their names) and `source`. None of them leaves."),
         row!("equal"(ACTUAL, EXPECTED, MESSAGE) -> Type::Nothing, FunctionKind::Sync(equal),
             "Fails unless both values are the same, all that is in them included, and shows how they differ. The order \
              of keys does not count."),
@@ -312,4 +316,28 @@ fn set_time(_: &Context, args: Args) -> Result<Value, Error> {
     };
     clock::set(time);
     Ok(Value::Null)
+}
+
+/// The mails that the app has sent since the test began.
+fn sent_mails(context: &Context, _: Args) -> Result<Value, Error> {
+    let mailbox = state_of(context)?.app.shared::<Mailbox>();
+    let mails = mailbox.map(|mailbox| mailbox.all()).unwrap_or_default();
+    let texts = |all: Vec<String>| Value::List(all.into_iter().map(Value::Text).collect());
+    let value = |mail: CaughtMail| {
+        let source = String::from_utf8_lossy(&mail.source).into_owned();
+        let members = [
+            ("from", Value::Text(mail.from)),
+            ("to", texts(mail.to)),
+            ("cc", texts(mail.cc)),
+            ("bcc", texts(mail.bcc)),
+            ("subject", Value::Text(mail.subject)),
+            ("text", Value::Text(mail.text)),
+            ("html", mail.html.map_or(Value::Null, Value::Text)),
+            ("attachments", texts(mail.attachments)),
+            ("source", Value::Text(source)),
+        ];
+        let members = members.map(|(name, value)| (name.to_owned(), value));
+        Value::Map(members.into())
+    };
+    Ok(Value::List(mails.into_iter().map(value).collect()))
 }

@@ -285,6 +285,7 @@ fn shown(text: &str) -> Result<String, String> {
         sampan_jobs::JobsConfig::from_settings(&all.of(&sampan_jobs::SECTION))?,
         sampan_serve::fetch::read(&all.of(&sampan_serve::fetch::SECTION), base.project.root())?,
         sampan_cache::CacheConfig::read(&all.of(&sampan_cache::SECTION)),
+        sampan_mail::MailConfig::from_settings(&all.of(&sampan_mail::SECTION))?,
     );
     let base = format!("{listen:?} {tls:?} {socket_mode} {user:?} {workers} {scripts:?}");
     let dev = DevSettings::from_settings(
@@ -341,9 +342,19 @@ fn a_default_that_is_written_changes_nothing() {
         "fetch.proxy",
         "i18n.default",
         "i18n.locales",
+        "mail.url",
+        "mail.from",
+        "mail.dkim_domain",
+        "mail.dkim_selector",
+        "mail.dkim_key",
     ];
     assert_eq!(unset, decided_later);
 }
+
+/// The key of RFC 8463 appendix A.2.
+const DKIM_KEY: &str = "\"-----BEGIN PRIVATE KEY-----\\n\
+    MC4CAQAwBQYDK2VwBCIEIJ1hsZ3/1mC6mIRN+l1vr1CcYx8bTNUuhtvSOS2ve7Zg\\n\
+    -----END PRIVATE KEY-----\"";
 
 /// Returns another value than the default.
 fn other_value(key: &SettingKey) -> String {
@@ -373,7 +384,9 @@ fn other_value(key: &SettingKey) -> String {
             "listen" | "redirect_listen" => "\"127.0.0.1:9\"",
             "hsts" => "\"max-age=1\"",
             "domains" => "\"other.test\"",
-            "email" => "\"other@a.test\"",
+            "email" | "from" => "\"other@a.test\"",
+            "url" => "\"smtp://other.test\"",
+            "dkim_key" => DKIM_KEY,
             "directory" => "\"staging\"",
             "eab" => "[\"other\", \"key\"]",
             "trusted_proxies" => "[\"10.0.0.0/8\"]",
@@ -417,6 +430,16 @@ fn every_key_has_an_effect() {
             ("tls", "key") => "cert = \"a\"\n",
             _ => beside,
         };
+        // None of these is something without the others.
+        for (name, value) in [
+            ("dkim_domain", "\"a.test\""),
+            ("dkim_selector", "\"a\""),
+            ("dkim_key", DKIM_KEY),
+        ] {
+            if key.name.starts_with("dkim_") && key.name != name {
+                text += &format!("{name} = {value}\n");
+            }
+        }
         let changed = shown(&text).unwrap_or_else(|fault| panic!("{fault}"));
         assert_ne!(changed, before, "{text}");
     }

@@ -14,6 +14,10 @@ pub trait Translations {
         key: &str,
         params: &[(&str, Value)],
     ) -> Option<String>;
+
+    /// Calls `run`. Templates that it renders for no request speak this locale, or the next more general one. Returns
+    /// false, with nothing done, if the app has neither.
+    fn in_locale(&self, locale: &str, run: &mut dyn FnMut()) -> bool;
 }
 
 /// The translations of an isolate, in its context.

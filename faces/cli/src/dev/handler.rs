@@ -3,6 +3,7 @@
 use super::hosts;
 use super::pages::browser::{CLIENT, EVENTS, PAGE_STYLE, POLICY, PREFIX};
 use super::pages::errors::DevErrors;
+use super::pages::mails::{self, MAILS};
 use super::pages::own_pages::OWN;
 use super::pages::policy::{self, OWN_PAGE};
 use super::state::Dev;
@@ -63,6 +64,9 @@ impl Handler for DevHandler {
                 "text/css; charset=utf-8",
                 include_bytes!("pages/page.css"),
             )),
+            Some(path) if path.strip_prefix(MAILS).is_some_and(is_path) => {
+                Answer::Now(mails::answer(&self.dev.mails, &path[MAILS.len()..]))
+            }
             Some(path) if path.starts_with(OWN) => {
                 let page = self.dev.own_pages.get(&path[OWN.len()..]);
                 let gone = || own("text/plain; charset=utf-8", b"This page is no longer kept.");
@@ -83,6 +87,11 @@ impl Handler for DevHandler {
         let trace = Box::new(RequestCost::new(&self.dev));
         Some(self.dispatch.record(peer, request, Some(trace)))
     }
+}
+
+/// Reports whether a page's path ends here, or goes on below it.
+fn is_path(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
 }
 
 /// A file of `sampan dev` itself.

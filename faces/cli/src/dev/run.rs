@@ -12,6 +12,7 @@ use super::watch;
 use super::watch::changes::{Changes, Watched};
 use sampan_db::DatabaseConfig;
 use sampan_host::log::Level;
+use sampan_host::mails;
 use sampan_log::Logger;
 use sampan_project::Project;
 use sampan_project::config::{DEV, DevSettings, EnvFile, Flags, ListenAddress};
@@ -53,6 +54,8 @@ pub(super) struct DevFlags {
 pub(super) fn run(flags: DevFlags) -> Result<ServerEnd, String> {
     // Before anything else finds its files.
     let home = flags.https.then(HomeCertificate::of_user).transpose()?;
+    // Before the project is read, which sends none from then on.
+    mails::catch_all();
     let config = resolve(&flags)?;
     let logger = config.program.logger.clone();
     if let Some(home) = home {
@@ -112,6 +115,7 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         logger: logger.clone(),
         browsers: Browsers::new(),
         own_pages: OwnPages::default(),
+        mails: mails::catch_all(),
         scripts: LoadedScripts::default(),
         plans: Plans::start(config.database.config.clone(), logger.clone())?,
     });

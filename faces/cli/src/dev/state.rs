@@ -4,9 +4,11 @@ use super::loaded_scripts::LoadedScripts;
 use super::pages::browser::Browsers;
 use super::pages::own_pages::OwnPages;
 use super::plans::Plans;
+use sampan_host::mails::Mailbox;
 use sampan_log::Logger;
 use sampan_project::config::DevSettings;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The state that the workers of `sampan dev` share.
 pub(super) struct Dev {
@@ -16,6 +18,8 @@ pub(super) struct Dev {
     pub(super) logger: Logger,
     pub(super) browsers: Browsers,
     pub(super) own_pages: OwnPages,
+    /// All mails of the project.
+    pub(super) mails: Arc<Mailbox>,
     pub(super) scripts: LoadedScripts,
     pub(super) plans: Plans,
 }

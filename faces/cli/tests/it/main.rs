@@ -5,6 +5,7 @@ mod dev;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod jobs;
+mod mails;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,6 +2,7 @@
 
 mod errors;
 mod life;
+mod mails;
 mod saves;
 
 use crate::support::{Process, Scratch};

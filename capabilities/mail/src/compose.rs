@@ -1,0 +1,292 @@
+//! From a draft to a mail as it is sent: header fields, parts, and the envelope.
+
+use crate::dkim::Signer;
+use crate::draft::{Draft, MailFile};
+use crate::plain::plain;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lettre::Message;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart};
+use sampan_host::mails::CaughtMail;
+use sampan_host::{Error, ErrorKind, clock};
+use std::time::UNIX_EPOCH;
+
+/// A mail that can be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mail {
+    /// The address of the sender in the envelope.
+    pub(crate) from: String,
+    /// The addresses in the envelope.
+    pub(crate) to: Vec<String>,
+    pub(crate) source: Vec<u8>,
+}
+
+/// The text and the HTML of a mail, once templates have been rendered.
+#[derive(Default)]
+pub(crate) struct Content {
+    pub(crate) text: Option<String>,
+    pub(crate) html: Option<String>,
+}
+
+/// The body of a mail while parts are added to it.
+enum Part {
+    Single(SinglePart),
+    Multi(MultiPart),
+}
+
+/// Builds a mail.
+///
+/// # Errors
+/// The draft has neither text nor HTML, a part has a content type that is none, or the mail is too large.
+pub(crate) fn compose(
+    draft: &Draft,
+    content: Content,
+    from: Mailbox,
+    signer: Option<&Signer>,
+    bytes_max: usize,
+) -> Result<(Mail, CaughtMail), Error> {
+    let text = match (&content.text, &content.html) {
+        (Some(text), _) => text.clone(),
+        (None, Some(html)) => plain(html),
+        (None, None) => {
+            return Err(Error::script("a mail must have text, html or template"));
+        }
+    };
+    let time = UNIX_EPOCH + clock::since_1970();
+    let mut builder = Message::builder()
+        .from(from.clone())
+        .subject(draft.subject.clone())
+        .date(time)
+        .message_id(Some(message_id(&from)?));
+    for (name, value) in &draft.headers {
+        let name = HeaderName::new_from_ascii(name.clone())
+            .map_err(|_| Error::script(format!("{name:?} is not the name of a header field")))?;
+        builder = builder.raw_header(HeaderValue::new(name, value.clone()));
+    }
+    if let Some(reply_to) = &draft.reply_to {
+        builder = builder.reply_to(reply_to.clone());
+    }
+    for to in &draft.to {
+        builder = builder.to(to.clone());
+    }
+    for cc in &draft.cc {
+        builder = builder.cc(cc.clone());
+    }
+    for bcc in &draft.bcc {
+        builder = builder.bcc(bcc.clone());
+    }
+    let body = body(draft, &text, content.html.as_deref())?;
+    let message = match body {
+        Part::Single(part) => builder.singlepart(part),
+        Part::Multi(part) => builder.multipart(part),
+    };
+    let message = message.map_err(|error| Error::script(format!("the mail: {error}")))?;
+    let mut source = message.formatted();
+    if let Some(signer) = signer {
+        source = signer.signed(&source, time)?;
+    }
+    if source.len() > bytes_max {
+        return Err(Error::script(format!(
+            "the mail has {} bytes; message_bytes_max in [mail] allows {bytes_max}",
+            source.len()
+        )));
+    }
+    let envelope = message.envelope();
+    let mail = Mail {
+        from: from.email.to_string(),
+        to: envelope.to().iter().map(ToString::to_string).collect(),
+        source: source.clone(),
+    };
+    let shown = |all: &[Mailbox]| all.iter().map(ToString::to_string).collect();
+    let caught = CaughtMail {
+        number: 0,
+        time,
+        from: from.to_string(),
+        to: shown(&draft.to),
+        cc: shown(&draft.cc),
+        bcc: shown(&draft.bcc),
+        reply_to: draft.reply_to.as_ref().map(ToString::to_string),
+        subject: draft.subject.clone(),
+        text,
+        html: content.html.map(|html| with_pictures(html, &draft.inline)),
+        attachments: draft
+            .attachments
+            .iter()
+            .map(|file| file.name.clone())
+            .collect(),
+        source,
+    };
+    Ok((mail, caught))
+}
+
+/// Puts the parts together: text and HTML, its pictures, the files.
+fn body(draft: &Draft, text: &str, html: Option<&str>) -> Result<Part, Error> {
+    let plain = SinglePart::plain(text.to_owned());
+    let Some(html) = html else {
+        let files = draft.inline.iter().chain(&draft.attachments);
+        return mixed(Part::Single(plain), files);
+    };
+    let html = SinglePart::html(html.to_owned());
+    let alternative = MultiPart::alternative().singlepart(plain);
+    let alternative = match draft.inline.is_empty() {
+        true => alternative.singlepart(html),
+        false => {
+            let mut related = MultiPart::related().singlepart(html);
+            for picture in &draft.inline {
+                let part =
+                    Attachment::new_inline_with_name(picture.name.clone(), picture.name.clone());
+                related = related.singlepart(part.body(picture.content.clone(), type_of(picture)?));
+            }
+            alternative.multipart(related)
+        }
+    };
+    mixed(Part::Multi(alternative), draft.attachments.iter())
+}
+
+/// Adds the files behind what is read.
+fn mixed<'a>(body: Part, files: impl Iterator<Item = &'a MailFile>) -> Result<Part, Error> {
+    let mut files = files.peekable();
+    if files.peek().is_none() {
+        return Ok(body);
+    }
+    let mixed = MultiPart::mixed();
+    let mut mixed = match body {
+        Part::Single(part) => mixed.singlepart(part),
+        Part::Multi(part) => mixed.multipart(part),
+    };
+    for file in files {
+        let part = Attachment::new(file.name.clone());
+        mixed = mixed.singlepart(part.body(file.content.clone(), type_of(file)?));
+    }
+    Ok(Part::Multi(mixed))
+}
+
+fn type_of(file: &MailFile) -> Result<ContentType, Error> {
+    ContentType::parse(&file.content_type).map_err(|_| {
+        Error::script(format!(
+            "{:?} is not a content type, such as \"image/png\"",
+            file.content_type
+        ))
+    })
+}
+
+/// Returns an identifier that no other mail has.
+fn message_id(from: &Mailbox) -> Result<String, Error> {
+    let mut random = [0; 16];
+    aws_lc_rs::rand::fill(&mut random)
+        .map_err(|_| Error::new(ErrorKind::Internal, "the system has no random numbers"))?;
+    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("<{digits}@{}>", from.email.domain()))
+}
+
+/// Shows the pictures of a mail in a page: by URLs of their data in place of `cid:`.
+fn with_pictures(mut html: String, pictures: &[MailFile]) -> String {
+    for picture in pictures {
+        let kind = picture.content_type.split(';').next().unwrap_or_default();
+        let data = format!("data:{kind};base64,{}", STANDARD.encode(&picture.content));
+        for quote in ['"', '\''] {
+            html = html.replace(
+                &format!("{quote}cid:{}{quote}", picture.name),
+                &format!("{quote}{data}{quote}"),
+            );
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft() -> Draft {
+        Draft {
+            to: vec!["Ann <ann@example.org>".parse().expect("an address")],
+            bcc: vec!["bob@example.org".parse().expect("an address")],
+            subject: "Grüße".to_owned(),
+            ..Draft::default()
+        }
+    }
+
+    fn composed(
+        draft: &Draft,
+        text: Option<&str>,
+        html: Option<&str>,
+    ) -> (Mail, CaughtMail, String) {
+        let content = Content {
+            text: text.map(str::to_owned),
+            html: html.map(str::to_owned),
+        };
+        let from = "App <app@example.com>".parse().expect("an address");
+        let (mail, caught) = compose(draft, content, from, None, 1 << 20).expect("a mail");
+        let source = String::from_utf8(mail.source.clone()).expect("ASCII");
+        (mail, caught, source)
+    }
+
+    fn place(source: &str, part: &str) -> usize {
+        source
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {source}"))
+    }
+
+    #[test]
+    fn a_blind_copy_stands_in_the_envelope_only() {
+        let (mail, caught, source) = composed(&draft(), Some("hi"), None);
+        assert_eq!(mail.to, ["ann@example.org", "bob@example.org"]);
+        assert_eq!(mail.from, "app@example.com");
+        assert_eq!(caught.bcc, ["bob@example.org"]);
+        assert!(!source.contains("bob") && source.is_ascii(), "{source}");
+        place(&source, "To: Ann <ann@example.org>\r\n");
+        place(&source, "Subject: =?utf-8?b?R3LDvMOfZQ==?=\r\n");
+        place(&source, "@example.com>\r\n");
+    }
+
+    #[test]
+    fn parts_stand_in_the_order_that_readers_want() {
+        let file = |name: &str, content_type: &str| MailFile {
+            name: name.to_owned(),
+            content_type: content_type.to_owned(),
+            content: vec![1, 2, 3],
+        };
+        let draft = Draft {
+            attachments: vec![file("größe.pdf", "application/pdf")],
+            inline: vec![file("logo", "image/png")],
+            ..draft()
+        };
+        let html = "<p>Hello</p><img src=\"cid:logo\">";
+        let (_, caught, source) = composed(&draft, None, Some(html));
+        let order = [
+            "Content-Type: multipart/mixed",
+            "Content-Type: multipart/alternative",
+            "Content-Type: text/plain; charset=utf-8",
+            "Content-Type: multipart/related",
+            "Content-Type: text/html; charset=utf-8",
+            "Content-ID: <logo>",
+            "Content-Type: application/pdf",
+        ];
+        // The order of the fields of a part is the library's.
+        let places: Vec<_> = order.iter().map(|part| place(&source, part)).collect();
+        assert!(places.is_sorted(), "{places:?} {source}");
+        assert_eq!(caught.text, "Hello\n");
+        let shown = caught.html.expect("HTML");
+        assert_eq!(
+            shown,
+            "<p>Hello</p><img src=\"data:image/png;base64,AQID\">"
+        );
+        assert_eq!(caught.attachments, ["größe.pdf"]);
+    }
+
+    #[test]
+    fn a_mail_that_is_too_large_is_refused() {
+        let content = || Content {
+            text: Some("x".repeat(1000)),
+            html: None,
+        };
+        let from = || "app@example.com".parse().expect("an address");
+        assert!(compose(&draft(), content(), from(), None, 2000).is_ok());
+        let error = compose(&draft(), content(), from(), None, 1000).expect_err("too large");
+        assert!(error.message().contains("message_bytes_max"), "{error:?}");
+        let empty = compose(&draft(), Content::default(), from(), None, 1000);
+        assert!(empty.is_err());
+    }
+}
