@@ -283,3 +283,37 @@ fn a_kept_connection_ends_after_its_time() {
     });
     peer.ended();
 }
+
+#[test]
+fn waiting_for_a_connection_has_a_limit() {
+    let peer = Peer::once(|mut socket| {
+        read_head(&mut socket);
+        let begun = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc";
+        socket.write_all(begun.as_bytes()).expect("sent");
+        assert_eq!(read_head(&mut socket), "");
+    });
+    run(async {
+        let client = client(ClientLimits {
+            connections_per_host_max: 1,
+            ..ClientLimits::default()
+        });
+        let first = client
+            .clone()
+            .fetch(get(peer.url("/")))
+            .await
+            .expect("an answer");
+        let mut second = get(peer.url("/"));
+        second.options.connect_millis_max = Some(20);
+        let fault = text(&client, second).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Timeout);
+        assert!(
+            fault
+                .text
+                .ends_with("no connection within 20 ms (connect_millis_max)"),
+            "{fault}"
+        );
+        drop(first);
+        assert_eq!(client.connections(), (0, 0));
+    });
+    peer.ended();
+}

@@ -6,10 +6,10 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sampan_client::certificates::Identity;
 use sampan_http::client::{ClientFaultKind, ProxySettings};
 
-type TlsSocket = StreamOwned<ServerConnection, TcpStream>;
+type TlsSocket<S> = StreamOwned<ServerConnection, S>;
 
 /// The server's side of TLS with this certificate.
-fn secured(identity: &Identity, socket: TcpStream) -> TlsSocket {
+fn secured<S: Read + Write>(identity: &Identity, socket: S) -> TlsSocket<S> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let key = PrivateKeyDer::try_from(identity.key.serialize_der()).expect("a key");
     let config = ServerConfig::builder_with_provider(provider)
@@ -233,6 +233,43 @@ fn tls_goes_through_a_proxy() {
         let client = made(ClientSettings {
             authorities,
             ..by_proxy(&proxy, &[])
+        });
+        let answer = text(&client, get("https://name.test/a")).await;
+        assert_eq!(answer, Ok((200, "through".to_owned())));
+    });
+    proxy.ended();
+}
+
+#[test]
+fn tls_goes_through_a_proxy_that_is_reached_by_tls() {
+    let (outer, inner) = (Identity::new(&["127.0.0.1"]), Identity::new(&["name.test"]));
+    let both = [outer.certificate_file(), inner.certificate_file()];
+    let both: Vec<_> = both
+        .iter()
+        .map(|file| std::fs::read(file).expect("a certificate"))
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let authorities = folder.path().join("both.pem");
+    std::fs::write(&authorities, both.concat()).expect("written");
+    let proxy = Peer::once(move |socket| {
+        let mut socket = secured(&outer, socket);
+        let head = read_head(&mut socket);
+        assert!(head.starts_with("CONNECT name.test:443 "), "{head}");
+        socket.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("sent");
+        let mut socket = secured(&inner, socket);
+        let head = read_head(&mut socket);
+        assert!(
+            head.starts_with("GET /a HTTP/1.1\r\nhost: name.test\r\n"),
+            "{head}"
+        );
+        answer(&mut socket, "through");
+    });
+    run(async {
+        let url = format!("https://{}", proxy.address);
+        let client = made(ClientSettings {
+            authorities: Some(authorities),
+            proxy: Some(ProxySettings::of(&url, Vec::new()).expect("a proxy")),
+            ..ClientSettings::default()
         });
         let answer = text(&client, get("https://name.test/a")).await;
         assert_eq!(answer, Ok((200, "through".to_owned())));

@@ -133,6 +133,35 @@ fn an_answer_may_come_before_the_body_has_been_sent() {
     peer.ended();
 }
 
+#[test]
+fn a_server_that_does_not_read_is_given_up() {
+    let (told, given_up) = std::sync::mpsc::channel();
+    let peer = Peer::once(move |socket| {
+        given_up.recv().expect("told");
+        drop(socket);
+    });
+    run(async {
+        let client = client(ClientLimits::default());
+        let mut post = request(
+            "POST",
+            peer.url("/"),
+            ClientBody::Bytes(vec![0; 64 << 20].into()),
+        );
+        post.options.idle_millis_max = Some(50);
+        let fault = text(&client, post).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Timeout);
+        assert!(
+            fault
+                .text
+                .ends_with("no progress within 50 ms (idle_millis_max)"),
+            "{fault}"
+        );
+        assert_eq!(client.connections(), (0, 0));
+    });
+    told.send(()).expect("told");
+    peer.ended();
+}
+
 /// Sends and receives so many bytes at the same time, through a server that gives back what it gets.
 fn stream_both_ways(bytes: usize) {
     const PIECE: usize = 64 * 1024;
