@@ -806,8 +806,14 @@ declare module "sampan" {
     paginate(total: number, options?: Record<string, any>): { page: number; pages: number; limit: number; total: number; offset: number; first: number; last: number; prev: string | null; next: string | null; links: any[] };
     /** Declares jobs: the function that does them. It runs on a thread for jobs, apart from requests, and may wait. If it fails, it is called again, at most `attempts` times in all. It can also be called again after it has succeeded, if the process ends at that moment. Only while the project loads. */
     job(name: string, options: Record<string, unknown> | ((...args: any[]) => any), fn?: (...args: any[]) => any): void;
+    /** Declares a job that is added by the clock: once for each time of the pattern in all processes that share the database. A time that comes while the job of an earlier one has not ended is left out. Only while the project loads. */
+    cron(pattern: string, name: string, options: Record<string, unknown> | ((...args: any[]) => any), fn?: (...args: any[]) => any): void;
     /** Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there. */
     enqueue(name: string, args?: any, options?: Record<string, any>): number;
+    /** Adds many jobs of one name, and perhaps one that follows them, in the same transaction as the other writes of the request. Returns the number of the batch. */
+    enqueueBatch(name: string, list: any, options?: Record<string, any>): number;
+    /** Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is given up where it waits, and what it does from then on does not count. False if there is no such job, or it has ended. */
+    cancelJob(id: number): boolean;
     /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
@@ -1142,6 +1148,8 @@ declare module "sampan" {
     one<T = Row>(sql: string, params?: any): T | null;
     /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
     exec(sql: string, params?: any): { changes: number; lastId: number };
+    /** Adds a job in the transaction: it runs if that is committed. Returns its number, as `app.enqueue` does. */
+    enqueue(name: string, args?: any, options?: Record<string, any>): number;
     /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
     batch<T>(fn: (value: any) => AtOnce<T>): T;
   }

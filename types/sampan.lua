@@ -382,6 +382,13 @@ function Transaction:one(sql, params) end
 ---@return { changes: integer, last_id: integer }
 function Transaction:exec(sql, params) end
 
+--- Adds a job in the transaction: it runs if that is committed. Returns its number, as `app.enqueue` does.
+---@param name string The name of the job.
+---@param args? any The arguments: anything that JSON has.
+---@param options? table As for `app.enqueue`.
+---@return integer
+function Transaction:enqueue(name, args, options) end
+
 --- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
 ---@return any
 function Transaction:batch(fn) end
@@ -1206,12 +1213,31 @@ function EventStream:keys() end
 ---@param fn? function Called with the arguments and with `job`.
 function app.job(name, options, fn) end
 
+--- Declares a job that is added by the clock: once for each time of the pattern in all processes that share the database. A time that comes while the job of an earlier one has not ended is left out. Only while the project loads.
+---@param pattern string Five fields: minute, hour, day of the month, month, day of the week, as in `0 3 * * *`.
+---@param name string The name of the cron.
+---@param options table | function `tz`: the time zone of the pattern, such as `Europe/Berlin`; `UTC` unless given. `missed`: what becomes of runs that were missed while no process was there; with `once`, as unless given, one run makes up for them, with `skip` none. `attempts` (1 unless given), `timeout`, `backoff` and `queue` (`cron` unless given) as for `job`. May be left out.
+---@param fn? function Called with an object that has `due`, the time that it was to run, in seconds since 1970, and with `job`.
+function app.cron(pattern, name, options, fn) end
+
 --- Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there.
 ---@param name string The name of the job.
 ---@param args? any The arguments: anything that JSON has.
 ---@param options? table `delay`: starts it after this time, a text such as `"10 m"` or seconds. `at`: starts it at this time, in seconds since 1970. `priority`: jobs of a greater number start first; 0 unless given. `unique`: a text; of the jobs with the same one that have not ended there is one at a time.
 ---@return integer
 function app.enqueue(name, args, options) end
+
+--- Adds many jobs of one name, and perhaps one that follows them, in the same transaction as the other writes of the request. Returns the number of the batch.
+---@param name string The name of the job.
+---@param list any A list with the arguments of each job.
+---@param options? table `after`: the name of a job that is added when all of the batch have ended. Its function gets `batch`, the numbers of those that are `done`, `dead` and `cancelled`, and `args` as they are given here.
+---@return integer
+function app.enqueue_batch(name, list, options) end
+
+--- Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is given up where it waits, and what it does from then on does not count. False if there is no such job, or it has ended.
+---@param id integer The number of a job.
+---@return boolean
+function app.cancel_job(id) end
 
 --- An attempt to do a job, in its function. `job.id` is its number, `job.name` its name, `job.attempt` the number of the attempt from 1, and `job.key` an idempotency key: the same in all attempts, and of no other job. Give it to services that take one, so that what an earlier attempt did is not done twice.
 ---@class sampan.Job

@@ -15,10 +15,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 27] = [
+const SHARING: [(&str, &str); 28] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
+    ("jobs/crons", "errors of the top of the file"),
     ("jobs/names", "errors of the top of the file"),
     ("jobs/retries", "a job kept for the next"),
     ("db/errors", "a table made at the top of the file"),

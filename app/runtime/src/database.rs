@@ -3,13 +3,18 @@
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::migrations::{migrations_in, migrations_of, packed_migrations};
+use crate::worker::start::run_here;
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus, Migrations};
-use sampan_db::{Database, DatabaseConfig};
+use sampan_db::{Database, DatabaseConfig, Db};
+use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry as Line, Level};
+use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
 use sampan_log::Logger;
 use sampan_project::config::{Environment, Flags, read_all};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
+use tokio::task::spawn_local;
 
 /// A project as far as its database goes: what is needed to migrate it or to back it up.
 #[derive(Clone, Debug)]
@@ -50,6 +55,44 @@ impl Storage {
             },
         })
     }
+}
+
+/// The longest time that a read for people may take, in milliseconds.
+const PEOPLE_MILLIS_MAX: u64 = 5 * 60 * 1_000;
+
+/// Does something with the tables of capabilities in a database, without a server.
+///
+/// # Errors
+/// There is no database, the system gives nothing to wait with, or the error of `work`.
+pub fn with_tables<T>(
+    config: &DatabaseConfig,
+    work: impl FnOnce(Rc<dyn AppTables>) -> LocalFuture<Result<T, Error>>,
+) -> Result<T, String> {
+    let path = config.path.display();
+    if !config.path.exists() {
+        return Err(format!("there is no database {path}"));
+    }
+    let config = DatabaseConfig {
+        query_inline_millis_max: PEOPLE_MILLIS_MAX,
+        write_millis_max: PEOPLE_MILLIS_MAX,
+        ..config.clone()
+    };
+    let database = Arc::new(Database::new(config, Arc::new(|_: &str| ())));
+    let mut result = Err(Error::new(ErrorKind::Internal, "nothing was done"));
+    let ran = run_here(async {
+        let outbox = Outbox::default();
+        let db = Db::new(Arc::clone(&database), outbox.clone(), Arc::default());
+        drop(spawn_local(db.clone().serve()));
+        drop(spawn_local(db.clone().end_turns()));
+        result = work(Rc::new(db)).await;
+        if outbox.settled().await == Verdict::Failed {
+            let text = "the change could not be committed";
+            result = Err(Error::new(ErrorKind::Internal, text));
+        }
+    });
+    ran.map_err(|error| format!("cannot start a runtime: {error}"))?;
+    database.shutdown();
+    result.map_err(|error| error.to_string())
 }
 
 /// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now

@@ -99,7 +99,8 @@ fn thread_jobs(worker: &Context) -> Rc<ThreadJobs> {
 fn serve(setup: &IsolateSetup<'_>) {
     let config = setup.settings.resolve(&SECTION, JobsConfig::from_settings);
     if let (Some(jobs), Ok(config)) = (setup.context.get::<Rc<IsolateJobs>>(), config) {
-        jobs.desk.serve(config, jobs.declarations.policies());
+        let (policies, crons) = (jobs.declarations.policies(), jobs.declarations.crons());
+        jobs.desk.serve(config, policies, crons);
         thread_jobs(setup.worker)
             .current
             .replace(Some(Rc::clone(&*jobs)));

@@ -1,10 +1,12 @@
 //! The declarations of one isolate: the jobs that it can do.
 
+use crate::crons::{CRON_PREFIX, CronRule, CronRules};
 use sampan_host::jobs::{JobPolicy, JobRunner};
 use sampan_host::{Callback, Error, refusals};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The jobs of one name, as an isolate declares them.
 pub(crate) struct Declared {
@@ -26,6 +28,7 @@ pub(crate) enum Body {
 #[derive(Default)]
 pub(crate) struct Declarations {
     by_name: RefCell<BTreeMap<String, Rc<Declared>>>,
+    crons: RefCell<CronRules>,
     is_closed: Cell<bool>,
 }
 
@@ -44,6 +47,29 @@ impl Declarations {
         }
         by_name.insert(name, Rc::new(declared));
         Ok(())
+    }
+
+    /// Adds a cron, and the jobs that it adds.
+    ///
+    /// # Errors
+    /// As [`Declarations::add`].
+    pub(crate) fn add_cron(
+        &self,
+        name: String,
+        rule: CronRule,
+        job: Declared,
+    ) -> Result<(), Error> {
+        if self.crons.borrow().contains_key(&name) {
+            return Err(Error::script(format!("there is a cron {name:?} already")));
+        }
+        self.add(format!("{CRON_PREFIX}{name}"), job)?;
+        self.crons.borrow_mut().insert(name, Arc::new(rule));
+        Ok(())
+    }
+
+    /// Returns the crons.
+    pub(crate) fn crons(&self) -> CronRules {
+        self.crons.borrow().clone()
     }
 
     /// Takes note that the project is loaded: nothing is added from now on.

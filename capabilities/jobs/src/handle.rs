@@ -2,56 +2,146 @@
 
 use crate::attempts::worker;
 use crate::declared::{Body, Declared};
+use crate::ids::next_ids;
 use crate::limits::NAME_BYTES_MAX;
-use crate::queue::{IsolateJobs, next_id, now};
+use crate::options::EnqueueOptions;
+use crate::queue::{IsolateJobs, now};
+use crate::table::batches::{BatchEnds, NewBatch};
 use crate::table::{JobTable, NewRow};
-use sampan_host::jobs::{JobPolicy, JobQueue, JobRunner, NewJob};
-use sampan_host::{Error, LocalFuture};
+use sampan_host::database::AppTables;
+use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, NewJob};
+use sampan_host::{Error, LocalFuture, Value, Verdict};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The queue as other capabilities have it.
 pub(crate) struct QueueHandle(pub(crate) Rc<IsolateJobs>);
 
+impl QueueHandle {
+    /// Checks a job, and returns the name of its queue.
+    fn check(&self, job: &NewJob) -> Result<String, Error> {
+        let queue = self.0.policy(&job.name)?.queue;
+        let (bytes, bytes_max) = (job.args.len(), self.0.desk.args_bytes_max());
+        if bytes <= bytes_max {
+            return Ok(queue);
+        }
+        Err(Error::script(format!(
+            "the arguments of the job {:?} have {bytes} bytes; at most {bytes_max} are allowed ([jobs] \
+             args_bytes_max): keep large data in a table or a file",
+            job.name
+        )))
+    }
+
+    /// Begins a write, where the caller can wait or cannot.
+    fn begin(&self, may_wait: bool) -> Result<(), Error> {
+        // Waiting for a transaction of the caller's own would keep it from ending.
+        let may_wait = may_wait && !self.0.effects.are_in_transaction(None)?;
+        match may_wait {
+            true => self.0.tables.begin(),
+            false => self.0.tables.begin_in_place(),
+        }
+    }
+
+    /// Adds a batch of jobs, and the name and arguments of the job that follows it. Returns its number.
+    pub(crate) fn enqueue_batch(
+        &self,
+        jobs: &[NewJob],
+        then: Option<&str>,
+        args: &str,
+        may_wait: bool,
+    ) -> Result<i64, Error> {
+        let queues: Result<Vec<String>, Error> = jobs.iter().map(|job| self.check(job)).collect();
+        let queues = queues?;
+        let then_queue = then.map(|name| self.0.policy(name)).transpose()?;
+        self.begin(may_wait)?;
+        let (table, now) = (JobTable(&*self.0.tables), now());
+        let first = next_ids(i64::try_from(jobs.len()).unwrap_or(0) + 1);
+        table.insert_batch(&NewBatch {
+            id: first,
+            size: jobs.len(),
+            then: then.zip(then_queue.as_ref().map(|policy| policy.queue.as_str())),
+            args,
+        })?;
+        for ((job, queue), id) in jobs.iter().zip(&queues).zip(first + 1..) {
+            let mut id = id;
+            while !table.insert(&row(job, queue, id, now, Some(first)))? {
+                id = next_ids(1);
+            }
+        }
+        if jobs.is_empty() {
+            table.count_ends(&[(first, BatchEnds::default())].into(), now)?;
+        }
+        self.0.tell_when_committed()?;
+        Ok(first)
+    }
+
+    /// Cancels a job that has not ended. Returns false if there is none.
+    pub(crate) fn cancel(&self, id: i64, may_wait: bool) -> Result<bool, Error> {
+        self.begin(may_wait)?;
+        let count = JobTable(&*self.0.tables).cancel(&[id], now())?;
+        if count > 0 {
+            let desk = Arc::clone(&self.0.desk);
+            self.0.effects.when_settled(None, move |verdict| {
+                if verdict == Verdict::Committed {
+                    desk.doubt();
+                }
+            })?;
+        }
+        Ok(count > 0)
+    }
+}
+
+fn row<'a>(job: &'a NewJob, queue: &'a str, id: i64, now: i64, batch: Option<i64>) -> NewRow<'a> {
+    NewRow {
+        id,
+        name: &job.name,
+        queue,
+        args: &job.args,
+        priority: job.priority,
+        due: job.due_millis.unwrap_or(now),
+        now,
+        unique: job.unique.as_deref(),
+        batch,
+    }
+}
+
+/// Adds a job. Returns its number, or that of the one with its unique key.
+fn add(tables: &dyn AppTables, job: &NewJob, queue: &str) -> Result<i64, Error> {
+    let (table, now) = (JobTable(tables), now());
+    loop {
+        let row = row(job, queue, next_ids(1), now, None);
+        if table.insert(&row)? {
+            return Ok(row.id);
+        }
+        if let Some(key) = row.unique
+            && let Some(known) = table.of_key(key)?
+        {
+            return Ok(known);
+        }
+        // Another process has given the number.
+    }
+}
+
 impl JobQueue for QueueHandle {
     fn enqueue(&self, job: &NewJob, may_wait: bool) -> Result<i64, Error> {
-        let jobs = &*self.0;
-        let policy = jobs.policy(&job.name)?;
-        let bytes_max = jobs.desk.args_bytes_max();
-        if job.args.len() > bytes_max {
-            let bytes = job.args.len();
-            return Err(Error::script(format!(
-                "the arguments of the job {:?} have {bytes} bytes; at most {bytes_max} are allowed ([jobs] \
-                 args_bytes_max): keep large data in a table or a file",
-                job.name
-            )));
-        }
-        match may_wait {
-            true => jobs.tables.begin()?,
-            false => jobs.tables.begin_in_place()?,
-        }
-        let (table, now) = (JobTable(&*jobs.tables), now());
-        loop {
-            let row = NewRow {
-                id: next_id(),
-                name: &job.name,
-                queue: &policy.queue,
-                args: &job.args,
-                priority: job.priority,
-                due: job.due_millis.unwrap_or(now),
-                now,
-                unique: job.unique.as_deref(),
-            };
-            if table.insert(&row)? {
-                jobs.tell_when_committed()?;
-                return Ok(row.id);
+        let queue = self.check(job)?;
+        self.begin(may_wait)?;
+        let id = add(&*self.0.tables, job, &queue)?;
+        self.0.tell_when_committed()?;
+        Ok(id)
+    }
+
+    fn enqueue_in(&self, tables: &dyn AppTables, call: JobCall) -> Result<i64, Error> {
+        let job = new_job(&self.0, call)?;
+        let id = add(tables, &job, &self.check(&job)?)?;
+        // Another outbox than that of a group, which may be open too.
+        let desk = Arc::clone(&self.0.desk);
+        self.0.effects.when_settled(None, move |verdict| {
+            if verdict == Verdict::Committed {
+                desk.tell();
             }
-            if let Some(key) = row.unique
-                && let Some(known) = table.of_key(key)?
-            {
-                return Ok(known);
-            }
-            // Another process has given the number.
-        }
+        })?;
+        Ok(id)
     }
 
     fn writable(&self) -> LocalFuture<Result<(), Error>> {
@@ -73,4 +163,37 @@ impl JobQueue for QueueHandle {
         let jobs = Rc::clone(&self.0);
         Box::pin(async move { worker::run_due(&jobs).await })
     }
+}
+
+/// Reads the arguments of `enqueue`.
+pub(crate) fn new_job(jobs: &IsolateJobs, call: JobCall) -> Result<NewJob, Error> {
+    let JobCall {
+        name,
+        args,
+        options,
+    } = call;
+    let json = match args {
+        Value::Text(json) => json,
+        _ => "null".to_owned(),
+    };
+    let EnqueueOptions {
+        due_millis,
+        priority,
+        unique,
+    } = EnqueueOptions::read(options, now())?;
+    let declared = jobs.declarations.get(&name);
+    let unique = match unique {
+        Some(key) => Some(format!("{name} {key}")),
+        None if declared.is_some_and(|declared| declared.is_unique) => {
+            Some(format!("{name}={json}"))
+        }
+        None => None,
+    };
+    Ok(NewJob {
+        name,
+        args: json,
+        due_millis,
+        priority,
+        unique,
+    })
 }

@@ -4,15 +4,17 @@
 //! It sleeps until something was added and committed, something has ended, or something is due. What other processes
 //! add is found within [`LOOK`].
 
-use crate::backoff;
+use crate::crons::{CronRules, Crons};
 use crate::desk::{Desk, Ended, Outcome};
+use crate::failures::{error_json, pause};
 use crate::limits::{ATTEMPTS, BACKOFF_MILLIS, BATCH_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
 use crate::queue::now;
-use crate::table::{JobTable, Taken, state};
+use crate::table::batches::AllBatchEnds;
+use crate::table::{Expired, JobTable, Taken, state};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
-use sampan_host::{Error, ErrorKind, Outbox, Verdict, json};
-use std::collections::HashSet;
+use sampan_host::{Error, ErrorKind, Outbox, Verdict};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +28,8 @@ pub(crate) struct Keeper {
     log: Option<Rc<dyn Log>>,
     /// The time of the next job that is due later.
     next_due: Option<i64>,
+    crons: Crons,
+    rules: CronRules,
     looked: Option<Instant>,
     extended: Instant,
     pruned: Option<Instant>,
@@ -55,6 +59,8 @@ impl Keeper {
             outbox,
             log,
             next_due: None,
+            crons: Crons::default(),
+            rules: CronRules::new(),
             looked: None,
             extended: begun,
             pruned: None,
@@ -90,9 +96,8 @@ impl Keeper {
 
     /// Returns how long there is nothing to do unless something happens.
     fn pause(&self) -> Duration {
-        let due = self
-            .next_due
-            .map(|due| u64::try_from(due - now()).unwrap_or(0));
+        let next = self.next_due.into_iter().chain(self.crons.next()).min();
+        let due = next.map(|due| u64::try_from(due - now()).unwrap_or(0));
         let due = due.map_or(LOOK, |millis| Duration::from_millis(millis + 1));
         let rate = match self.desk.waits_for_rate() {
             true => Duration::from_millis(20),
@@ -113,10 +118,12 @@ impl Keeper {
             self.desk.look_anew();
             self.next_due = JobTable(&*self.tables).next_due()?;
             self.looked = Some(Instant::now());
+            self.rules = self.desk.crons();
         }
         let (ended, progress) = self.desk.take_ended();
-        let is_due = self.next_due.is_some_and(|due| due <= now());
-        let extends = self.extended.elapsed() >= lease_time / 3;
+        let is_due = self.next_due.is_some_and(|due| due <= now())
+            || (!self.desk.is_draining() && self.crons.are_due(&self.rules, now()));
+        let extends = self.extended.elapsed() >= lease_time / 3 || self.desk.take_doubt();
         let prunes = self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE);
         let mut room = match self.desk.is_draining() {
             true => Vec::new(),
@@ -159,6 +166,7 @@ impl Keeper {
         };
         if let Err(error) = settled {
             self.desk.put_back(turn.ended);
+            self.crons.forget();
             return Err(error);
         }
         self.desk.put(turn.taken);
@@ -197,7 +205,14 @@ impl Keeper {
         if extends {
             self.extend(now, lease)?;
         }
-        let table = JobTable(&*self.tables);
+        let tables = Rc::clone(&self.tables);
+        let table = JobTable(&*tables);
+        if !self.desk.is_draining() && self.crons.are_due(&self.rules, now) {
+            let desk = Arc::clone(&self.desk);
+            let policy = |name: &str| desk.policy(name);
+            self.crons.run(table, &self.rules, policy, now)?;
+            self.desk.look_anew();
+        }
         if self.next_due.is_some_and(|due| due <= now) && table.promote(now, BATCH_MAX)? > 0 {
             self.desk.look_anew();
         }
@@ -209,7 +224,7 @@ impl Keeper {
         if self.desk.is_closed() {
             let waiting = self.desk.take_waiting();
             let mine = self.still_mine(waiting.iter().map(|job| (job.id, job.token)))?;
-            table.give_back(mine)?;
+            table.give_back(mine.into_keys())?;
             return Ok(());
         }
         for (queue, count) in room {
@@ -222,15 +237,20 @@ impl Keeper {
         Ok(())
     }
 
-    /// Returns those of the jobs that this process still has.
-    fn still_mine(&self, jobs: impl Iterator<Item = (i64, i64)>) -> Result<HashSet<i64>, Error> {
+    /// Returns those of the jobs that this process still has, with their batches.
+    fn still_mine(
+        &self,
+        jobs: impl Iterator<Item = (i64, i64)>,
+    ) -> Result<HashMap<i64, Option<i64>>, Error> {
         let wanted: HashSet<(i64, i64)> = jobs.collect();
         if wanted.is_empty() {
-            return Ok(HashSet::new());
+            return Ok(HashMap::new());
         }
         let known = JobTable(&*self.tables).tokens(wanted.iter().map(|(id, _)| *id))?;
-        let mine = known.into_iter().filter(|pair| wanted.contains(pair));
-        Ok(mine.map(|(id, _)| id).collect())
+        let mine = known
+            .into_iter()
+            .filter(|(id, token, _)| wanted.contains(&(*id, *token)));
+        Ok(mine.map(|(id, _, batch)| (id, batch)).collect())
     }
 
     fn write_ended(&self, ended: &[Ended], now: i64) -> Result<(), Error> {
@@ -240,22 +260,38 @@ impl Keeper {
         let table = JobTable(&*self.tables);
         let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
         let mut done = Vec::new();
-        for Ended { job, .. } in ended.iter().filter(|one| !mine.contains(&one.job.id)) {
+        for Ended { job, .. } in ended.iter().filter(|one| !mine.contains_key(&one.job.id)) {
             self.tell_lost(&job.name, job.id, job.attempt);
         }
-        for Ended { job, outcome } in ended.iter().filter(|one| mine.contains(&one.job.id)) {
-            match outcome {
-                Outcome::Done => done.push(job.id),
-                Outcome::Failed { error, again } => {
-                    self.failed((job.id, &job.name, job.attempt), error, *again, now)?;
+        let mut ends = AllBatchEnds::new();
+        for Ended { job, outcome } in ended {
+            let Some(batch) = mine.get(&job.id) else {
+                continue;
+            };
+            let has_died = match outcome {
+                Outcome::Done => {
+                    done.push(job.id);
+                    false
                 }
+                Outcome::Failed { error, again } => {
+                    let job = (job.id, &*job.name, job.attempt);
+                    if !self.failed(job, error, *again, now)? {
+                        continue;
+                    }
+                    true
+                }
+            };
+            if let Some(batch) = batch {
+                let ends = ends.entry(*batch).or_default();
+                ends.done += i64::from(!has_died);
+                ends.dead += i64::from(has_died);
             }
         }
         let is_kept = self.desk.config().keep_done_millis > 0;
         if !done.is_empty() {
             table.done(done, now, is_kept)?;
         }
-        Ok(())
+        table.count_ends(&ends, now)
     }
 
     #[cold]
@@ -269,36 +305,38 @@ impl Keeper {
         }
     }
 
-    /// Writes a failed attempt: another follows, or the job is dead.
+    /// Writes a failed attempt: another follows, or the job is dead. Returns true if it is.
     fn failed(
         &self,
         (id, name, attempt): (i64, &str, u32),
         error: &str,
         again: Option<Duration>,
         now: i64,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let table = JobTable(&*self.tables);
         let policy = self.desk.policy(name);
         let attempts = policy.as_ref().map_or(ATTEMPTS, |policy| policy.attempts);
         let kept = error_json(attempt, now, error);
         if attempt >= attempts {
-            return table.die(id, now, kept);
+            table.die(id, now, kept)?;
+            return Ok(true);
         }
         let first = policy.map_or(Duration::from_millis(BACKOFF_MILLIS), |policy| {
             policy.backoff
         });
         let pause = match again {
             Some(time) => i64::try_from(time.as_millis()).unwrap_or(i64::MAX),
-            None => backoff::pause(first, attempt, random()),
+            None => pause(first, attempt),
         };
-        table.again(id, now.saturating_add(pause), kept)
+        table.again(id, now.saturating_add(pause), kept)?;
+        Ok(false)
     }
 
     fn write_progress(&self, progress: Vec<(i64, crate::desk::Progress)>) -> Result<(), Error> {
         let mine = self.still_mine(progress.iter().map(|(id, told)| (*id, told.token)))?;
         let table = JobTable(&*self.tables);
         for (id, told) in progress {
-            if mine.contains(&id) {
+            if mine.contains_key(&id) {
                 table.progress(id, told.progress, told.text)?;
             }
         }
@@ -312,29 +350,35 @@ impl Keeper {
         let mine = self.still_mine(held.iter().map(|(id, token)| (*id, *token)))?;
         let lost: Vec<i64> = held
             .keys()
-            .filter(|id| !mine.contains(id))
+            .filter(|id| !mine.contains_key(id))
             .copied()
             .collect();
         for (id, name, attempt) in self.desk.lose(&lost) {
             self.tell_lost(&name, id, attempt);
         }
         if !mine.is_empty() {
-            table.extend(mine, lease)?;
+            table.extend(mine.into_keys(), lease)?;
         }
         self.extended = Instant::now();
         if Instant::now() < self.patient_until {
             return Ok(());
         }
         let error = "its process ended, or said nothing for longer than its lease";
-        for expired in table.expired(now, BATCH_MAX)? {
-            self.failed(
-                (expired.id, &expired.name, expired.attempt),
-                error,
-                None,
-                now,
-            )?;
+        let mut ends = AllBatchEnds::new();
+        for Expired {
+            id,
+            name,
+            attempt,
+            batch,
+        } in table.expired(now, BATCH_MAX)?
+        {
+            if self.failed((id, &name, attempt), error, None, now)?
+                && let Some(batch) = batch
+            {
+                ends.entry(batch).or_default().dead += 1;
+            }
         }
-        Ok(())
+        table.count_ends(&ends, now)
     }
 
     fn prune(&mut self, now: i64) -> Result<(), Error> {
@@ -352,22 +396,5 @@ impl Keeper {
             self.pruned = Some(Instant::now());
         }
         Ok(())
-    }
-}
-
-/// A failed attempt as it is kept with its job.
-fn error_json(attempt: u32, now: i64, error: &str) -> String {
-    let mut text = Vec::new();
-    json::write_string(&mut text, error.as_bytes());
-    let error = String::from_utf8(text).unwrap_or_default();
-    format!("{{\"attempt\":{attempt},\"at\":{now},\"error\":{error}}}")
-}
-
-/// A random number; half of the greatest where the system has none.
-fn random() -> u32 {
-    let mut bytes = [0; 4];
-    match getrandom::fill(&mut bytes) {
-        Ok(()) => u32::from_ne_bytes(bytes),
-        Err(_) => u32::MAX / 2,
     }
 }

@@ -10,18 +10,23 @@
 //! runs again, and an attempt that was believed dead cannot end a job a second time.
 
 mod attempts;
-mod backoff;
 mod capability;
 mod config;
+pub mod console;
+mod crons;
 mod declared;
 mod desk;
+mod failures;
 mod handle;
+mod ids;
 mod keeper;
 mod limits;
 mod options;
 mod queue;
 mod rows;
+mod schedule;
 mod table;
 
 pub use capability::CAPABILITY;
 pub use config::{JobsConfig, QueueRule, SECTION};
+pub use table::people::{CronView, JobFilter, JobView};

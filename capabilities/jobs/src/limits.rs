@@ -44,3 +44,9 @@ pub(crate) const JUMP: Duration = Duration::from_secs(1);
 pub(crate) const AHEAD: Duration = Duration::from_millis(20);
 /// The time beyond its limit after which an attempt that has not ended counts as lost with its thread.
 pub(crate) const LOST_AFTER: Duration = Duration::from_secs(30);
+/// The longest pattern of a cron, in bytes.
+pub(crate) const PATTERN_BYTES_MAX: usize = 200;
+/// A run of a cron that begins so much later, in milliseconds, was missed.
+pub(crate) const MISSED_MILLIS: i64 = 60_000;
+/// The most jobs of one batch.
+pub(crate) const BATCH_JOBS_MAX: usize = 10_000;

@@ -1,10 +1,11 @@
 //! Reading the options of declarations and of jobs.
 
 use crate::limits::{
-    ATTEMPTS, ATTEMPTS_MAX, BACKOFF_MILLIS, BACKOFF_MILLIS_MAX, DELAY_MILLIS_MAX, NAME_BYTES_MAX,
-    PRIORITY_MAX, TIMEOUT_MILLIS, TIMEOUT_MILLIS_MAX,
+    ATTEMPTS, ATTEMPTS_MAX, BACKOFF_MILLIS, BACKOFF_MILLIS_MAX, DELAY_MILLIS_MAX, DEPTH_MAX,
+    NAME_BYTES_MAX, PRIORITY_MAX, TIMEOUT_MILLIS, TIMEOUT_MILLIS_MAX,
 };
 use sampan_host::jobs::JobPolicy;
+use sampan_host::json::{self, Tape};
 use sampan_host::settings::units;
 use sampan_host::{Error, Value, refusals};
 use std::time::Duration;
@@ -19,12 +20,67 @@ pub(crate) struct JobOptions {
     pub(crate) is_unique: bool,
 }
 
+/// The queue of jobs of crons whose declaration names none.
+const CRON_QUEUE: &str = "cron";
+
+/// The options of `app.cron`.
+pub(crate) struct CronOptions {
+    pub(crate) policy: JobPolicy,
+    pub(crate) zone: String,
+    pub(crate) makes_up: bool,
+}
+
 /// The options of `app.enqueue`.
 #[derive(Default)]
 pub(crate) struct EnqueueOptions {
     pub(crate) due_millis: Option<i64>,
     pub(crate) priority: i64,
     pub(crate) unique: Option<String>,
+}
+
+/// The options of `app.enqueue_batch`.
+pub(crate) struct BatchOptions {
+    /// The job that follows.
+    pub(crate) then: Option<String>,
+    /// Its arguments, as JSON.
+    pub(crate) args: String,
+}
+
+/// Reads arguments that an engine has written.
+pub(crate) fn json_value(text: &str) -> Value {
+    let mut tape = Tape::default();
+    match tape.read(text.as_bytes(), DEPTH_MAX) {
+        Ok(()) => tape.value(text.as_bytes()),
+        Err(_) => Value::Null,
+    }
+}
+
+/// Writes arguments as JSON.
+pub(crate) fn json_text(value: &Value) -> Result<String, Error> {
+    let mut text = Vec::new();
+    json::write_value(&mut text, value, DEPTH_MAX)?;
+    String::from_utf8(text).map_err(|_| Error::script("the arguments are not UTF-8"))
+}
+
+impl BatchOptions {
+    pub(crate) fn read(value: Value) -> Result<Self, Error> {
+        let mut options = Self {
+            then: None,
+            args: "null".to_owned(),
+        };
+        let Value::Map(members) = value else {
+            return Ok(options);
+        };
+        for (name, value) in members {
+            match (name.as_str(), value) {
+                ("after", Value::Text(job)) => options.then = Some(job),
+                ("after", _) => return Err(Error::script("after must be the name of a job")),
+                ("args", value) => options.args = json_text(&value)?,
+                (name, _) => return Err(refusals::unknown_option(name, &["after", "args"])),
+            }
+        }
+        Ok(options)
+    }
 }
 
 /// Checks the name of a job or a queue, or a unique key.
@@ -70,41 +126,87 @@ pub(crate) fn millis(what: &str, value: &Value, max: u64) -> Result<u64, Error> 
     }
 }
 
+fn policy(queue: &str, attempts: u32) -> JobPolicy {
+    JobPolicy {
+        queue: queue.to_owned(),
+        attempts,
+        timeout: Duration::from_millis(TIMEOUT_MILLIS),
+        backoff: Duration::from_millis(BACKOFF_MILLIS),
+    }
+}
+
+/// Reads an option that jobs and crons have. Returns the value of any other.
+fn read_policy(policy: &mut JobPolicy, name: &str, value: Value) -> Result<Option<Value>, Error> {
+    match (name, value) {
+        ("attempts", Value::Int(count)) => match u32::try_from(count) {
+            Ok(count @ 1..=ATTEMPTS_MAX) => policy.attempts = count,
+            _ => return Err(wrong_attempts()),
+        },
+        ("attempts", _) => return Err(wrong_attempts()),
+        ("timeout", value) => {
+            let millis = millis("timeout", &value, TIMEOUT_MILLIS_MAX)?;
+            policy.timeout = Duration::from_millis(millis.max(1));
+        }
+        ("backoff", value) => {
+            policy.backoff = Duration::from_millis(millis("backoff", &value, BACKOFF_MILLIS_MAX)?);
+        }
+        ("queue", Value::Text(queue)) => {
+            check_name("queue", &queue)?;
+            policy.queue = queue;
+        }
+        ("queue", _) => return Err(Error::script("queue must be a text")),
+        (_, other) => return Ok(Some(other)),
+    }
+    Ok(None)
+}
+
+impl CronOptions {
+    pub(crate) fn read(value: Value) -> Result<Self, Error> {
+        let mut options = Self {
+            policy: policy(CRON_QUEUE, 1),
+            zone: "UTC".to_owned(),
+            makes_up: true,
+        };
+        let Value::Map(members) = value else {
+            return Ok(options);
+        };
+        for (name, value) in members {
+            let Some(value) = read_policy(&mut options.policy, &name, value)? else {
+                continue;
+            };
+            match (name.as_str(), value) {
+                ("tz", Value::Text(zone)) => options.zone = zone,
+                ("tz", _) => return Err(Error::script("tz must be the name of a time zone")),
+                ("missed", Value::Text(word)) if word == "once" || word == "skip" => {
+                    options.makes_up = word == "once";
+                }
+                ("missed", _) => {
+                    return Err(Error::script("missed must be \"once\" or \"skip\""));
+                }
+                (name, _) => {
+                    let known = ["tz", "missed", "attempts", "timeout", "backoff", "queue"];
+                    return Err(refusals::unknown_option(name, &known));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
 impl JobOptions {
     pub(crate) fn read(value: Value) -> Result<Self, Error> {
         let mut options = Self {
-            policy: JobPolicy {
-                queue: QUEUE.to_owned(),
-                attempts: ATTEMPTS,
-                timeout: Duration::from_millis(TIMEOUT_MILLIS),
-                backoff: Duration::from_millis(BACKOFF_MILLIS),
-            },
+            policy: policy(QUEUE, ATTEMPTS),
             is_unique: false,
         };
         let Value::Map(members) = value else {
             return Ok(options);
         };
-        let policy = &mut options.policy;
         for (name, value) in members {
+            let Some(value) = read_policy(&mut options.policy, &name, value)? else {
+                continue;
+            };
             match (name.as_str(), value) {
-                ("attempts", Value::Int(count)) => match u32::try_from(count) {
-                    Ok(count @ 1..=ATTEMPTS_MAX) => policy.attempts = count,
-                    _ => return Err(wrong_attempts()),
-                },
-                ("attempts", _) => return Err(wrong_attempts()),
-                ("timeout", value) => {
-                    let millis = millis("timeout", &value, TIMEOUT_MILLIS_MAX)?;
-                    policy.timeout = Duration::from_millis(millis.max(1));
-                }
-                ("backoff", value) => {
-                    policy.backoff =
-                        Duration::from_millis(millis("backoff", &value, BACKOFF_MILLIS_MAX)?);
-                }
-                ("queue", Value::Text(queue)) => {
-                    check_name("queue", &queue)?;
-                    policy.queue = queue;
-                }
-                ("queue", _) => return Err(Error::script("queue must be a text")),
                 ("unique", Value::Bool(is_unique)) => options.is_unique = is_unique,
                 ("unique", _) => return Err(Error::script("unique must be true or false")),
                 (name, _) => {

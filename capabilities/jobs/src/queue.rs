@@ -9,8 +9,6 @@ use sampan_host::{Background, Context, Effects, Error, ErrorKind, Verdict, clock
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The jobs of one isolate.
 pub(crate) struct IsolateJobs {
@@ -27,19 +25,6 @@ pub(crate) struct IsolateJobs {
 /// The time of day in milliseconds since 1970.
 pub(crate) fn now() -> i64 {
     i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Returns a number for a job: microseconds since 1970, or one more than the last. So a number is not used again when
-/// its job is gone, and later jobs have greater ones.
-pub(crate) fn next_id() -> i64 {
-    static LAST: AtomicI64 = AtomicI64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| i64::try_from(now.as_micros()).unwrap_or(0));
-    let next = |last: i64| last.max(now - 1) + 1;
-    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
-        Some(next(last))
-    });
-    next(last.unwrap_or_else(|last| last))
 }
 
 impl IsolateJobs {
@@ -100,15 +85,4 @@ pub(crate) fn of(context: &Context) -> Result<Rc<IsolateJobs>, Error> {
     let jobs = context.get::<Rc<IsolateJobs>>();
     let missing = || Error::new(ErrorKind::Internal, "there are no jobs here");
     jobs.map(|jobs| Rc::clone(&*jobs)).ok_or_else(missing)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_grow() {
-        let ids: Vec<i64> = (0..10_000).map(|_| next_id()).collect();
-        assert!(ids.is_sorted_by(|one, next| one < next));
-    }
 }

@@ -1,13 +1,17 @@
 //! The functions of `app` for jobs.
 
 use crate::attempts::object::JOB;
+use crate::crons::{CRON_PREFIX, CronRule};
 use crate::declared::{Body, Declared};
-use crate::handle::QueueHandle;
-use crate::options::{EnqueueOptions, JobOptions, check_name};
-use crate::queue::{IsolateJobs, now, of};
-use sampan_host::jobs::{JobQueue, NewJob, OWN_PREFIX};
+use crate::handle::{QueueHandle, new_job};
+use crate::limits::BATCH_JOBS_MAX;
+use crate::options::{BatchOptions, CronOptions, JobOptions, check_name, json_text, json_value};
+use crate::queue::{IsolateJobs, of};
+use crate::schedule::Schedule;
+use sampan_host::jobs::{JobCall, JobQueue, NewJob, OWN_PREFIX};
 use sampan_host::{
-    Args, Context, Error, FunctionKind, LocalFuture, Module, Param, Rerun, Type, Value, param, row,
+    Args, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Param, Rerun, Type, Value,
+    param, row,
 };
 use std::rc::Rc;
 
@@ -29,6 +33,22 @@ pub(crate) static MODULE: Module = Module {
             "Declares jobs: the function that does them. It runs on a thread for jobs, apart from requests, and may \
              wait. If it fails, it is called again, at most `attempts` times in all. It can also be called again \
              after it has succeeded, if the process ends at that moment. Only while the project loads."),
+        row!("cron"(
+                param!("pattern": Type::Text,
+                    "Five fields: minute, hour, day of the month, month, day of the week, as in `0 3 * * *`."),
+                param!("name": Type::Text, "The name of the cron."),
+                param!("options": Type::MapOrFunction,
+                    "`tz`: the time zone of the pattern, such as `Europe/Berlin`; `UTC` unless given. `missed`: what \
+                     becomes of runs that were missed while no process was there; with `once`, as unless given, one \
+                     run makes up for them, with `skip` none. `attempts` (1 unless given), `timeout`, `backoff` and \
+                     `queue` (`cron` unless given) as for `job`. May be left out."),
+                param!("fn"? Type::Function,
+                    "Called with an object that has `due`, the time that it was to run, in seconds since 1970, and \
+                     with `job`."),
+            ) -> Type::Nothing, FunctionKind::Sync(cron),
+            "Declares a job that is added by the clock: once for each time of the pattern in all processes that \
+             share the database. A time that comes while the job of an earlier one has not ended is left out. Only \
+             while the project loads."),
         row!("enqueue"(
                 NAME,
                 param!("args"? Type::Json, "The arguments: anything that JSON has."),
@@ -38,9 +58,37 @@ pub(crate) static MODULE: Module = Module {
                      given. `unique`: a text; of the jobs with the same one that have not ended there is one at a \
                       time."),
             ) -> Type::Int,
-            FunctionKind::Prompt { body: enqueue, later: enqueue_later, awaited: None },
+            FunctionKind::Prompt {
+                body: |context, args| at_once(context, args, enqueue),
+                later: |context, args| later(context, args, enqueue),
+                awaited: None,
+            },
             "Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and \
              once they are on disk. Returns its number; with `unique` that of the one which is there."),
+        row!("enqueue_batch"(
+                NAME,
+                param!("list": Type::Json, "A list with the arguments of each job."),
+                param!("options"? Type::Map,
+                    "`after`: the name of a job that is added when all of the batch have ended. Its function gets \
+                     `batch`, the numbers of those that are `done`, `dead` and `cancelled`, and `args` as they are \
+                      given here."),
+            ) -> Type::Int,
+            FunctionKind::Prompt {
+                body: |context, args| at_once(context, args, enqueue_batch),
+                later: |context, args| later(context, args, enqueue_batch),
+                awaited: None,
+            },
+            "Adds many jobs of one name, and perhaps one that follows them, in the same transaction as the other \
+             writes of the request. Returns the number of the batch."),
+        row!("cancel_job"(param!("id": Type::Int, "The number of a job.")) -> Type::Bool,
+            FunctionKind::Prompt {
+                body: |context, args| at_once(context, args, cancel_job),
+                later: |context, args| later(context, args, cancel_job),
+                awaited: None,
+            },
+            "Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is \
+             given up where it waits, and what it does from then on does not count. False if there is no such job, \
+              or it has ended."),
     ],
     classes: &[&JOB],
     ..Module::EMPTY
@@ -55,9 +103,12 @@ fn job(context: &Context, mut args: Args) -> Result<Value, Error> {
     let jobs = of(context)?;
     let name = args.text(0);
     check_name("the name of a job", &name)?;
-    if name.starts_with(OWN_PREFIX) {
+    if let Some(prefix) = [OWN_PREFIX, CRON_PREFIX]
+        .into_iter()
+        .find(|prefix| name.starts_with(prefix))
+    {
         return Err(Error::script(format!(
-            "the name of a job must not begin with {OWN_PREFIX:?}"
+            "the name of a job must not begin with {prefix:?}"
         )));
     }
     let (options, function) = match args.function(1) {
@@ -78,35 +129,41 @@ fn job(context: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Null)
 }
 
+fn cron(context: &Context, mut args: Args) -> Result<Value, Error> {
+    if Rerun::is_on(context) {
+        return Ok(Value::Null);
+    }
+    let jobs = of(context)?;
+    let (pattern, name) = (args.text(0), args.text(1));
+    check_name("the name of a cron", &name)?;
+    let (options, function) = match args.function(2) {
+        Some(function) => (Value::Null, Some(function)),
+        None => (args.take(2), args.function(3)),
+    };
+    let function = function.ok_or_else(|| Error::script("cron: the function is missing"))?;
+    let CronOptions {
+        policy,
+        zone,
+        makes_up,
+    } = CronOptions::read(options)?;
+    let schedule = Schedule::read(&pattern, &zone).map_err(Error::script)?;
+    let job = Declared {
+        policy,
+        is_unique: false,
+        body: Body::Function(function),
+    };
+    jobs.declarations
+        .add_cron(name, CronRule { schedule, makes_up }, job)?;
+    Ok(Value::Null)
+}
+
 /// Reads the arguments of `enqueue`.
-fn new_job(jobs: &IsolateJobs, mut args: Args) -> Result<NewJob, Error> {
-    let name = args.text(0);
-    let json = match args.take(1) {
-        Value::Text(json) => json,
-        _ => "null".to_owned(),
-    };
-    let EnqueueOptions {
-        due_millis,
-        priority,
-        unique,
-    } = EnqueueOptions::read(args.take(2), now())?;
-    let is_unique = || {
-        jobs.declarations
-            .get(&name)
-            .is_some_and(|declared| declared.is_unique)
-    };
-    let unique = match unique {
-        Some(key) => Some(format!("{name} {key}")),
-        None if is_unique() => Some(format!("{name}={json}")),
-        None => None,
-    };
-    Ok(NewJob {
-        name,
-        args: json,
-        due_millis,
-        priority,
-        unique,
-    })
+fn call(mut args: Args) -> JobCall {
+    JobCall {
+        name: args.text(0),
+        args: args.take(1),
+        options: args.take(2),
+    }
 }
 
 fn running(context: &Context) -> Result<Rc<IsolateJobs>, Error> {
@@ -119,23 +176,84 @@ fn running(context: &Context) -> Result<Rc<IsolateJobs>, Error> {
     }
 }
 
-fn enqueue(context: &Context, args: Args) -> Result<Value, Error> {
-    let jobs = running(context)?;
-    let may_wait = args.may_wait();
-    let job = new_job(&jobs, args)?;
-    QueueHandle(jobs).enqueue(&job, may_wait).map(Value::Int)
+/// A change of the jobs, which begins a write where the caller can wait (`true`) or cannot.
+type Change = Box<dyn Fn(&QueueHandle, bool) -> Result<Value, Error>>;
+
+/// Reads the arguments of a row that changes the jobs.
+type ReadChange = fn(&QueueHandle, Args) -> Result<Change, Error>;
+
+/// Makes a change at once, see [`FunctionKind::Prompt`].
+fn at_once(context: &Context, args: Args, read: ReadChange) -> Result<Value, Error> {
+    let (queue, may_wait) = (QueueHandle(running(context)?), args.may_wait());
+    read(&queue, args)?(&queue, may_wait)
 }
 
-fn enqueue_later(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
-    let ready = running(context).and_then(|jobs| Ok((new_job(&jobs, args)?, QueueHandle(jobs))));
+/// Makes a change when a write need not wait.
+fn later(context: &Context, args: Args, read: ReadChange) -> LocalFuture<Result<Value, Error>> {
+    let ready = running(context).map(QueueHandle);
+    let ready = ready.and_then(|queue| Ok((read(&queue, args)?, queue)));
     Box::pin(async move {
-        let (job, queue) = ready?;
+        let (change, queue) = ready?;
         loop {
             queue.writable().await?;
-            match queue.enqueue(&job, true) {
-                Err(error) if error.kind() == sampan_host::ErrorKind::TooLong => {}
-                added => return added.map(Value::Int),
+            match change(&queue, true) {
+                Err(error) if error.kind() == ErrorKind::TooLong => {}
+                made => return made,
             }
         }
     })
+}
+
+fn enqueue(queue: &QueueHandle, args: Args) -> Result<Change, Error> {
+    let job = new_job(&queue.0, call(args))?;
+    Ok(Box::new(move |queue, may_wait| {
+        queue.enqueue(&job, may_wait).map(Value::Int)
+    }))
+}
+
+fn enqueue_batch(queue: &QueueHandle, mut args: Args) -> Result<Change, Error> {
+    let (name, list) = (args.text(0), args.text(1));
+    let Value::List(items) = json_value(&list) else {
+        return Err(Error::script(
+            "enqueue_batch: the arguments must be a list, with one item for each job",
+        ));
+    };
+    if items.len() > BATCH_JOBS_MAX {
+        return Err(Error::script(format!(
+            "a batch has at most {BATCH_JOBS_MAX} jobs"
+        )));
+    }
+    let BatchOptions { then, args } = BatchOptions::read(args.take(2))?;
+    let jobs = items.iter().map(|item| {
+        let args = Value::Text(json_text(item)?);
+        let (name, options) = (name.clone(), Value::Null);
+        // One that is there already would not count as one of the batch.
+        let job = new_job(
+            &queue.0,
+            JobCall {
+                name,
+                args,
+                options,
+            },
+        )?;
+        Ok(NewJob {
+            unique: None,
+            ..job
+        })
+    });
+    let jobs = jobs.collect::<Result<Vec<NewJob>, Error>>()?;
+    Ok(Box::new(move |queue, may_wait| {
+        let added = queue.enqueue_batch(&jobs, then.as_deref(), &args, may_wait);
+        added.map(Value::Int)
+    }))
+}
+
+fn cancel_job(_: &QueueHandle, mut args: Args) -> Result<Change, Error> {
+    let id = match args.take(0) {
+        Value::Int(id) => id,
+        _ => 0,
+    };
+    Ok(Box::new(move |queue, may_wait| {
+        queue.cancel(id, may_wait).map(Value::Bool)
+    }))
 }

@@ -12,6 +12,7 @@ mod config;
 mod control;
 mod db;
 mod dev;
+mod jobs;
 mod migrate;
 mod new;
 mod profile;
@@ -67,6 +68,8 @@ enum Command {
     Repl(repl::ReplArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
+    /// Look at the jobs of a project, run them again, cancel and remove them.
+    Jobs(jobs::JobsArgs),
     /// Make one executable of this program and a project.
     Build(build::BuildArgs),
     /// Look after the certificates that a server gets by itself.
@@ -218,6 +221,7 @@ fn command() -> Result<i32, String> {
         Command::Profile(args) => profile::run(args),
         Command::Repl(args) => repl::run(args),
         Command::Db(args) => db::run(args),
+        Command::Jobs(args) => jobs::run(args),
         Command::Build(args) => build::run(args).map(|()| 0),
         Command::Tls(args) => tls::run(args),
         Command::Config(args) => config::run(args).map(|()| 0),

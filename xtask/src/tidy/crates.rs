@@ -43,7 +43,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("faces/", &["app/", "engine/http", "engine/host", "testkit"]),
     (
         "faces/cli",
-        &["engine/js_modules", "capabilities/db", "capabilities/log"],
+        &[
+            "engine/js_modules",
+            "capabilities/db",
+            "capabilities/jobs",
+            "capabilities/log",
+        ],
     ),
     ("faces/node", &["engine/napi"]),
     ("faces/c", &["faces/rust"]),

@@ -24,6 +24,10 @@ const OWNED: &[(&str, &str)] = &[
         "sampan_middleware",
         "the guard against requests of other sites stands before each project",
     ),
+    (
+        "sampan_jobs",
+        "the command `sampan jobs` shows and changes its tables",
+    ),
 ];
 
 /// No code but the list names a capability that brings its own hooks.

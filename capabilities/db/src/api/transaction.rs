@@ -1,11 +1,13 @@
 //! `db.transaction` and the methods of its `tx`.
 
 use super::{DONE_TYPE, EXEC_DOC, PARAMS, SQL, db, done_value, waiting};
+use crate::group_commit::offered::TransactionTables;
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
 use crate::group_commit::worker::Db;
+use sampan_host::jobs::{JobCall, JobQueue};
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type, Value,
-    row,
+    param, row,
 };
 use std::rc::Rc;
 
@@ -23,6 +25,12 @@ pub(crate) static TRANSACTION: Class = Class {
             "The first row of a statement, or nothing."),
         row!("exec"(SQL, PARAMS) -> DONE_TYPE, FunctionKind::Sync(exec),
             EXEC_DOC),
+        row!("enqueue"(
+                param!("name": Type::Text, "The name of the job."),
+                param!("args"? Type::Json, "The arguments: anything that JSON has."),
+                param!("options"? Type::Map, "As for `app.enqueue`."),
+            ) -> Type::Int, FunctionKind::Sync(enqueue),
+            "Adds a job in the transaction: it runs if that is committed. Returns its number, as `app.enqueue` does."),
         row!("batch"() -> Type::Any,
             FunctionKind::Bracket {
                 enter: enter_batch,
@@ -84,6 +92,20 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
         })
     });
     done_value(done?)
+}
+
+fn enqueue(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (_, transaction) = args.object::<Transaction>(context)?;
+    transaction.note_use();
+    let queue = context.get::<Rc<dyn JobQueue>>();
+    let queue = queue.ok_or_else(|| Error::script("there are no jobs here"))?;
+    let call = JobCall {
+        name: args.text(0),
+        args: args.take(1),
+        options: args.take(2),
+    };
+    let added = queue.enqueue_in(&TransactionTables(transaction), call);
+    added.map(Value::Int)
 }
 
 fn enter_batch(context: &Context, args: Args) -> Result<Value, Error> {

@@ -1,6 +1,10 @@
 //! The offers of the database to the rest of the server, as traits of the contract.
 
+use crate::group_commit::own::unless_missing;
+use crate::group_commit::transaction::Transaction;
 use crate::group_commit::worker::Db;
+use crate::sqlite::connection::SqliteConnection;
+use crate::sqlite::run::RunLimits;
 use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
 use sampan_host::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, RunOwner, Value};
 use std::pin::Pin;
@@ -88,5 +92,37 @@ impl AppTables for Db {
 
     fn writable(&self) -> LocalFuture<Result<(), Error>> {
         Box::pin(Self::writable(self.clone()))
+    }
+}
+
+/// The tables of capabilities in a transaction that is open.
+pub(crate) struct TransactionTables(pub(crate) Rc<Transaction>);
+
+impl AppTables for TransactionTables {
+    fn read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error> {
+        let query = |connection: &SqliteConnection, run: &RunLimits<'_>| {
+            connection.own_query(sql, params, run)
+        };
+        unless_missing(self.0.run(sql, false, query))
+    }
+
+    fn begin(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn begin_in_place(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error> {
+        let write = |connection: &SqliteConnection, run: &RunLimits<'_>| {
+            connection.own_query(sql, params, run)?;
+            Ok(i64::try_from(connection.sqlite().changes()).unwrap_or(i64::MAX))
+        };
+        unless_missing(self.0.run(sql, false, write))
+    }
+
+    fn writable(&self) -> LocalFuture<Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -52,7 +52,7 @@ fn is_no_table(error: &Error) -> bool {
     error.message().starts_with("no such table")
 }
 
-fn unless_missing<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(crate) fn unless_missing<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(done) => Ok(Some(done)),
         Err(error) if is_no_table(&error) => Ok(None),

@@ -4,11 +4,11 @@ use crate::attempts::object::{Attempt, JOB, key};
 use crate::declared::{Body, Declared};
 use crate::desk::{Desk, Outcome};
 use crate::keeper::Keeper;
-use crate::limits::{DEPTH_MAX, ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
+use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
+use crate::options::json_value;
 use crate::queue::IsolateJobs;
 use crate::table::Taken;
 use sampan_host::jobs::JobAttempt;
-use sampan_host::json::Tape;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Error, ErrorKind, LocalFuture, Value};
 use std::cell::{Cell, RefCell};
@@ -150,21 +150,12 @@ async fn run(
             });
             let objects = context.objects();
             let object = objects.add_shared(&JOB, Rc::clone(&attempt));
-            let args = vec![args_value(&job.args), Value::Object(object)];
+            let args = vec![json_value(&job.args), Value::Object(object)];
             let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
             let ended = background.run_within(timeout, future).await;
             attempt.is_over.set(true);
             (ended, attempt.again.get())
         }
-    }
-}
-
-/// Reads arguments that an engine has written.
-fn args_value(text: &str) -> Value {
-    let mut tape = Tape::default();
-    match tape.read(text.as_bytes(), DEPTH_MAX) {
-        Ok(()) => tape.value(text.as_bytes()),
-        Err(_) => Value::Null,
     }
 }
 

@@ -1,10 +1,14 @@
 //! The desk of a process: jobs that were taken and wait for a thread, and how those ended that ran.
 
+mod entries;
 mod queue_state;
 
 use crate::config::JobsConfig;
+use crate::crons::CronRules;
 use crate::limits::LOST_AFTER;
 use crate::table::Taken;
+use entries::Held;
+pub(crate) use entries::{Ended, Handed, Outcome, Progress};
 use queue_state::QueueState;
 use sampan_host::jobs::JobPolicy;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -22,6 +26,8 @@ pub(crate) struct Desk {
     pub(crate) threads: Notify,
     /// True if jobs may have been added.
     news: AtomicBool,
+    /// True if jobs that run may have been cancelled.
+    is_in_doubt: AtomicBool,
     /// True if no thread takes a job any more.
     is_draining: AtomicBool,
     is_closed: AtomicBool,
@@ -30,6 +36,7 @@ pub(crate) struct Desk {
 struct DeskState {
     config: JobsConfig,
     policies: BTreeMap<String, JobPolicy>,
+    crons: CronRules,
     waiting: VecDeque<Taken>,
     /// The jobs that this process has taken, by id.
     held: HashMap<i64, Held>,
@@ -38,56 +45,13 @@ struct DeskState {
     queues: HashMap<String, QueueState>,
 }
 
-struct Held {
-    token: i64,
-    name: String,
-    attempt: u32,
-    queue: String,
-    /// Given up when this is notified.
-    given_up: Arc<Notify>,
-    /// When it is believed that the thread of a job that runs is lost.
-    until: Option<Instant>,
-}
-
-/// The end of an attempt.
-pub(crate) struct Ended {
-    pub(crate) job: Taken,
-    pub(crate) outcome: Outcome,
-}
-
-/// The outcome of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Success.
-    Done,
-    /// A failure. The next attempt, if there is one, begins after the pause that the script asked for, or after the
-    /// usual.
-    Failed {
-        error: String,
-        again: Option<Duration>,
-    },
-}
-
-/// A progress that was told.
-#[derive(Clone, Debug)]
-pub(crate) struct Progress {
-    pub(crate) token: i64,
-    pub(crate) progress: f64,
-    pub(crate) text: Option<String>,
-}
-
-/// A job on its way to a thread.
-pub(crate) struct Handed {
-    pub(crate) job: Taken,
-    pub(crate) given_up: Arc<Notify>,
-}
-
 impl Desk {
     pub(crate) fn new(config: JobsConfig) -> Self {
         Self {
             state: Mutex::new(DeskState {
                 config,
                 policies: BTreeMap::new(),
+                crons: CronRules::new(),
                 waiting: VecDeque::new(),
                 held: HashMap::new(),
                 ended: Vec::new(),
@@ -97,6 +61,7 @@ impl Desk {
             keeper: Notify::new(),
             threads: Notify::new(),
             news: AtomicBool::new(false),
+            is_in_doubt: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         }
@@ -107,10 +72,16 @@ impl Desk {
     }
 
     /// Takes note of the settings and the declarations that count from now on.
-    pub(crate) fn serve(&self, config: JobsConfig, policies: BTreeMap<String, JobPolicy>) {
+    pub(crate) fn serve(
+        &self,
+        config: JobsConfig,
+        policies: BTreeMap<String, JobPolicy>,
+        crons: CronRules,
+    ) {
         let mut state = self.lock();
         state.config = config;
         state.policies = policies;
+        state.crons = crons;
         drop(state);
         self.tell();
     }
@@ -127,6 +98,11 @@ impl Desk {
     /// Returns the rules for the jobs of a name.
     pub(crate) fn policy(&self, name: &str) -> Option<JobPolicy> {
         self.lock().policies.get(name).cloned()
+    }
+
+    /// Returns the crons.
+    pub(crate) fn crons(&self) -> CronRules {
+        self.lock().crons.clone()
     }
 
     /// Returns the names that are declared.
@@ -148,6 +124,17 @@ impl Desk {
     /// Reports whether jobs may have been added since the last call.
     pub(crate) fn take_news(&self) -> bool {
         self.news.swap(false, Ordering::AcqRel)
+    }
+
+    /// Has the keeper look soon which jobs this process still has.
+    pub(crate) fn doubt(&self) {
+        self.is_in_doubt.store(true, Ordering::Release);
+        self.keeper.notify_one();
+    }
+
+    /// Reports whether jobs that run may have been cancelled since the last call.
+    pub(crate) fn take_doubt(&self) -> bool {
+        self.is_in_doubt.swap(false, Ordering::AcqRel)
     }
 
     /// Has threads begin with nothing more.

@@ -5,6 +5,8 @@
 
 use crate::error::Error;
 use crate::future::LocalFuture;
+use crate::offers::database::AppTables;
+use crate::value::Value;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -24,6 +26,17 @@ pub struct NewJob {
     pub priority: i64,
     /// Of the jobs with one key that have not ended there is one at a time.
     pub unique: Option<String>,
+}
+
+/// A call of `enqueue`, as a script makes it.
+#[derive(Clone, Debug, Default)]
+pub struct JobCall {
+    /// The name of the job.
+    pub name: String,
+    /// The arguments as JSON text, or nothing.
+    pub args: Value,
+    /// The options.
+    pub options: Value,
 }
 
 /// The rules for the jobs of one name.
@@ -69,6 +82,12 @@ pub trait JobQueue {
     /// [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) where the caller said that it can wait (`may_wait`) and has
     /// to: call again after [`JobQueue::writable`].
     fn enqueue(&self, job: &NewJob, may_wait: bool) -> Result<i64, Error>;
+
+    /// Adds a job through `tables`, which are those of a transaction that is open.
+    ///
+    /// # Errors
+    /// As [`JobQueue::enqueue`], or an option is wrong.
+    fn enqueue_in(&self, tables: &dyn AppTables, call: JobCall) -> Result<i64, Error>;
 
     /// Waits until a job can be added without blocking the worker.
     ///

@@ -1,3 +1,4 @@
 //! Jobs in processes that are killed, and the command that looks at them.
 
+mod command;
 mod processes;

@@ -1,6 +1,9 @@
 //! The table of jobs in the app's database. It is made when the first job is added, so that an app without jobs has
 //! none.
 
+pub(crate) mod batches;
+pub(crate) mod people;
+
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 
@@ -35,8 +38,8 @@ const CREATE: [&str; 6] = [
 ];
 
 const INSERT: &str =
-    "INSERT INTO _sampan_jobs(id, name, queue, args, state, priority, due, added, unique_key)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    "INSERT INTO _sampan_jobs(id, name, queue, args, state, priority, due, added, unique_key, batch)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
 const OF_KEY: &str = "SELECT id FROM _sampan_jobs WHERE unique_key = ?";
 const ANY_READY: &str = "SELECT 1 FROM _sampan_jobs WHERE state = 'ready' AND queue = ? LIMIT 1";
 const NEXT_DUE: &str = "SELECT min(due) FROM _sampan_jobs WHERE state = 'scheduled'";
@@ -46,12 +49,12 @@ const READY: &str = "SELECT id, name, args, attempt + 1, token + 1 FROM _sampan_
     WHERE state = 'ready' AND queue = ? ORDER BY priority DESC, id LIMIT ?";
 const TAKE: &str = "UPDATE _sampan_jobs SET state = 'running', attempt = attempt + 1, token = token + 1, lease = ?,
     started = ? WHERE id IN (SELECT value FROM json_each(?))";
-const TOKENS: &str = "SELECT id, token FROM _sampan_jobs WHERE state = 'running' AND id IN (SELECT value FROM \
- json_each(?))";
+const TOKENS: &str = "SELECT id, token, batch FROM _sampan_jobs WHERE state = 'running' AND id IN (SELECT value \
+ FROM json_each(?))";
 const EXTEND: &str =
     "UPDATE _sampan_jobs SET lease = ? WHERE id IN (SELECT value FROM json_each(?))";
 const EXPIRED: &str =
-    "SELECT id, name, attempt, token FROM _sampan_jobs WHERE state = 'running' AND lease < ?
+    "SELECT id, name, attempt, batch FROM _sampan_jobs WHERE state = 'running' AND lease < ?
     ORDER BY lease LIMIT ?";
 const REMOVE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT value FROM json_each(?))";
 const KEEP_DONE: &str =
@@ -69,6 +72,13 @@ const PROGRESS: &str = "UPDATE _sampan_jobs SET progress = ?, progress_text = ? 
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
 
+const CREATE_CRONS: &str = "CREATE TABLE IF NOT EXISTS _sampan_crons(
+       name TEXT PRIMARY KEY, pattern TEXT NOT NULL, zone TEXT NOT NULL, next INTEGER NOT NULL
+     ) STRICT, WITHOUT ROWID";
+const CRON: &str = "SELECT pattern, zone, next FROM _sampan_crons WHERE name = ?";
+const PUT_CRON: &str = "INSERT INTO _sampan_crons(name, pattern, zone, next) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET pattern = excluded.pattern, zone = excluded.zone, next = excluded.next";
+
 /// A row to be added.
 pub(crate) struct NewRow<'a> {
     pub(crate) id: i64,
@@ -79,6 +89,7 @@ pub(crate) struct NewRow<'a> {
     pub(crate) due: i64,
     pub(crate) now: i64,
     pub(crate) unique: Option<&'a str>,
+    pub(crate) batch: Option<i64>,
 }
 
 /// A job that was taken, for one attempt.
@@ -97,11 +108,26 @@ pub(crate) struct Expired {
     pub(crate) id: i64,
     pub(crate) name: String,
     pub(crate) attempt: u32,
+    pub(crate) batch: Option<i64>,
 }
 
 /// The table of jobs, as one worker sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct JobTable<'a>(pub(crate) &'a dyn AppTables);
+
+/// The next run of a cron, as it is stored.
+pub(crate) struct StoredCron {
+    pattern: String,
+    zone: String,
+    pub(crate) next: i64,
+}
+
+impl StoredCron {
+    /// Reports whether it is of this schedule.
+    pub(crate) fn is_of(&self, pattern: &str, zone: &str) -> bool {
+        self.pattern == pattern && self.zone == zone
+    }
+}
 
 fn int(cell: Cell<'_>) -> i64 {
     match cell {
@@ -114,6 +140,13 @@ fn text(cell: Cell<'_>) -> String {
     match cell {
         Cell::Text(text) => text.to_owned(),
         _ => String::new(),
+    }
+}
+
+fn maybe_int(cell: Cell<'_>) -> Option<i64> {
+    match cell {
+        Cell::Int(number) => Some(number),
+        _ => None,
     }
 }
 
@@ -159,6 +192,7 @@ impl JobTable<'_> {
             Value::Int(row.due),
             Value::Int(row.now),
             row.unique.map_or(Value::Null, Value::from),
+            row.batch.map_or(Value::Null, Value::Int),
         ]);
         if let Some(count) = self.0.write(INSERT, &params)? {
             return Ok(count > 0);
@@ -229,15 +263,21 @@ impl JobTable<'_> {
         Ok(taken)
     }
 
-    /// Returns the tokens of those of the jobs that run.
+    /// Returns those of the jobs that run, each with its token and its batch.
     pub(crate) fn tokens(
         self,
         ids: impl IntoIterator<Item = i64>,
-    ) -> Result<Vec<(i64, i64)>, Error> {
+    ) -> Result<Vec<(i64, i64, Option<i64>)>, Error> {
         let rows = self.read(TOKENS, vec![list(ids)])?;
         Ok(rows.map_or(Vec::new(), |rows| {
-            let pairs = (0..rows.len()).map(|at| (int(rows.cell(at, 0)), int(rows.cell(at, 1))));
-            pairs.collect()
+            let found = (0..rows.len()).map(|at| {
+                (
+                    int(rows.cell(at, 0)),
+                    int(rows.cell(at, 1)),
+                    maybe_int(rows.cell(at, 2)),
+                )
+            });
+            found.collect()
         }))
     }
 
@@ -259,6 +299,7 @@ impl JobTable<'_> {
                 id: int(rows.cell(at, 0)),
                 name: text(rows.cell(at, 1)),
                 attempt: small(rows.cell(at, 2)),
+                batch: maybe_int(rows.cell(at, 3)),
             });
             expired.collect()
         }))
@@ -306,6 +347,34 @@ impl JobTable<'_> {
         let text = text.map_or(Value::Null, Value::Text);
         self.write(PROGRESS, vec![Value::Float(progress), text, Value::Int(id)])
             .map(drop)
+    }
+
+    /// Returns the next run of a cron.
+    pub(crate) fn cron(self, name: &str) -> Result<Option<StoredCron>, Error> {
+        let rows = self.read(CRON, vec![name.into()])?;
+        let rows = rows.filter(|rows| !rows.is_empty());
+        Ok(rows.map(|rows| StoredCron {
+            pattern: text(rows.cell(0, 0)),
+            zone: text(rows.cell(0, 1)),
+            next: int(rows.cell(0, 2)),
+        }))
+    }
+
+    /// Stores the next run of a cron.
+    pub(crate) fn put_cron(
+        self,
+        name: &str,
+        pattern: &str,
+        zone: &str,
+        next: i64,
+    ) -> Result<(), Error> {
+        let params = vec![name.into(), pattern.into(), zone.into(), Value::Int(next)];
+        let params = Value::List(params);
+        if self.0.write(PUT_CRON, &params)?.is_none() {
+            self.0.write(CREATE_CRONS, &Value::Null)?;
+            self.0.write(PUT_CRON, &params)?;
+        }
+        Ok(())
     }
 
     /// Removes jobs that ended in a state before a time. Returns the number.

@@ -1,0 +1,62 @@
+//! Jobs for people: what there is, and what they change.
+
+use crate::queue::now;
+use crate::table::JobTable;
+use crate::table::people::{CronView, JobFilter, JobView};
+use sampan_host::Error;
+use sampan_host::database::AppTables;
+use std::rc::Rc;
+
+/// The jobs of a database, for people.
+pub struct JobsConsole(pub Rc<dyn AppTables>);
+
+impl JobsConsole {
+    fn table(&self) -> JobTable<'_> {
+        JobTable(&*self.0)
+    }
+
+    async fn begin(&self) -> Result<JobTable<'_>, Error> {
+        self.0.writable().await?;
+        self.0.begin()?;
+        Ok(self.table())
+    }
+
+    /// Returns jobs, the newest first.
+    ///
+    /// # Errors
+    /// The database's own, as for the others.
+    pub fn list(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
+        self.table().list(filter)
+    }
+
+    /// Returns a job.
+    pub fn show(&self, id: i64) -> Result<Option<JobView>, Error> {
+        self.table().show(id)
+    }
+
+    /// Returns the number of jobs of each queue and state.
+    pub fn counts(&self) -> Result<Vec<(String, String, i64)>, Error> {
+        self.table().counts()
+    }
+
+    /// Returns the crons, the next first.
+    pub fn crons(&self) -> Result<Vec<CronView>, Error> {
+        self.table().crons()
+    }
+
+    /// Has jobs run now that are dead, cancelled, done, or due later. Returns the number.
+    pub async fn retry(&self, ids: &[i64]) -> Result<i64, Error> {
+        self.begin().await?.retry(ids)
+    }
+
+    /// Cancels jobs that have not ended. One that runs is given up within a third of its lease. Returns the number.
+    pub async fn cancel(&self, ids: &[i64]) -> Result<i64, Error> {
+        self.begin().await?.cancel(ids, now())
+    }
+
+    /// Removes jobs that ended so many milliseconds ago. Returns the number.
+    pub async fn prune(&self, millis: i64) -> Result<i64, Error> {
+        let before = now().saturating_sub(millis).saturating_add(1);
+        self.begin().await?.prune_all(before)
+    }
+}

@@ -1,0 +1,51 @@
+//! The entries of a desk: jobs on their way to a thread, that a process has, and that have ended.
+
+use crate::table::Taken;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// A job that this process has taken.
+pub(super) struct Held {
+    pub(super) token: i64,
+    pub(super) name: String,
+    pub(super) attempt: u32,
+    pub(super) queue: String,
+    /// Given up when this is notified.
+    pub(super) given_up: Arc<Notify>,
+    /// When it is believed that the thread of a job that runs is lost.
+    pub(super) until: Option<Instant>,
+}
+
+/// The end of an attempt.
+pub(crate) struct Ended {
+    pub(crate) job: Taken,
+    pub(crate) outcome: Outcome,
+}
+
+/// The outcome of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Success.
+    Done,
+    /// A failure. The next attempt, if there is one, begins after the pause that the script asked for, or after the
+    /// usual.
+    Failed {
+        error: String,
+        again: Option<Duration>,
+    },
+}
+
+/// A progress that was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    pub(crate) token: i64,
+    pub(crate) progress: f64,
+    pub(crate) text: Option<String>,
+}
+
+/// A job on its way to a thread.
+pub(crate) struct Handed {
+    pub(crate) job: Taken,
+    pub(crate) given_up: Arc<Notify>,
+}

@@ -1,0 +1,57 @@
+//! Failed attempts: how they are kept, and the pause before the next. It doubles, and is spread so that jobs that
+//! failed together do not return together.
+
+use crate::limits::BACKOFF_MILLIS_MAX;
+use sampan_host::json;
+use std::time::Duration;
+
+/// Returns the pause after a failed attempt, counted from 1, in milliseconds.
+pub(crate) fn pause(first: Duration, attempt: u32) -> i64 {
+    spread_pause(first, attempt, random())
+}
+
+/// Returns the pause after a failed attempt, in milliseconds: between three quarters and five quarters
+/// of `first` doubled for each attempt before. `random` decides where.
+fn spread_pause(first: Duration, attempt: u32, random: u32) -> i64 {
+    let first = u64::try_from(first.as_millis()).unwrap_or(u64::MAX);
+    let doubled = 1_u64
+        .checked_shl(attempt.saturating_sub(1))
+        .unwrap_or(u64::MAX);
+    let whole = first.saturating_mul(doubled).min(BACKOFF_MILLIS_MAX);
+    let spread = u128::from(whole) * u128::from(random) / (2 * u128::from(u32::MAX));
+    let millis = whole - whole / 4 + u64::try_from(spread).unwrap_or(0);
+    i64::try_from(millis).unwrap_or(i64::MAX)
+}
+
+/// A failed attempt as it is kept with its job.
+pub(crate) fn error_json(attempt: u32, now: i64, error: &str) -> String {
+    let mut text = Vec::new();
+    json::write_string(&mut text, error.as_bytes());
+    let error = String::from_utf8(text).unwrap_or_default();
+    format!("{{\"attempt\":{attempt},\"at\":{now},\"error\":{error}}}")
+}
+
+/// A random number; half of the greatest where the system has none.
+fn random() -> u32 {
+    let mut bytes = [0; 4];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => u32::from_ne_bytes(bytes),
+        Err(_) => u32::MAX / 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_doubles_within_a_quarter_and_ends_at_the_longest() {
+        let first = Duration::from_millis(1_000);
+        assert_eq!(spread_pause(first, 1, 0), 750);
+        assert_eq!(spread_pause(first, 1, u32::MAX), 1_250);
+        assert_eq!(spread_pause(first, 4, u32::MAX / 2 + 1), 8_000);
+        let longest = i64::try_from(BACKOFF_MILLIS_MAX).expect("fits");
+        assert_eq!(spread_pause(first, 90, 0), longest - longest / 4);
+        assert_eq!(spread_pause(Duration::ZERO, 90, u32::MAX), 0);
+    }
+}

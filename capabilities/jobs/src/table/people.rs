@@ -1,0 +1,197 @@
+//! Jobs as people see and change them.
+
+use super::batches::AllBatchEnds;
+use super::{JobTable, int, list, maybe_int, small, text};
+use sampan_host::{Cell, Error, Rows, Value};
+
+const COLUMNS: &str = "id, name, queue, state, priority, due, added, attempt, started, ended, progress, \
+ progress_text, args, coalesce(errors, '[]')";
+const COUNTS: &str =
+    "SELECT queue, state, count(*) FROM _sampan_jobs GROUP BY queue, state ORDER BY queue, state";
+const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_crons ORDER BY next";
+const RETRY: &str = "UPDATE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL
+    WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))";
+const CANCELLED: &str = "SELECT id, batch FROM _sampan_jobs
+    WHERE state IN ('ready', 'scheduled', 'running') AND id IN (SELECT value FROM json_each(?))";
+const CANCEL: &str =
+    "UPDATE _sampan_jobs SET state = 'cancelled', ended = ?, lease = NULL, unique_key = NULL,
+    token = token + 1 WHERE id IN (SELECT value FROM json_each(?))";
+const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE ended IS NOT NULL AND ended < ? AND state IN ('done', 'dead', \
+ 'cancelled')";
+
+/// A job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobView {
+    /// The number.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// The queue.
+    pub queue: String,
+    /// `ready`, `scheduled`, `running`, `done`, `dead` or `cancelled`.
+    pub state: String,
+    /// The priority.
+    pub priority: i64,
+    /// The time when it is due, in milliseconds since 1970.
+    pub due: i64,
+    /// The time when it was added, in milliseconds since 1970.
+    pub added: i64,
+    /// The number of attempts so far.
+    pub attempt: u32,
+    /// The time when the last attempt began, in milliseconds since 1970.
+    pub started: Option<i64>,
+    /// The time when it ended, in milliseconds since 1970.
+    pub ended: Option<i64>,
+    /// The progress that its function told.
+    pub progress: Option<f64>,
+    /// The text of that.
+    pub progress_text: Option<String>,
+    /// The arguments, as JSON.
+    pub args: String,
+    /// The errors of its attempts: a list of objects with `attempt`, `at` and `error`, as JSON.
+    pub errors: String,
+}
+
+/// A cron.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronView {
+    /// The name.
+    pub name: String,
+    /// The pattern.
+    pub pattern: String,
+    /// The time zone.
+    pub zone: String,
+    /// The time of the next run, in milliseconds since 1970.
+    pub next: i64,
+}
+
+/// The jobs that a list has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobFilter {
+    /// Those in this state.
+    pub state: Option<String>,
+    /// Those of this name.
+    pub name: Option<String>,
+    /// Those of this queue.
+    pub queue: Option<String>,
+    /// At most so many.
+    pub count_max: usize,
+}
+
+fn view(rows: &Rows, at: usize) -> JobView {
+    let cell = |column| rows.cell(at, column);
+    JobView {
+        id: int(cell(0)),
+        name: text(cell(1)),
+        queue: text(cell(2)),
+        state: text(cell(3)),
+        priority: int(cell(4)),
+        due: int(cell(5)),
+        added: int(cell(6)),
+        attempt: small(cell(7)),
+        started: maybe_int(cell(8)),
+        ended: maybe_int(cell(9)),
+        progress: match cell(10) {
+            Cell::Float(number) => Some(number),
+            _ => None,
+        },
+        progress_text: match cell(11) {
+            Cell::Text(text) => Some(text.to_owned()),
+            _ => None,
+        },
+        args: text(cell(12)),
+        errors: text(cell(13)),
+    }
+}
+
+impl JobTable<'_> {
+    /// Returns jobs, the newest first.
+    pub(crate) fn list(self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
+        let (mut sql, mut params) = (
+            format!("SELECT {COLUMNS} FROM _sampan_jobs WHERE 1"),
+            Vec::new(),
+        );
+        for (column, value) in [
+            ("state", &filter.state),
+            ("name", &filter.name),
+            ("queue", &filter.queue),
+        ] {
+            if let Some(value) = value {
+                sql += &format!(" AND {column} = ?");
+                params.push(Value::from(value.as_str()));
+            }
+        }
+        sql += " ORDER BY id DESC LIMIT ?";
+        params.push(Value::Int(filter.count_max as i64));
+        let rows = self.read(&sql, params)?;
+        Ok(rows.map_or(Vec::new(), |rows| {
+            (0..rows.len()).map(|at| view(&rows, at)).collect()
+        }))
+    }
+
+    /// Returns a job.
+    pub(crate) fn show(self, id: i64) -> Result<Option<JobView>, Error> {
+        let sql = format!("SELECT {COLUMNS} FROM _sampan_jobs WHERE id = ?");
+        let rows = self.read(&sql, vec![Value::Int(id)])?;
+        Ok(rows
+            .filter(|rows| !rows.is_empty())
+            .map(|rows| view(&rows, 0)))
+    }
+
+    /// Returns the number of jobs of each queue and state.
+    pub(crate) fn counts(self) -> Result<Vec<(String, String, i64)>, Error> {
+        let rows = self.read(COUNTS, Vec::new())?;
+        Ok(rows.map_or(Vec::new(), |rows| {
+            let counts = (0..rows.len()).map(|at| {
+                (
+                    text(rows.cell(at, 0)),
+                    text(rows.cell(at, 1)),
+                    int(rows.cell(at, 2)),
+                )
+            });
+            counts.collect()
+        }))
+    }
+
+    /// Returns the crons, the next first.
+    pub(crate) fn crons(self) -> Result<Vec<CronView>, Error> {
+        let rows = self.read(CRONS, Vec::new())?;
+        Ok(rows.map_or(Vec::new(), |rows| {
+            let crons = (0..rows.len()).map(|at| CronView {
+                name: text(rows.cell(at, 0)),
+                pattern: text(rows.cell(at, 1)),
+                zone: text(rows.cell(at, 2)),
+                next: int(rows.cell(at, 3)),
+            });
+            crons.collect()
+        }))
+    }
+
+    /// Has jobs run now that ended without success or are due later. Returns the number.
+    pub(crate) fn retry(self, ids: &[i64]) -> Result<i64, Error> {
+        self.write(RETRY, vec![list(ids.iter().copied())])
+    }
+
+    /// Cancels jobs that have not ended. Returns the number.
+    pub(crate) fn cancel(self, ids: &[i64], now: i64) -> Result<i64, Error> {
+        let rows = self.read(CANCELLED, vec![list(ids.iter().copied())])?;
+        let Some(rows) = rows.filter(|rows| !rows.is_empty()) else {
+            return Ok(0);
+        };
+        let mut ends = AllBatchEnds::new();
+        for at in 0..rows.len() {
+            if let Some(batch) = maybe_int(rows.cell(at, 1)) {
+                ends.entry(batch).or_default().cancelled += 1;
+            }
+        }
+        let found = (0..rows.len()).map(|at| int(rows.cell(at, 0)));
+        let count = self.write(CANCEL, vec![Value::Int(now), list(found)])?;
+        self.count_ends(&ends, now)?;
+        Ok(count)
+    }
+
+    /// Removes all jobs that ended before a time. Returns the number.
+    pub(crate) fn prune_all(self, before: i64) -> Result<i64, Error> {
+        self.write(PRUNE, vec![Value::Int(before)])
+    }
+}

@@ -1,0 +1,117 @@
+//! `sampan jobs`: what is printed, and what people change beside a server.
+
+use crate::commands::command::{sampan, serve};
+use crate::support::{Process, Scratch};
+use sampan_testkit::wait;
+use serde_json::Value;
+
+const APP: &str = r#"
+local app = require "sampan"
+app.job("fine", function() end)
+app.job("broken", { attempts = 1 }, function(args) error("no " .. args.what) end)
+app.job("held", { timeout = "1 h" }, function(_, job)
+  job:progress(40, "forty")
+  app.time.sleep(3600)
+end)
+app.cron("0 3 * * *", "nightly", { tz = "Europe/Berlin" }, function() end)
+app.post("/:name", function(req) return { id = app.enqueue(req.params.name, { what = "way" }) } end)
+app.post("/later/:name", function(req)
+  return { id = app.enqueue(req.params.name, { what = "way" }, { delay = "1 d" }) }
+end)
+"#;
+
+fn ask(process: &Process, path: &str) -> i64 {
+    let mut client = process.client();
+    let request = format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    client.send(request.as_bytes()).expect("sent");
+    let answer = client.read(false).expect("an answer");
+    let answer: Value = serde_json::from_str(&answer.text()).expect("JSON");
+    answer["id"].as_i64().expect("a number")
+}
+
+fn jobs(scratch: &Scratch, args: &[&str]) -> (bool, String) {
+    let output = sampan(&["jobs"])
+        .args(args)
+        .current_dir(scratch.path())
+        .output();
+    let output = output.expect("the command");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8(output.stderr).expect("text");
+    (output.status.success(), text + &errors)
+}
+
+fn state(scratch: &Scratch, id: i64) -> Value {
+    let (_, text) = jobs(scratch, &["show", &id.to_string(), "--json"]);
+    serde_json::from_str(&text).unwrap_or(Value::Null)
+}
+
+#[test]
+fn jobs_are_listed_shown_retried_cancelled_and_removed() {
+    let toml = "[jobs]\nkeep_done_days = 1\nlease = \"1s\"\n";
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", toml)]);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let (broken, held) = (ask(&process, "/broken"), ask(&process, "/held"));
+    let later = ask(&process, "/later/fine");
+    wait::until("the end", || state(&scratch, broken)["state"] == "dead");
+    wait::until("a progress", || state(&scratch, held)["progress"] == 40.0);
+    wait::until("the cron", || {
+        jobs(&scratch, &[]).1.contains("cron nightly")
+    });
+    let (is_fine, text) = jobs(&scratch, &[]);
+    assert!(is_fine, "{text}");
+    for part in [
+        "default: 1 dead",
+        "default: 1 running",
+        "default: 1 scheduled",
+        "cron nightly (0 3 * * *, Europe/Berlin): next ",
+        "running, attempt 1, 40 forty",
+        "no way",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (_, text) = jobs(&scratch, &["list", "--state", "dead", "--json"]);
+    let list: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(list["jobs"].as_array().map(Vec::len), Some(1), "{text}");
+    assert_eq!(list["jobs"][0]["args"]["what"], "way");
+    let (_, text) = jobs(&scratch, &["show", &broken.to_string()]);
+    assert!(
+        text.contains("attempt 1, ") && text.contains("app.lua:4"),
+        "{text}"
+    );
+
+    // What is due later runs now; a dead job is tried again.
+    let (_, text) = jobs(
+        &scratch,
+        &["retry", &later.to_string(), &broken.to_string()],
+    );
+    assert_eq!(text, "2 jobs run now\n");
+    wait::until("its end", || state(&scratch, later)["state"] == "done");
+    wait::until("another attempt", || {
+        let broken = state(&scratch, broken);
+        broken["state"] == "dead" && broken["errors"].as_array().map(Vec::len) == Some(2)
+    });
+
+    let (_, text) = jobs(&scratch, &["cancel", &held.to_string(), "--json"]);
+    assert_eq!(text, "{\"cancelled\":1}\n");
+    assert_eq!(state(&scratch, held)["state"], "cancelled");
+    let (is_fine, text) = jobs(&scratch, &["cancel", &held.to_string()]);
+    assert!(!is_fine && text == "0 jobs are cancelled\n", "{text}");
+
+    let (_, text) = jobs(&scratch, &["prune", "--days", "1"]);
+    assert_eq!(text, "0 jobs are removed\n");
+    let (_, text) = jobs(&scratch, &["prune"]);
+    assert_eq!(text, "3 jobs are removed\n");
+    let (is_fine, text) = jobs(&scratch, &["show", &held.to_string()]);
+    assert!(!is_fine && text.contains("there is no job"), "{text}");
+}
+
+#[test]
+fn a_project_without_jobs_or_database_is_told_so() {
+    let scratch = Scratch::new(&[("app.lua", "local app = require 'sampan'\n")]);
+    let (is_fine, text) = jobs(&scratch, &[]);
+    assert!(!is_fine && text.contains("there is no database"), "{text}");
+    let app = "local app = require 'sampan'\napp.db.exec('CREATE TABLE t (a)')\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    drop(Process::start(&mut serve(&scratch.file("app.lua"), 1)));
+    assert_eq!(jobs(&scratch, &[]), (true, "no jobs\n".to_owned()));
+}

@@ -1,0 +1,25 @@
+local app = require "sampan"
+local function nothing() end
+
+local function tried(fn, ...)
+  local ok, err = pcall(fn, ...)
+  return ok and "ok" or tostring(err)
+end
+
+app.cron("0 3 * * *", "nightly", { tz = "Europe/Berlin", missed = "skip", attempts = 3 }, nothing)
+
+local at_load = {
+  tried(app.cron, "@hourly", "nightly", nothing),
+  tried(app.cron, "0 3 * *", "short", nothing),
+  tried(app.cron, "0 25 * * *", "late", nothing),
+  tried(app.cron, "0 3 * * *", "nowhere", { tz = "Europe/Atlantis" }, nothing),
+  tried(app.cron, "0 3 * * *", "missed", { missed = "all" }, nothing),
+  tried(app.cron, "0 3 * * *", "option", { zone = "UTC" }, nothing),
+  tried(app.cron, "0 3 * * *", "without", {}),
+  tried(app.cron, "0 3 * * *", "", nothing),
+  tried(app.job, "cron:nightly", nothing),
+}
+app.get("/at-load", function() return at_load end)
+app.get("/crons", function()
+  return app.db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_crons")
+end)
