@@ -119,10 +119,11 @@ pub(crate) fn this(context: &Context, args: &Args) -> Result<Rc<Socket>, Error> 
     Ok(args.object::<Socket>(context)?.1)
 }
 
+/// Everything that holds effects of a worker, and the request whose script runs.
+type HoldingEffects = (Rc<Effects>, Option<Rc<dyn RequestView>>);
+
 /// Returns what holds effects, and the request whose script runs.
-pub(crate) fn effects_of(
-    context: &Context,
-) -> Result<(Rc<Effects>, Option<Rc<dyn RequestView>>), Error> {
+pub(crate) fn effects_of(context: &Context) -> Result<HoldingEffects, Error> {
     let effects = Effects::kept(context);
     let effects = effects.ok_or_else(|| Error::new(ErrorKind::Internal, "no outbox"))?;
     let current = context.get::<CurrentRun>();
