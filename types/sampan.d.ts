@@ -40,7 +40,22 @@ declare namespace SampanWeb {
     headers?: HeadersInit;
     body?: BodyInit | null;
     signal?: globalThis.AbortSignal | null;
+    redirect?: "follow" | "manual" | "error";
     duplex?: "half";
+  }
+  /** Seconds, or a text such as `"500ms"`. */
+  type Seconds = number | string;
+  interface FetchInit extends RequestInit {
+    /** What the standard has no option for. */
+    sampan?: {
+      connect?: Seconds;
+      head?: Seconds;
+      total?: Seconds;
+      idle?: Seconds;
+      /** The largest body of an answer. */
+      bodyBytesMax?: number | string;
+      decompress?: boolean;
+    };
   }
   interface Request extends Body {
     readonly headers: globalThis.Headers;
@@ -59,6 +74,7 @@ declare namespace SampanWeb {
     readonly ok: boolean;
     readonly status: number;
     readonly statusText: string;
+    readonly redirected: boolean;
     readonly type: string;
     readonly url: string;
     clone(): globalThis.Response;
@@ -315,6 +331,8 @@ declare function atob(text: string): string;
 declare function btoa(text: string): string;
 declare function clearInterval(timer: number | undefined): void;
 declare function clearTimeout(timer: number | undefined): void;
+/** Sends a request to another server. */
+declare function fetch(input: string | URL | Request, init?: SampanWeb.FetchInit): Promise<Response>;
 declare function queueMicrotask(fn: () => void): void;
 declare function setInterval(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;
 declare function setTimeout(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;
@@ -1122,6 +1140,10 @@ declare module "sampan" {
     ws(path: string, options?: Record<string, any>): Promise<TestSocket>;
     /** The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, `text`, `html`, `attachments` (their names) and `source`. None of them leaves. */
     mails(): any[];
+    /** Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that no mock matches fail, unless they are to this machine: the network is off. */
+    fetchMock(pattern: string, answer: any): FetchMock;
+    /** Lets requests through to the network, until the test ends. */
+    fetchAllow(pattern: string): void;
     /** Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count. */
     equal(actual: any, expected: any, message?: string): void;
     /** Fails if both values are the same. */
@@ -1348,5 +1370,13 @@ declare module "sampan" {
     get(key: string): any;
     /** The names of the fields. */
     keys(): any[];
+  }
+
+  /** Answers requests of the app to other servers, in tests, and records them. */
+  export interface FetchMock {
+    /** The requests that it has answered, in their order: `method`, `url`, `headers` by their names in lower case, `body`, and `json`, the value of a JSON body. */
+    calls(): any[];
+    /** The number of requests that it has answered. */
+    count(): number;
   }
 }

@@ -272,6 +272,45 @@ function app.redirect(location, status) end
 ---@return sampan.Response
 function app.stream(produce, options) end
 
+--- The answer of another server.
+---@class sampan.FetchAnswer: sampan.Response
+---@field status integer
+---@field status_text string
+---@field headers table<string, string|string[]> looked up whatever the case; `set-cookie` is a list where it comes several times
+---@field body string the whole body; with `stream` a function for the answer that it is passed on as
+---@field url string the URL that answered
+---@field redirected boolean
+local fetched = {}
+--- The body as JSON.
+---@return any
+function fetched:json() end
+--- The body as text.
+---@return string
+function fetched:text() end
+--- The body in pieces: `for chunk in res:chunks() do`. With `stream` they are read as they come.
+---@return fun(): string?
+function fetched:chunks() end
+
+--- Seconds, or a text such as "500ms".
+---@alias sampan.Seconds number|string
+---@class sampan.FetchOptions
+---@field method? string GET, or POST with a body
+---@field headers? table<string, string|number|string[]>
+---@field query? table<string, any> is added to that of the URL
+---@field json? any a body as JSON
+---@field form? table<string, any> a body as a form
+---@field body? string|fun(write: fun(chunk: string)): string? a text; or a function that writes, or gives, its pieces
+---@field timeout? sampan.Seconds|{ connect?: sampan.Seconds, head?: sampan.Seconds, total?: sampan.Seconds, idle?: sampan.Seconds }
+---@field redirect? "follow"|"manual"|"error"
+---@field stream? boolean the body of the answer is read as it comes
+---@field body_bytes_max? integer|string the largest body of an answer
+---@field decompress? boolean
+--- Sends a request to another server and waits for its answer.
+---@param url string
+---@param options? sampan.FetchOptions
+---@return sampan.FetchAnswer
+function app.fetch(url, options) end
+
 --- Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads.
 ---@param fn function A function without parameters.
 ---@param options? table `once = true`: once for the process, not in each isolate.
@@ -1374,6 +1413,15 @@ function app.t.ws(path, options) end
 --- The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, `text`, `html`, `attachments` (their names) and `source`. None of them leaves.
 ---@return table
 function app.t.mails() end
+--- Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that no mock matches fail, unless they are to this machine: the network is off.
+---@param pattern string The requests: a URL in which `*` stands for anything. Its scheme and query may be left out, a method may stand in front: `"POST api.example.com/v1/*"`.
+---@param answer any The answer: a text, or a table or object with `status`, `headers`, and `body`, `json` or `chunks` (a list of texts); or with `error`, for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets a request and returns an answer, without waiting.
+---@return sampan.FetchMock
+function app.t.fetch_mock(pattern, answer) end
+
+--- Lets requests through to the network, until the test ends.
+---@param pattern string The requests, see `fetch_mock`.
+function app.t.fetch_allow(pattern) end
 
 --- Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.
 ---@param actual any What there is.
@@ -1481,5 +1529,17 @@ function TestSocket:get(key) end
 --- The names of the fields.
 ---@return table
 function TestSocket:keys() end
+
+--- Answers requests of the app to other servers, in tests, and records them.
+---@class sampan.FetchMock
+local FetchMock = {}
+
+--- The requests that it has answered, in their order: `method`, `url`, `headers` by their names in lower case, `body`, and `json`, the value of a JSON body.
+---@return table
+function FetchMock:calls() end
+
+--- The number of requests that it has answered.
+---@return integer
+function FetchMock:count() end
 
 return app

@@ -29,6 +29,7 @@ mod runner;
 mod scenario;
 pub mod sockets;
 mod sockets_http2;
+mod upstreams;
 mod wire;
 
 pub use platforms::{Platform, built_addon};

@@ -5,8 +5,9 @@ use crate::browsers::Browsers;
 use crate::check;
 use crate::content_coding;
 use crate::platforms::{Platform, Served};
-use crate::scenario::{Expectation, Request, Scenario};
+use crate::scenario::{Expectation, OneOrMore, Request, Scenario};
 use crate::sockets;
+use crate::upstreams::Upstreams;
 use crate::wire::{CaseClient, CaseWire, PlainWire};
 use sampan_client::wait;
 use sampan_host::log::Level;
@@ -181,7 +182,7 @@ impl Case {
         let running = started.map_err(|message| format!("the project does not load: {message}"))?;
         let lines = || logger.lines();
         let run = CaseRun::new(running.address(), engine, wire, &lines);
-        let result = run.all(&scenario.request);
+        let result = run.all(&scenario);
         let ended = running.shutdown();
         result.map_err(|fault| format!("{fault}\n    log:\n{}", logger.lines()))?;
         check_ended(ended)
@@ -214,7 +215,7 @@ impl Case {
         let lines = || served.log();
         let wire = plain();
         let run = CaseRun::new(served.address, CaseEngine::Js, &wire, &lines);
-        let result = run.all(&scenario.request);
+        let result = run.all(&scenario);
         result.map_err(|fault| format!("{fault}\n    log:\n{}", served.log()))?;
         check_ended(served.shutdown())
     }
@@ -293,8 +294,16 @@ impl<'a> CaseRun<'a> {
         }
     }
 
-    fn all(mut self, requests: &[Request]) -> Result<(), String> {
-        for request in requests {
+    fn all(mut self, scenario: &Scenario) -> Result<(), String> {
+        let upstreams = Upstreams::start(&scenario.upstream)?;
+        for request in &scenario.request {
+            let mut addressed = request.clone();
+            upstreams.name_in(&mut addressed);
+            if scenario.names_address {
+                let host = OneOrMore::One(self.address.to_string());
+                addressed.headers.entry("host".to_owned()).or_insert(host);
+            }
+            let request = &addressed;
             wait::dawdle(Duration::from_millis(request.after_millis));
             self.one(request)
                 .map_err(|fault| format!("{}:\n    {fault}", request.title()))?;

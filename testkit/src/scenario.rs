@@ -11,8 +11,28 @@ pub struct Scenario {
     pub load_error: Option<String>,
     /// The configuration of the project, as `sampan.toml` would have it. One worker unless it says otherwise.
     pub config: toml::Table,
+    /// Servers beside the app, which its scripts send requests to.
+    pub upstream: Vec<Upstream>,
+    /// True if requests name the server by its address in `host`, so that scripts can send requests to the app itself.
+    pub names_address: bool,
     /// The requests, in their order, all on one connection for as long as the server keeps it.
     pub request: Vec<Request>,
+}
+
+/// A server beside the app. Requests of the case have its address in the field `x-` and its name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Upstream {
+    /// The name.
+    pub name: String,
+    /// All bytes that it sends once the head of a request is there.
+    pub answer: String,
+    /// Bytes that it sends again and again behind those, until the client closes the connection.
+    #[serde(default)]
+    pub endless: String,
+    /// True if it leaves the connection open behind its answer.
+    #[serde(default)]
+    pub stalls: bool,
 }
 
 /// One request.

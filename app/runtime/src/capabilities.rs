@@ -38,6 +38,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_cache::CAPABILITY,
     &sampan_lock::CAPABILITY,
     &sampan_mail::CAPABILITY,
+    &sampan_fetch::CAPABILITY,
 ];
 
 /// The server's own functions and sections.

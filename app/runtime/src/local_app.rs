@@ -15,6 +15,7 @@ use crate::worker::plan::WorkerPlan;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
 use sampan_db::{Database, Durability, RestorePoint, migrate};
+use sampan_host::fetch::Fetcher;
 use sampan_host::jobs::JobQueue;
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
 use sampan_http::{
@@ -308,6 +309,17 @@ impl LocalApp {
     /// The project as it was loaded.
     pub(crate) fn loaded(&self) -> Rc<Loaded> {
         self.dispatch.loaded()
+    }
+
+    /// Returns the way of the project's requests to other servers.
+    pub fn fetcher(&self) -> Option<Rc<dyn Fetcher>> {
+        let fetcher = self.loaded().context.get::<Rc<dyn Fetcher>>();
+        fetcher.map(|fetcher| Rc::clone(&*fetcher))
+    }
+
+    /// Has the project send its requests to other servers by another way.
+    pub fn fetch_by(&self, fetcher: Rc<dyn Fetcher>) {
+        self.loaded().context.put(fetcher);
     }
 
     /// Describes the error of a script: the place, the line of the source and the stack.

@@ -185,3 +185,42 @@ function app.redirect(location, status) end
 ---@return sampan.Response
 function app.stream(produce, options) end
 
+--- The answer of another server.
+---@class sampan.FetchAnswer: sampan.Response
+---@field status integer
+---@field status_text string
+---@field headers table<string, string|string[]> looked up whatever the case; `set-cookie` is a list where it comes several times
+---@field body string the whole body; with `stream` a function for the answer that it is passed on as
+---@field url string the URL that answered
+---@field redirected boolean
+local fetched = {}
+--- The body as JSON.
+---@return any
+function fetched:json() end
+--- The body as text.
+---@return string
+function fetched:text() end
+--- The body in pieces: `for chunk in res:chunks() do`. With `stream` they are read as they come.
+---@return fun(): string?
+function fetched:chunks() end
+
+--- Seconds, or a text such as "500ms".
+---@alias sampan.Seconds number|string
+---@class sampan.FetchOptions
+---@field method? string GET, or POST with a body
+---@field headers? table<string, string|number|string[]>
+---@field query? table<string, any> is added to that of the URL
+---@field json? any a body as JSON
+---@field form? table<string, any> a body as a form
+---@field body? string|fun(write: fun(chunk: string)): string? a text; or a function that writes, or gives, its pieces
+---@field timeout? sampan.Seconds|{ connect?: sampan.Seconds, head?: sampan.Seconds, total?: sampan.Seconds, idle?: sampan.Seconds }
+---@field redirect? "follow"|"manual"|"error"
+---@field stream? boolean the body of the answer is read as it comes
+---@field body_bytes_max? integer|string the largest body of an answer
+---@field decompress? boolean
+--- Sends a request to another server and waits for its answer.
+---@param url string
+---@param options? sampan.FetchOptions
+---@return sampan.FetchAnswer
+function app.fetch(url, options) end
+

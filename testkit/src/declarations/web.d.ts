@@ -38,7 +38,22 @@ declare namespace SampanWeb {
     headers?: HeadersInit;
     body?: BodyInit | null;
     signal?: globalThis.AbortSignal | null;
+    redirect?: "follow" | "manual" | "error";
     duplex?: "half";
+  }
+  /** Seconds, or a text such as `"500ms"`. */
+  type Seconds = number | string;
+  interface FetchInit extends RequestInit {
+    /** What the standard has no option for. */
+    sampan?: {
+      connect?: Seconds;
+      head?: Seconds;
+      total?: Seconds;
+      idle?: Seconds;
+      /** The largest body of an answer. */
+      bodyBytesMax?: number | string;
+      decompress?: boolean;
+    };
   }
   interface Request extends Body {
     readonly headers: globalThis.Headers;
@@ -57,6 +72,7 @@ declare namespace SampanWeb {
     readonly ok: boolean;
     readonly status: number;
     readonly statusText: string;
+    readonly redirected: boolean;
     readonly type: string;
     readonly url: string;
     clone(): globalThis.Response;
@@ -313,6 +329,8 @@ declare function atob(text: string): string;
 declare function btoa(text: string): string;
 declare function clearInterval(timer: number | undefined): void;
 declare function clearTimeout(timer: number | undefined): void;
+/** Sends a request to another server. */
+declare function fetch(input: string | URL | Request, init?: SampanWeb.FetchInit): Promise<Response>;
 declare function queueMicrotask(fn: () => void): void;
 declare function setInterval(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;
 declare function setTimeout(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;

@@ -1,6 +1,7 @@
 //! `t`: what the scripts of tests have beside what every script has.
 
 use super::compare::{brief, difference, is_same, shown};
+use super::fetching::{MOCK, fetch_allow, fetch_mock};
 use super::html::PAGE;
 use super::requests::{TestRequest, answered};
 use super::snapshots::{self, Snapshot};
@@ -63,6 +64,21 @@ pub static MODULE: Module = Module {
         row!("mails"() -> Type::List, FunctionKind::Sync(sent_mails),
             "The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, \
              `text`, `html`, `attachments` (their names) and `source`. None of them leaves."),
+        row!("fetch_mock"(
+                param!("pattern": Type::Text,
+                    "The requests: a URL in which `*` stands for anything. Its scheme and query may be left out, a \
+                     method may stand in front: `\"POST api.example.com/v1/*\"`."),
+                param!("answer": Type::MapOrFunction,
+                    "The answer: `status`, `headers`, and `body`, `json` or `chunks` (a list of texts); or `error`, \
+                     for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets a request and returns an answer, without waiting."),
+            ) -> Type::Object(&MOCK), FunctionKind::Sync(fetch_mock),
+            "Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks \
+             match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that \
+             no mock matches fail, unless they are to this machine: the network is off."),
+        row!("fetch_allow"(
+                param!("pattern": Type::Text, "The requests, see `fetch_mock`."),
+            ) -> Type::Nothing, FunctionKind::Sync(fetch_allow),
+            "Lets requests through to the network, until the test ends."),
         row!("equal"(ACTUAL, EXPECTED, MESSAGE) -> Type::Nothing, FunctionKind::Sync(equal),
             "Fails unless both values are the same, all that is in them included, and shows how they differ. The order \
              of keys does not count."),
@@ -98,7 +114,7 @@ pub static MODULE: Module = Module {
             "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, \
              sessions, cookies and tokens. It stands still then. SQL has its own clock."),
     ],
-    classes: &[&PAGE, &SOCKET],
+    classes: &[&PAGE, &SOCKET, &MOCK],
     ..Module::EMPTY
 };
 

@@ -3,6 +3,7 @@
 use super::limits::{LEFT_PAUSE, LEFT_TIME_MAX};
 use super::state::{DeclaredTest, TestState};
 use super::{TestFailure, TestOptions, TestOutcome, failed_file};
+use sampan_host::fetch::Fetcher;
 use sampan_host::{Context, Error, ErrorKind, LocalFuture, Module, clock};
 use sampan_project::Project;
 use sampan_runtime::{LocalApp, LocalScript};
@@ -64,8 +65,12 @@ impl FileRun {
     async fn all(&self, app: Result<Rc<LocalApp>, String>) -> Result<(), String> {
         let app = app?;
         let state = TestState::new(&app, &self.project, &self.file, self.options.update);
+        app.fetch_by(Rc::clone(&state.fetcher) as Rc<dyn Fetcher>);
         let shared = Rc::clone(&state);
-        let put = move |context: &Context| context.put(shared);
+        let put = move |context: &Context| {
+            context.put(Rc::clone(&shared.fetcher) as Rc<dyn Fetcher>);
+            context.put(shared);
+        };
         let noting = Rc::clone(&state);
         let unawaited = Box::new(move |error| noting.note_unawaited(error));
         let script = match app.script(&self.file, self.modules, put, unawaited) {

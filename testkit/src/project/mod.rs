@@ -8,6 +8,7 @@
 mod api;
 mod compare;
 mod discover;
+mod fetching;
 mod file_run;
 mod html;
 mod json;

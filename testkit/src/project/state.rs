@@ -1,5 +1,6 @@
 //! The state of a file of tests: what it declared, and what belongs to the running test.
 
+use super::fetching::TestFetcher;
 use super::requests::TestRequest;
 use super::socket_client::TestSocket;
 use crate::cookies::Cookies;
@@ -42,6 +43,8 @@ pub(super) struct TestState {
     unawaited: RefCell<Vec<Error>>,
     /// The WebSockets of the test.
     pub(super) sockets: RefCell<Vec<Rc<TestSocket>>>,
+    /// The way of requests to other servers.
+    pub(super) fetcher: Rc<TestFetcher>,
     /// Calls of `t` that wait, as the test wrote them.
     running: RefCell<Slab<String>>,
 }
@@ -74,6 +77,7 @@ impl TestState {
             written: RefCell::default(),
             unawaited: RefCell::default(),
             sockets: RefCell::default(),
+            fetcher: Rc::new(TestFetcher::new(app.fetcher())),
             running: RefCell::default(),
         })
     }
@@ -90,6 +94,7 @@ impl TestState {
         self.browsers.take();
         self.snapshots.take();
         self.unawaited.take();
+        self.fetcher.begin();
     }
 
     /// Records an error of an unawaited promise.

@@ -40,6 +40,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/napi/src/vm/prelude/request.js", "json", "a method of the Web's Request"),
     ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
+    ("engine/lua/src/vm/load/fetch.lua", "json", "an option, and a method of answers"),
     ("engine/js/src/web/fetch/response.js", "json", "a static method of the Web's Response"),
     ("engine/js/src/web/boot.js", "cache", "a property of the Web's Request"),
     ("engine/js/src/web/boot.js", "log", "the hook that console writes to"),

@@ -7,8 +7,17 @@ use crate::request::RequestView;
 use crate::run::current_run::{CurrentRun, RunOwner};
 use crate::run::outbox::{Outbox, Verdict};
 use crate::tables::module::Context;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// The verdict for a future that waits for it.
+#[derive(Default)]
+struct Told {
+    verdict: Cell<Option<Verdict>>,
+    waker: RefCell<Option<Waker>>,
+}
 
 /// Everything of a worker that holds effects: its outbox, and those of the transactions of its runs.
 #[derive(Clone)]
@@ -71,7 +80,8 @@ impl Effects {
         Ok(())
     }
 
-    /// Waits for the verdict on everything that an effect may depend on now.
+    /// Waits for the verdict on everything that an effect may depend on now. A part of a group that is rolled back has
+    /// failed, even if the group is committed.
     ///
     /// # Errors
     /// As for [`Effects::when_settled`].
@@ -79,16 +89,21 @@ impl Effects {
         &self,
         request: Option<&Rc<dyn RequestView>>,
     ) -> Result<LocalFuture<Verdict>, Error> {
-        let outboxes = self.open_outboxes(request)?;
-        let waits: Vec<_> = outboxes.iter().map(Outbox::settled).collect();
-        Ok(Box::pin(async move {
-            for wait in waits {
-                if wait.await == Verdict::Failed {
-                    return Verdict::Failed;
-                }
+        let told: Rc<Told> = Rc::default();
+        let teller = Rc::clone(&told);
+        self.when_settled(request, move |verdict| {
+            teller.verdict.set(Some(verdict));
+            if let Some(waker) = teller.waker.take() {
+                waker.wake();
             }
-            Verdict::Committed
-        }))
+        })?;
+        Ok(Box::pin(poll_fn(move |cx| match told.verdict.get() {
+            Some(verdict) => Poll::Ready(verdict),
+            None => {
+                *told.waker.borrow_mut() = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        })))
     }
 
     /// Reports whether an effect would be held now.

@@ -70,9 +70,14 @@ impl Module {
         self.name == STREAM_KINDS
     }
 
+    /// Reports whether its functions send requests to other servers: engines make `fetch` of them, unseen by scripts.
+    pub fn sends_requests(&self) -> bool {
+        self.name == "http_client"
+    }
+
     /// Reports whether scripts see its functions.
     pub fn is_seen(&self) -> bool {
-        !self.declares_routes() && !self.feeds_answers()
+        !self.declares_routes() && !self.feeds_answers() && !self.sends_requests()
     }
 
     /// Returns the owner of its functions.
@@ -291,8 +296,7 @@ pub enum FunctionKind {
         /// Runs first; what it returns is passed to the function and to `leave`.
         enter: SyncBody,
         /// The function that is waited for instead where `enter` fails with
-        /// [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) and the script can
-        /// wait in the middle of a call.
+        /// [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) and the script can wait in the middle of a call.
         later: Option<AsyncBody>,
         /// Runs last, also after an error.
         leave: LeaveBody,
@@ -320,8 +324,7 @@ pub enum FunctionKind {
 impl Type {
     /// Reports whether a function of the script may be an argument of this type.
     pub fn takes_function(self) -> bool {
-        use Type::{Function, MapOrFunction, TextOrFunction};
-        matches!(self, Function | TextOrFunction | MapOrFunction)
+        matches!(self, Self::Function | Self::TextOrFunction) || self == Self::MapOrFunction
     }
 
     /// Reports whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
@@ -348,9 +351,7 @@ impl Type {
             | Self::RecordOrNothing(_)
             | Self::Results(_)
             | Self::Answer => false,
-            Self::Object(class) => {
-                matches!(value, Value::Object(object) if object.class() == class)
-            }
+            Self::Object(class) => matches!(value, Value::Object(it) if it.class() == class),
             Self::Bool => matches!(value, Value::Bool(_)),
             Self::Int => matches!(value, Value::Int(_)),
             Self::Number => matches!(value, Value::Int(_) | Value::Float(_)),

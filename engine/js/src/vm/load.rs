@@ -168,7 +168,7 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<(Val, Val), Failure> {
     for bound in &cx.core().classes.objects {
         objects::install(cx, bound, contract::methods(cx, bound.class)?)?;
     }
-    for name in [c"responsePrototype", c"headersPrototype"] {
+    for name in [c"responsePrototype", c"headersPrototype", c"useClient"] {
         cx.define(native.raw(), name, cx.get(web.raw(), name)?)?;
     }
     let symbols = cx.object()?;

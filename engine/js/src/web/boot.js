@@ -84,12 +84,13 @@
     host[name] = globalThis[key];
     delete globalThis[key];
   }
-  freeze(host);
+  // The rows that send requests to other servers (`Module::sends_requests`), once the engine has bound them.
+  host.client = undefined;
 
   // Keys of the engine contract (see mod.rs), under which scripts do not see what is kept.
   const symbols = { __proto__: null };
   for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "file", "take", "read",
-    "method", "url", "signal", "immutable", "options", "error", "kind", "object", "incoming"]) {
+    "method", "url", "redirected", "signal", "immutable", "options", "error", "kind", "object", "incoming"]) {
     symbols[name] = host.hidden(name);
   }
   freeze(symbols);
@@ -221,6 +222,7 @@
     headers: ["Headers"],
     request: ["Request"],
     response: ["Response"],
+    fetch: ["fetch"],
     formdata: ["FormData"],
     blob: ["Blob", "File"],
     readable: ["ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController",
@@ -271,6 +273,7 @@
       asBody: (value) => load("body").asBody(value),
       cancel: (stream, reason) => load("stream_bodies").cancelForHost(stream, reason),
       abort: (signal, reason) => load("abort").abortSignal(signal, reason),
+      useClient(client) { host.client = client; },
     }),
   });
 })

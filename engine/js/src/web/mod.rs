@@ -32,6 +32,8 @@
 //!   `undefined` for any other value.
 //! - `cancel(stream, reason)`: the rest of this stream will not be read. `abort(signal, reason)`: aborts a request's
 //!   signal.
+//! - `useClient(rows)`: the functions of the module that sends requests to other servers (`Module::sends_requests`),
+//!   of which `fetch` is made. Without them it is an error.
 //!
 //! **Hidden keys** hold what native code reads without a getter:
 //!
@@ -95,6 +97,7 @@ const SOURCES: &[(&str, &str)] = &[
         include_str!("streams/encoding_streams.js"),
     ),
     ("events", include_str!("events/events.js")),
+    ("fetch", include_str!("fetch/fetch.js")),
     ("formdata", include_str!("fetch/formdata.js")),
     ("headers", include_str!("fetch/headers.js")),
     ("inspect", include_str!("inspect.js")),

@@ -122,6 +122,9 @@ function stream(produce, opts) {
 // sent: one builder for each kind.
 const streamKinds = modules.streamKinds ?? {};
 delete modules.streamKinds;
+// The functions of such a module send requests to other servers: an engine without a `fetch` of its own makes it of them.
+const { httpClient } = modules;
+delete modules.httpClient;
 const feeders = {};
 for (const kind of keys(streamKinds)) {
   const [open, begin] = [streamKinds[kind], streamKinds[`begin${kind[0].toUpperCase()}${kind.slice(1)}`]];

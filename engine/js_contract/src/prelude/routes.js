@@ -219,5 +219,5 @@ const exports = { app, default: app };
 for (const name of keys(builders)) exports[name] = builders[name];
 for (const name of keys(modules)) exports[name] ??= modules[name];
 if (upgrade !== undefined) exports.upgrade = upgrade;
-return { exports, runHandler, runEmpty, serve };
+return { exports, runHandler, runEmpty, serve, httpClient };
 })

@@ -18,8 +18,6 @@ local here = host.here
 -- What no script may see, because requests share it ---------------------------------------------------------------------------
 
 local Response = host.response_meta
--- It has no methods, and would be a field of each response.
-Response.__index = nil
 local hidden = { [Response] = true, [prelude.response_headers_meta] = true, [host.fields[1]] = true }
 for at = 1, #host.error_metas do hidden[host.error_metas[at]] = true end
 local meta_of = base.getmetatable

@@ -14,4 +14,4 @@ mod sql;
 mod storage;
 pub(crate) mod terminal;
 mod testing;
-mod testing_sockets;
+mod testing_app;

@@ -242,4 +242,20 @@ mod tests {
         assert!(error.message().contains("nothing is sent"), "{error}");
         assert_eq!(counting.0.get(), 0);
     }
+
+    #[test]
+    fn a_request_of_a_part_that_is_rolled_back_is_not_sent() {
+        let (context, outbox, counting) = setup();
+        outbox.open();
+        let before = outbox.held();
+        let mut fetching = start(&context, request());
+        outbox.take_back(before);
+        outbox.settle(Verdict::Committed);
+        let mut cx = Poller::from_waker(Waker::noop());
+        assert!(matches!(
+            fetching.as_mut().poll(&mut cx),
+            Poll::Ready(Err(_))
+        ));
+        assert_eq!(counting.0.get(), 0, "it left with the rest of the group");
+    }
 }

@@ -79,6 +79,8 @@
     requestField: native.requestField,
   });
 
+  if (contract.httpClient !== undefined) native.useClient(contract.httpClient);
+
   // The fields of a multipart form as an object; a name that is given twice has an array.
   async function form(request) {
     const fields = { __proto__: null };

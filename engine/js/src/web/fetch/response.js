@@ -7,7 +7,7 @@
   const { parse } = native("url");
   const { TypeError, RangeError } = p;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, body: BODY, used: USED } = symbols;
-  const ERROR = symbols.error;
+  const { error: ERROR, url: URL_TEXT, redirected: REDIRECTED } = symbols;
 
   const noBody = (status) => status === 204 || status === 205 || status === 304;
 
@@ -105,13 +105,14 @@
       return member(this, HEADERS);
     }
     get type() {
-      return this[ERROR] === true ? "error" : "default";
+      if (this[ERROR] === true) return "error";
+      return this[URL_TEXT] === undefined ? "default" : "basic";
     }
     get url() {
-      return "";
+      return this[URL_TEXT] ?? "";
     }
     get redirected() {
-      return false;
+      return this[REDIRECTED] === true;
     }
     clone() {
       const body = cloneBody(this);
@@ -121,6 +122,8 @@
       twin[HEADERS] = fromList(listCopy(this[HEADERS]), this[HEADERS][IMMUTABLE] === true);
       twin[BODY] = body;
       if (this[ERROR] === true) twin[ERROR] = true;
+      if (this[URL_TEXT] !== undefined) twin[URL_TEXT] = this[URL_TEXT];
+      if (this[REDIRECTED] === true) twin[REDIRECTED] = true;
       return twin;
     }
   });

@@ -25,16 +25,20 @@
   // The body of a native request that is read as it comes.
   function fromRequest(request) {
     const method = request[symbols.read];
-    const read = () => {
+    return fromReads(() => {
       try {
         return p.apply(method, request, noArguments);
       } catch (error) {
         return p.rejected(error);
       }
-    };
+    });
+  }
+  // A stream of what native code gives: a promise of a `Uint8Array` each time, or of null at the end.
+  function fromReads(read, cancel = undefined) {
     return create({
       highWaterMark: 0,
       read,
+      cancel,
       pull: (controller) => p.then(read(), (bytes) => {
         if (bytes === null) controller.close();
         else controller.enqueue(bytes);
@@ -96,5 +100,5 @@
     if (s !== undefined) handled(cancelStream(s, reason));
   }
 
-  return { fromSource, fromRequest, readAll, openForHost, chunkOnDemand, cancelForHost };
+  return { fromSource, fromRequest, fromReads, readAll, openForHost, chunkOnDemand, cancelForHost };
 })

@@ -1,8 +1,8 @@
 -- The `sampan` module: routes, groups, middleware and responses.
 --
--- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts and what makes the chain. Returns
--- what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
-local G, host, env, make_chain = ...
+-- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts, and what makes the chain and
+-- `app.fetch`. Returns what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
+local G, host, env, make_chain, make_fetch = ...
 
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
@@ -35,7 +35,6 @@ end
 -- Responses -------------------------------------------------------------------------------------------------------------
 
 local Response = host.response_meta
-Response.__index = Response
 
 -- Field names are kept in lower case, so that a header is found and replaced whatever the case.
 local headers_meta = {
@@ -298,7 +297,11 @@ end
 local route_kinds = {}
 -- Functions of such modules make answers that a function of the script feeds.
 local stream_kinds = {}
-local owners = { app = app, req = host.fields, route_kinds = route_kinds, stream_kinds = stream_kinds }
+-- Functions of such a module send requests to other servers.
+local http_client = {}
+local owners = {
+  app = app, req = host.fields, route_kinds = route_kinds, stream_kinds = stream_kinds, http_client = http_client,
+}
 for _, row in ipairs(host.rows) do
   -- The functions of the module `app` are its own.
   local into = owners[row.owner] or app[row.owner] or {}
@@ -329,6 +332,10 @@ for _, class in ipairs(host.classes) do
       end
     end
   end
+end
+
+if http_client.send then
+  app.fetch, Response.__index = make_fetch(G, host, http_client, app, Response, new_headers, no_colon)
 end
 
 app.json = app.json or {}

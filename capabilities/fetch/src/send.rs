@@ -1,0 +1,207 @@
+//! Sending a request, and its answer as a script gets it.
+
+use crate::body::{AnswerBody, BODY, Feeding, poll_some};
+use crate::call::{CALL, Call, aborted};
+use crate::limits::WHOLE_BYTES_MAX;
+use crate::request::ScriptRequest;
+use crate::under_way::{CallPlace, end_with};
+use sampan_host::fetch::{self, FetchAnswer, FieldLines};
+use sampan_host::{
+    Args, Callback, Context, CurrentRun, Error, LocalFuture, Objects, RunOwner, Value,
+};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{self, Poll};
+
+/// A request on its way, with what feeds and aborts it.
+struct Sending {
+    answer: LocalFuture<Result<FetchAnswer, Error>>,
+    call: Option<Rc<Call>>,
+    /// The function of the script that feeds the body, while it runs.
+    feeding: Option<Feeding>,
+    place: CallPlace,
+    objects: Objects,
+    /// The run that the body of the answer ends with, if it does.
+    owner: Option<RunOwner>,
+    /// True if the script wants all of the body with the head.
+    is_whole: bool,
+    /// True if the bytes of header values are characters to the script.
+    is_latin1: bool,
+}
+
+/// `send(request, call, feed, json)`
+pub(crate) fn send(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+    let sending = begin(context, args);
+    Box::pin(async move {
+        let mut sending = sending?;
+        let answer = poll_fn(|cx| sending.poll_answer(cx)).await?;
+        sending.receive(answer).await
+    })
+}
+
+/// Reads the request and has it sent. The writes that it may depend on are noted now.
+fn begin(context: &Context, mut args: Args) -> Result<Sending, Error> {
+    let place = CallPlace::take(context)?;
+    let request = ScriptRequest::read(args.take(0), args.take(3))?;
+    let (is_whole, is_latin1) = (request.is_whole, request.is_latin1);
+    let current = context.get::<CurrentRun>().filter(|_| request.is_bound);
+    let owner = current.and_then(|current| current.owner());
+    let feed = args.function(2);
+    let call = match (args.take(1), &feed) {
+        (Value::Object(object), None) => context.objects().get::<Call>(object),
+        (_, Some(_)) => Some(Rc::new(Call::fed(None))),
+        _ => None,
+    };
+    let fed = call.as_ref().and_then(|call| call.take_body());
+    let answer = fetch::start(context, request.with_body(fed)?);
+    let feeding = match (feed, &call) {
+        (Some(feed), Some(call)) => Some(feeding(context, feed, call)),
+        _ => None,
+    };
+    Ok(Sending {
+        answer,
+        call,
+        feeding,
+        place,
+        objects: context.objects().clone(),
+        owner,
+        is_whole,
+        is_latin1,
+    })
+}
+
+/// Runs the function that feeds the body of `call`.
+fn feeding(context: &Context, feed: Callback, call: &Rc<Call>) -> Feeding {
+    let (objects, call) = (context.objects().clone(), Rc::clone(call));
+    let object = objects.add_shared(&CALL, Rc::clone(&call));
+    let run = feed.start(vec![Value::Object(object)]);
+    Box::pin(async move {
+        let ran = run.await;
+        objects.remove(object);
+        let upload = call.upload()?;
+        match &ran {
+            Ok(()) => upload.end(),
+            Err(error) => upload.fail(error.clone()),
+        }
+        ran
+    })
+}
+
+impl Sending {
+    fn is_aborted(&self, cx: &task::Context<'_>) -> bool {
+        self.call.as_ref().is_some_and(|call| call.poll_aborted(cx))
+    }
+
+    fn poll_answer(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<FetchAnswer, Error>> {
+        if self.is_aborted(cx) {
+            return Poll::Ready(Err(aborted()));
+        }
+        if let Some(feeding) = &mut self.feeding
+            && let Poll::Ready(fed) = feeding.as_mut().poll(cx)
+        {
+            self.feeding = None;
+            // A server that answers before it has read all ends the body too: then the answer counts.
+            if let Err(error) = fed {
+                let answered = self.answer.as_mut().poll(cx);
+                return match answered {
+                    Poll::Ready(Ok(answer)) => Poll::Ready(Ok(answer)),
+                    _ => Poll::Ready(Err(error)),
+                };
+            }
+        }
+        self.answer.as_mut().poll(cx)
+    }
+
+    /// Polls what feeds the body. After the head its errors are the function's own.
+    fn poll_fed(&mut self, cx: &mut task::Context<'_>) {
+        if let Some(feeding) = &mut self.feeding
+            && feeding.as_mut().poll(cx).is_ready()
+        {
+            self.feeding = None;
+        }
+    }
+
+    /// Gives the answer to the script, with its body as far as it is there, or as the script wants it.
+    async fn receive(mut self, answer: FetchAnswer) -> Result<Value, Error> {
+        let mut members = vec![
+            ("status".to_owned(), Value::Int(answer.status.into())),
+            ("reason".to_owned(), Value::Text(answer.status_text)),
+            ("url".to_owned(), Value::Text(answer.url)),
+            ("redirected".to_owned(), Value::Bool(answer.is_redirected)),
+            ("headers".to_owned(), list_of(answer.fields, self.is_latin1)),
+        ];
+        let Some(mut body) = answer.body else {
+            return Ok(Value::Map(members));
+        };
+        let mut bytes = Vec::new();
+        let is_whole = self.is_whole;
+        let bytes_max = if is_whole {
+            usize::MAX
+        } else {
+            WHOLE_BYTES_MAX
+        };
+        let has_ended = poll_fn(|cx| {
+            if self.is_aborted(cx) {
+                return Poll::Ready(Err(aborted()));
+            }
+            self.poll_fed(cx);
+            match poll_some(&mut *body, &mut bytes, bytes_max, cx) {
+                Poll::Pending if !is_whole => Poll::Ready(Ok(false)),
+                polled => polled,
+            }
+        })
+        .await?;
+        members.push(match has_ended {
+            true => ("body".to_owned(), Value::Bytes(bytes)),
+            false => {
+                let rest = AnswerBody::new(bytes, body, self.feeding, self.place);
+                let rest = Rc::new(rest);
+                if let Some(owner) = &self.owner {
+                    end_with(owner, &rest);
+                }
+                let rest = self.objects.add_shared(&BODY, rest);
+                ("rest".to_owned(), Value::Object(rest))
+            }
+        });
+        Ok(Value::Map(members))
+    }
+}
+
+/// Returns the field lines as a flat list. With `is_latin1` each byte of a value is a character.
+fn list_of(fields: FieldLines, is_latin1: bool) -> Value {
+    let text = |bytes: Box<[u8]>| match String::from_utf8(bytes.into()) {
+        Ok(text) if text.is_ascii() || !is_latin1 => Value::Text(text),
+        Ok(text) => Value::Text(text.bytes().map(char::from).collect()),
+        Err(other) if is_latin1 => {
+            let bytes = other.into_bytes();
+            Value::Text(bytes.into_iter().map(char::from).collect())
+        }
+        Err(other) => Value::Bytes(other.into_bytes()),
+    };
+    let mut list = Vec::with_capacity(2 * fields.len());
+    for (name, value) in fields {
+        list.extend([text(name), text(value)]);
+    }
+    Value::List(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_bytes_or_their_characters() {
+        let fields = || vec![(b"x".as_slice().into(), "é".as_bytes().into())];
+        let list = |is_latin1| list_of(fields(), is_latin1);
+        assert_eq!(list(false), Value::List(vec!["x".into(), "é".into()]));
+        assert_eq!(
+            list(true),
+            Value::List(vec!["x".into(), "\u{c3}\u{a9}".into()])
+        );
+        let raw = vec![(b"x".as_slice().into(), b"\xe9".as_slice().into())];
+        assert_eq!(
+            list_of(raw, true),
+            Value::List(vec!["x".into(), "é".into()])
+        );
+    }
+}
