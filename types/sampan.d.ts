@@ -1141,7 +1141,7 @@ declare module "sampan" {
     /** The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, `text`, `html`, `attachments` (their names) and `source`. None of them leaves. */
     mails(): any[];
     /** Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that no mock matches fail, unless they are to this machine: the network is off. */
-    fetchMock(pattern: string, answer: any): FetchMock;
+    fetchMock(pattern: string, answer: Record<string, unknown> | ((...args: any[]) => any)): FetchMock;
     /** Lets requests through to the network, until the test ends. */
     fetchAllow(pattern: string): void;
     /** Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count. */

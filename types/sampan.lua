@@ -1415,7 +1415,7 @@ function app.t.ws(path, options) end
 function app.t.mails() end
 --- Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that no mock matches fail, unless they are to this machine: the network is off.
 ---@param pattern string The requests: a URL in which `*` stands for anything. Its scheme and query may be left out, a method may stand in front: `"POST api.example.com/v1/*"`.
----@param answer any The answer: a text, or a table or object with `status`, `headers`, and `body`, `json` or `chunks` (a list of texts); or with `error`, for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets a request and returns an answer, without waiting.
+---@param answer table | function The answer: `status`, `headers`, and `body`, `json` or `chunks` (a list of texts); or `error`, for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets a request and returns an answer, without waiting.
 ---@return sampan.FetchMock
 function app.t.fetch_mock(pattern, answer) end
 

@@ -41,8 +41,12 @@ const fn part(
     }
 }
 
+const PLATFORMS_FETCH: &str =
+    "fetch is the platform's, which holds nothing for a commit and has other limits";
+
 /// All of them.
 const EXCEPTIONS: &[Exception] = &[
+    whole("fetch/", BOTH, PLATFORMS_FETCH),
     part("csv/each", BOTH, &["a function that does not end"], RUNAWAY),
     whole("jobs/limits", BOTH, RUNAWAY),
     part(
