@@ -70,8 +70,8 @@ pub static MODULE: Module = Module {
                      method may stand in front: `\"POST api.example.com/v1/*\"`."),
                 param!("answer": Type::MapOrFunction,
                     "The answer: `status`, `headers`, and `body`, `json` or `chunks` (a list of texts); or `error`, \
-                     \
-                     for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets a request and returns an answer, without waiting."),
+                     for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets \
+                     a request and returns an answer, without waiting."),
             ) -> Type::Object(&MOCK), FunctionKind::Sync(fetch_mock),
             "Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks \
              match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that \
