@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::hub::Hub;
     use sampan_host::{Effects, LocalFuture, Outbox, ScriptFunction};
+    use std::time::Duration;
     use tokio::sync::Semaphore;
 
     /// A function of the code before a reload, or of that after it.
@@ -244,6 +245,14 @@ mod tests {
                 runs.may_end.acquire().await.expect("open").forget();
                 runs.seen.borrow_mut().push(format!("end {name}"));
             })
+        }
+
+        fn run_within(
+            &self,
+            _: Duration,
+            work: LocalFuture<Result<(), Error>>,
+        ) -> LocalFuture<Result<(), Error>> {
+            work
         }
     }
 
