@@ -2,8 +2,8 @@
 //!
 //! Both are made by their engines of the rows here, which scripts do not see ([`Module::sends_requests`]). A row reads
 //! the request of a script (`request`), has it sent by the server ([`sampan_host::fetch`]), and gives its answer
-//! (`send`). Two native objects stand between: a [`Call`](call::Call) that can be aborted and fed, and the rest of an
-//! answer's body ([`AnswerBody`](body::AnswerBody)).
+//! (`send`). Two native objects stand between: a `Call` that can be aborted and fed, and the rest of an
+//! answer's body (`AnswerBody`).
 
 mod body;
 mod call;

@@ -1,9 +1,9 @@
 //! Mails: from what a script describes to what a server takes.
 //!
-//! A [`Draft`](draft::Draft) is read where it lies in the script, its templates are rendered, and
-//! [`compose`](compose::compose) makes the mail of it. It leaves when everything is committed that it may depend on:
-//! into a mailbox in development and in tests, else to the thread that delivers ([`mailer`]). That makes one attempt
-//! after the other ([`delivery`]), each by one transaction with the server ([`smtp`]).
+//! A `Draft` is read where it lies in the script, its templates are rendered, and
+//! `compose` makes the mail of it. It leaves when everything is committed that it may depend on:
+//! into a mailbox in development and in tests, else to the thread that delivers (`mailer`). That makes one attempt
+//! after the other (`delivery`), each by one transaction with the server (`smtp`).
 
 mod address;
 mod capability;
