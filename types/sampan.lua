@@ -1413,6 +1413,7 @@ function app.t.ws(path, options) end
 --- The mails that the test has sent, the oldest first. Each has `from`, `to`, `cc`, `bcc`, `subject`, `text`, `html`, `attachments` (their names) and `source`. None of them leaves.
 ---@return table
 function app.t.mails() end
+
 --- Answers requests that the app, or the test, sends to other servers with `fetch`. Where several mocks match, the last counts. It ends with the test; outside of tests it is for all of the file. Requests that no mock matches fail, unless they are to this machine: the network is off.
 ---@param pattern string The requests: a URL in which `*` stands for anything. Its scheme and query may be left out, a method may stand in front: `"POST api.example.com/v1/*"`.
 ---@param answer table | function The answer: `status`, `headers`, and `body`, `json` or `chunks` (a list of texts); or `error`, for a request that fails: `dns`, `connect`, `tls`, `timeout` or `closed`. Or a function that gets a request and returns an answer, without waiting.

@@ -67,7 +67,8 @@ fn clients_that_do_not_read_are_closed_and_their_memory_goes_back() {
         }
         served();
         let held = process.memory_kib().saturating_sub(before);
-        assert!(held > 16 * 1024, "{file}: {held} KiB");
+        // The buffers of sockets take more or less of the answers.
+        assert!(held > 4 * 1024, "{file}: {held} KiB");
         drop(lazy);
         wait::until(format!("{file}: half of {held} KiB given back"), || {
             process.memory_kib() <= before + held / 2
