@@ -1,7 +1,6 @@
 import { app, log } from "sampan";
 
 app.get("/variable", () => process.cwd());
-app.get("/fetch", () => fetch("http://127.0.0.1/"));
 app.get("/require", () => require("fs"));
 app.get("/buffer", () => Buffer.from("x"));
 app.get("/folder", () => __dirname);

@@ -7,7 +7,6 @@ use std::ffi::CString;
 
 /// Globals of other runtimes, and what there is here.
 const GLOBALS: &[(&str, &str)] = &[
-    ("fetch", "Sampan has no HTTP client yet"),
     ("require", "this file is a module: write import"),
     ("module", "this file is a module: write export"),
     ("exports", "this file is a module: write export"),
