@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 30] = [
+const SHARING: [(&str, &str); 31] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
@@ -36,6 +36,7 @@ const SHARING: [(&str, &str); 30] = [
         "db/transaction_workers",
         "a table made at the top of the file",
     ),
+    ("fetch/ends", "a count of calls"),
     ("fetch/held", "a count of calls"),
     ("fetch/streams", "a global that one request tells another"),
     ("files/streams", "a stream kept for the next request"),

@@ -4,27 +4,40 @@ use crate::under_way::CallPlace;
 use sampan_host::fetch::FetchFault;
 use sampan_host::json::Tape;
 use sampan_host::{
-    Args, Chunk, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, ScriptLimits,
-    StreamedBody, Type, Value, row,
+    Args, Chunk, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture,
+    ScriptLimits, StreamedBody, Type, Value, row,
 };
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{self, Poll, Waker, ready};
 
-/// The rest of an answer's body.
+/// The rest of an answer's body in Lua. Each function that a request runs may read it, such as one that feeds another
+/// request. It is given up with the request, by [`crate::under_way::end_with`].
 pub(crate) static BODY: Class = Class {
     name: "AnswerBody",
     variable: "body",
     doc: "The body of an answer, as far as it was not there with the head.",
-    methods: &[
-        row!("read"() -> Type::BytesOrNothing, FunctionKind::Async(read),
-            "Waits for the next piece; nothing at the end."),
-        row!("cancel"() -> Type::Nothing, FunctionKind::Sync(cancel),
-            "Gives the rest up."),
-    ],
+    methods: METHODS,
     lifetime: Lifetime::Collector,
     is_keyed: false,
 };
+
+/// The rest of an answer's body in JavaScript. Streams are cycles, which the collector finds late or never, and a
+/// script may keep the request as well. So the body goes with the tasks of the request, work after the answer included.
+pub(crate) static RUN_BODY: Class = Class {
+    name: "RunAnswerBody",
+    variable: "body",
+    doc: "The body of an answer that goes with the run that asked for it.",
+    methods: METHODS,
+    lifetime: Lifetime::Request,
+    is_keyed: false,
+};
+
+const METHODS: &[Function] = &[
+    row!("read"() -> Type::BytesOrNothing, FunctionKind::Async(read),
+        "Waits for the next piece; nothing at the end."),
+    row!("cancel"() -> Type::Nothing, FunctionKind::Sync(cancel), "Gives the rest up."),
+];
 
 /// The body of an answer on its way into a script.
 pub(crate) struct AnswerBody {
@@ -130,11 +143,16 @@ impl Drop for Reading<'_> {
 
 fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     let body = args.object::<AnswerBody>(context);
+    let objects = context.objects().clone();
     Box::pin(async move {
-        let (_, body) = body?;
+        let (object, body) = body?;
         let _reading = Reading::begin(&body)?;
-        let piece = poll_fn(|cx| body.poll(cx)).await?;
-        Ok(piece.map_or(Value::Null, Value::Bytes))
+        let piece = poll_fn(|cx| body.poll(cx)).await;
+        // A run that goes on for long may read many bodies.
+        if !matches!(piece, Ok(Some(_))) {
+            objects.remove(object);
+        }
+        Ok(piece?.map_or(Value::Null, Value::Bytes))
     })
 }
 

@@ -45,7 +45,7 @@ pub static MODULE: Module = Module {
             FunctionKind::Sync(body::decode),
             "The value of an answer that is JSON."),
     ],
-    classes: &[&call::CALL, &body::BODY],
+    classes: &[&call::CALL, &body::BODY, &body::RUN_BODY],
     ..Module::EMPTY
 };
 

@@ -17,7 +17,7 @@ pub(crate) struct ScriptRequest {
     options: FetchOptions,
     /// True if the script wants all of the body with the head.
     pub(crate) is_whole: bool,
-    /// True if the body of the answer ends with the run that asked for it.
+    /// True if the other runs of a request may read the body of the answer too: see [`crate::body::BODY`].
     pub(crate) is_bound: bool,
     /// True if a character of a header value is a byte.
     pub(crate) is_latin1: bool,

@@ -1,6 +1,6 @@
 //! Sending a request, and its answer as a script gets it.
 
-use crate::body::{AnswerBody, BODY, Feeding, poll_some};
+use crate::body::{AnswerBody, BODY, Feeding, RUN_BODY, poll_some};
 use crate::call::{CALL, Call, aborted};
 use crate::limits::WHOLE_BYTES_MAX;
 use crate::request::ScriptRequest;
@@ -21,7 +21,9 @@ struct Sending {
     feeding: Option<Feeding>,
     place: CallPlace,
     objects: Objects,
-    /// The run that the body of the answer ends with, if it does.
+    /// True if the other runs of the request may read the body of the answer.
+    is_bound: bool,
+    /// The owner that such a body ends with.
     owner: Option<RunOwner>,
     /// True if the script wants all of the body with the head.
     is_whole: bool,
@@ -43,8 +45,8 @@ pub(crate) fn send(context: &Context, args: Args) -> LocalFuture<Result<Value, E
 fn begin(context: &Context, mut args: Args) -> Result<Sending, Error> {
     let place = CallPlace::take(context)?;
     let request = ScriptRequest::read(args.take(0), args.take(3))?;
-    let (is_whole, is_latin1) = (request.is_whole, request.is_latin1);
-    let current = context.get::<CurrentRun>().filter(|_| request.is_bound);
+    let (is_whole, is_latin1, is_bound) = (request.is_whole, request.is_latin1, request.is_bound);
+    let current = context.get::<CurrentRun>().filter(|_| is_bound);
     let owner = current.and_then(|current| current.owner());
     let feed = args.function(2);
     let call = match (args.take(1), &feed) {
@@ -64,6 +66,7 @@ fn begin(context: &Context, mut args: Args) -> Result<Sending, Error> {
         feeding,
         place,
         objects: context.objects().clone(),
+        is_bound,
         owner,
         is_whole,
         is_latin1,
@@ -159,7 +162,8 @@ impl Sending {
                 if let Some(owner) = &self.owner {
                     end_with(owner, &rest);
                 }
-                let rest = self.objects.add_shared(&BODY, rest);
+                let class = if self.is_bound { &BODY } else { &RUN_BODY };
+                let rest = self.objects.add_shared(class, rest);
                 ("rest".to_owned(), Value::Object(rest))
             }
         });

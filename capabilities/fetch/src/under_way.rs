@@ -2,6 +2,7 @@
 
 use crate::body::AnswerBody;
 use crate::limits::CALLS_MAX;
+use sampan_host::fetch::FetchFault;
 use sampan_host::{Context, CurrentRun, Error, RunOwner};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -29,7 +30,7 @@ impl CallPlace {
         let count = store.get::<CallCount>();
         let count = count.unwrap_or_else(|| store.put(CallCount::default()));
         if count.0.get() >= CALLS_MAX {
-            return Err(Error::script(format!(
+            return Err(FetchFault::Busy.error(format!(
                 "{CALLS_MAX} requests to other servers are under way already: wait for some of them, and read or \
                  cancel the bodies of their answers"
             )));

@@ -102,9 +102,11 @@
       if (bytes === null) off();
       return bytes;
     };
+    // A read that waits is not one of the stream's own, so the abort's reason is given to it here.
+    const reasonOf = (error) => (signal?.aborted ? signal.reason : failure(error));
     const failed = (error) => {
       off();
-      throw failure(error);
+      throw reasonOf(error);
     };
     const cancel = () => {
       off();
@@ -118,7 +120,7 @@
       try {
         return p.then(rest.read(), ended, failed);
       } catch (error) {
-        return p.rejected(failure(error));
+        return p.rejected(reasonOf(error));
       }
     };
     const stream = load("stream_bodies").fromReads(read, cancel);
