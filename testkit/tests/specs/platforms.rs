@@ -44,9 +44,19 @@ const fn part(
 const PLATFORMS_FETCH: &str =
     "fetch is the platform's, which holds nothing for a commit and has other limits";
 
+const UNNAMED: &str = "the error about a value that JSON does not have names no argument there";
+
 /// All of them.
 const EXCEPTIONS: &[Exception] = &[
     whole("fetch/", BOTH, PLATFORMS_FETCH),
+    part(
+        "cache/once",
+        BOTH,
+        &["a result that JSON does not have"],
+        UNNAMED,
+    ),
+    part("cache/values", BOTH, &["GET /function"], UNNAMED),
+    part("jobs/names", BOTH, &["POST /wrong"], UNNAMED),
     part("csv/each", BOTH, &["a function that does not end"], RUNAWAY),
     whole("jobs/limits", BOTH, RUNAWAY),
     part(
