@@ -8,6 +8,7 @@ use sampan_testkit::{Case, CaseEngine};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -316,6 +317,9 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
 
 /// Runs the tests of a project, as `sampan test` does.
 fn test(example: &Example, program: &str, code: &str, ending: &str) -> Result<(), String> {
+    // The time that a test sets is that of the process.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_wanted = |name: &str| !name.contains(".test.") || name.ends_with(ending);
     let folder = project(example, program, code, is_wanted)?;
     let options = TestOptions {
