@@ -106,7 +106,7 @@ impl IsolateCache {
     /// Keeps a value or removes a key, when everything is committed that this may depend on.
     ///
     /// # Errors
-    /// What the run wrote was rolled back.
+    /// Fails if the writes of the run were rolled back.
     pub(crate) fn change(&self, key: Arc<str>, entry: Option<Entry>) -> Result<(), Error> {
         let store = Arc::clone(&self.store);
         let shown = (Arc::clone(&key), entry.clone());
@@ -117,7 +117,7 @@ impl IsolateCache {
     /// worker sees the change `shown`.
     ///
     /// # Errors
-    /// What the run wrote was rolled back.
+    /// Fails if the writes of the run were rolled back.
     pub(crate) fn when_committed(
         &self,
         shown: Option<(Arc<str>, Option<Entry>)>,

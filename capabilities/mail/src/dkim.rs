@@ -54,7 +54,7 @@ impl Signer {
     /// Creates a signer. `key` is a PEM text with a private key of RSA or Ed25519.
     ///
     /// # Errors
-    /// What is wrong; the message does not show the key.
+    /// Fails if the key or a name is not valid. The message does not show the key.
     pub(crate) fn new(domain: &str, selector: &str, key: &str) -> Result<Self, String> {
         let is_name = |text: &str| {
             let is_char =

@@ -41,7 +41,7 @@ impl MailServer {
     /// Parses a URL: `smtps://user:password@host:465`, `smtp://host:587`.
     ///
     /// # Errors
-    /// What is wrong; the message does not show the URL, which has a password.
+    /// Fails if the URL is not valid. The message does not show it, since it has a password.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let form = "url must be smtps://user:password@host or smtp://user:password@host";
         let parsed = Url::parse(url).map_err(|_| form.to_owned())?;

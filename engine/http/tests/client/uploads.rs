@@ -203,7 +203,7 @@ fn a_large_body_goes_both_ways() {
     stream_both_ways(32 * 1024 * 1024);
 }
 
-/// Alone in its process: `cargo test -p sampan-http --test it -- --ignored a_gigabyte`.
+/// Alone in its process: `cargo test -p sampan-http --test client -- --ignored a_gigabyte`.
 #[test]
 #[ignore = "measures the memory of its process"]
 fn a_gigabyte_goes_both_ways_in_little_memory() {

@@ -18,7 +18,7 @@ pub enum SentBody {
 /// authority-form (RFC 9112 section 3.2).
 ///
 /// # Errors
-/// What is malformed: the method, the target or a field line. Nothing was appended then.
+/// Fails if the method, the target or a field line is malformed. Nothing was appended then.
 pub fn encode_request<'a>(
     out: &mut Vec<u8>,
     method: &str,
