@@ -3,8 +3,10 @@
 //! It looks at each worker's [`Watch`] every few milliseconds. A run older than `script_millis_max` is told to stop,
 //! again and again until it has ended. A worker that is deaf to that for [`DEAF_MILLIS`] is abandoned: its sockets are
 //! shut down, so that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of
-//! them the server gives up: something is wrong that a fresh process may not have. A worker whose thread gets no
-//! processor, on a machine that is overloaded or was asleep, cannot hear and is not deaf.
+//! them the server gives up: something is wrong that a fresh process may not have.
+//!
+//! A thread that gets little of a processor, on a machine that is overloaded or was asleep, is not at fault: its run has
+//! up to [`STARVED_TIMES`] the limit, and it is not deaf to a stop that it cannot hear.
 
 use super::thread_time::ThreadTime;
 use sampan_host::samples::Stack;
@@ -21,6 +23,8 @@ const IDLE_POLL_MILLIS: u64 = 20;
 const DEAF_MILLIS: u64 = 1_000;
 /// The processor time within [`DEAF_MILLIS`] from which on a worker could have heard its stop, in milliseconds.
 const HEARING_MILLIS: u64 = 200;
+/// The factor by which a run may exceed its limit while its thread waits for a processor.
+const STARVED_TIMES: u32 = 10;
 /// The server gives up when so many workers had to be abandoned.
 pub(crate) const ABANDONED_MAX: usize = 3;
 
@@ -63,6 +67,8 @@ struct WatchedWorker {
     epoch: u64,
     since: Instant,
     thread: ThreadTime,
+    /// The processor time of the thread when this epoch had lasted for half of its limit.
+    used_at_half: Option<Duration>,
     /// The time of the first stop of this epoch, and the processor time of the thread at that moment.
     told: Option<(Instant, Option<Duration>)>,
 }
@@ -80,6 +86,7 @@ impl Watchdog {
             epoch,
             since,
             thread: ThreadTime::of_this_thread(),
+            used_at_half: None,
             told: None,
         });
     }
@@ -184,7 +191,7 @@ impl Watchdog {
                 // Another thread has told it to stop: once may not be enough.
                 watched.watch.stop(watched.epoch);
             }
-            if age.is_none_or(|age| !watched.watch.is_over(age, script_time_max)) {
+            if age.is_none_or(|age| !watched.is_over(age, script_time_max)) {
                 return true;
             }
             watched.watch.stop(watched.epoch);
@@ -211,9 +218,27 @@ impl WatchedWorker {
         if epoch != self.epoch {
             self.epoch = epoch;
             self.since = now;
+            self.used_at_half = None;
             self.told = None;
         }
         (epoch & 1 == 1).then(|| now.duration_since(self.since))
+    }
+
+    /// Reports whether the run, which has gone on for `age`, has passed its limit, and has had processor time enough for
+    /// that to be its own fault.
+    fn is_over(&mut self, age: Duration, time_max: Duration) -> bool {
+        if self.used_at_half.is_none() && age >= time_max / 2 {
+            self.used_at_half = self.thread.processor_time();
+        }
+        if !self.watch.is_over(age, time_max) {
+            return false;
+        }
+        let (Some(before), Some(used)) = (self.used_at_half, self.thread.processor_time()) else {
+            return true;
+        };
+        used.saturating_sub(before) >= time_max / 4
+            || age >= time_max * STARVED_TIMES
+            || !self.thread.wants_processor()
     }
 
     /// Reports whether the run that was told to stop has had the time to hear it, and has not ended. A thread that has
@@ -253,7 +278,10 @@ impl WatchedWorker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::thread::{CpuSet, sched_setaffinity};
     use sampan_client::wait;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
     use std::sync::mpsc;
 
     const LIMIT: Duration = Duration::from_millis(20);
@@ -266,9 +294,10 @@ mod tests {
         watch.enter(7);
         assert!(watchdog.look(LIMIT));
         assert!(!watch.must_stop());
-        wait::dawdle(LIMIT * 2);
-        assert!(watchdog.look(LIMIT));
-        assert!(watch.must_stop());
+        wait::until("the stop", || {
+            assert!(watchdog.look(LIMIT));
+            watch.must_stop()
+        });
         assert!(watch.leave());
         watch.enter(7);
         assert!(
@@ -276,6 +305,56 @@ mod tests {
             "the next run is young"
         );
         assert!(!watch.leave());
+    }
+
+    #[test]
+    fn a_run_that_hardly_gets_a_processor_has_longer() {
+        const SPAN: Duration = Duration::from_millis(100);
+        let (watchdog, watch) = (Watchdog::default(), Arc::new(Watch::default()));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let spin = |is_over: &Arc<AtomicBool>| {
+            let is_over = Arc::clone(is_over);
+            let mut only = CpuSet::new();
+            only.set(0);
+            sched_setaffinity(None, &only).expect("the processor");
+            move || while !is_over.load(Relaxed) {}
+        };
+        let (sender, receiver) = mpsc::channel();
+        let starved = {
+            let (watchdog, watch, is_over) =
+                (watchdog.clone(), Arc::clone(&watch), Arc::clone(&is_over));
+            std::thread::spawn(move || {
+                let spin = spin(&is_over);
+                watchdog.add(1, Arc::clone(&watch), Box::new(|_| {}));
+                watch.enter(7);
+                sender
+                    .send(ThreadTime::of_this_thread())
+                    .expect("a receiver");
+                spin();
+            })
+        };
+        let thread = receiver.recv().expect("its thread");
+        let others = [(); 15].map(|()| {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || spin(&is_over)())
+        });
+        watchdog.look(SPAN);
+        let (begun, before) = (
+            Instant::now(),
+            thread.processor_time().expect("the kernel tells"),
+        );
+        while !watch.must_stop() {
+            watchdog.look(SPAN);
+            std::thread::yield_now();
+        }
+        let used = thread.processor_time().expect("the kernel tells") - before;
+        let is_longest = begun.elapsed() >= SPAN * STARVED_TIMES;
+        is_over.store(true, Relaxed);
+        starved.join().expect("its end");
+        others
+            .into_iter()
+            .for_each(|other| other.join().expect("its end"));
+        assert!(used >= SPAN / 4 || is_longest, "{used:?}");
     }
 
     #[test]
