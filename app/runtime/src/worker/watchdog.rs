@@ -5,8 +5,8 @@
 //! shut down, so that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of
 //! them the server gives up: something is wrong that a fresh process may not have.
 //!
-//! A thread that gets little of a processor, on a machine that is overloaded or was asleep, is not at fault: its run has
-//! up to [`STARVED_TIMES`] the limit, and it is not deaf to a stop that it cannot hear.
+//! A thread that gets little of a processor, on a machine that is overloaded or was asleep, is not at fault: its run
+//! has up to [`STARVED_TIMES`] the limit, and it is not deaf to a stop that it cannot hear.
 
 use super::thread_time::ThreadTime;
 use sampan_host::samples::Stack;
@@ -224,8 +224,8 @@ impl WatchedWorker {
         (epoch & 1 == 1).then(|| now.duration_since(self.since))
     }
 
-    /// Reports whether the run, which has gone on for `age`, has passed its limit, and has had processor time enough for
-    /// that to be its own fault.
+    /// Reports whether the run, which has gone on for `age`, has passed its limit, and has had enough processor time
+    /// for that to be its own fault.
     fn is_over(&mut self, age: Duration, time_max: Duration) -> bool {
         if self.used_at_half.is_none() && age >= time_max / 2 {
             self.used_at_half = self.thread.processor_time();
@@ -334,27 +334,23 @@ mod tests {
             })
         };
         let thread = receiver.recv().expect("its thread");
-        let others = [(); 15].map(|()| {
+        let others = [(); 5].map(|()| {
             let is_over = Arc::clone(&is_over);
             std::thread::spawn(move || spin(&is_over)())
         });
         watchdog.look(SPAN);
-        let (begun, before) = (
-            Instant::now(),
-            thread.processor_time().expect("the kernel tells"),
-        );
+        let before = thread.processor_time().expect("the kernel tells");
         while !watch.must_stop() {
             watchdog.look(SPAN);
             std::thread::yield_now();
         }
         let used = thread.processor_time().expect("the kernel tells") - before;
-        let is_longest = begun.elapsed() >= SPAN * STARVED_TIMES;
         is_over.store(true, Relaxed);
         starved.join().expect("its end");
         others
             .into_iter()
             .for_each(|other| other.join().expect("its end"));
-        assert!(used >= SPAN / 4 || is_longest, "{used:?}");
+        assert!(used >= SPAN / 4, "{used:?}");
     }
 
     #[test]
