@@ -3,7 +3,8 @@
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
 //! [`suites::Template`] templates, [`suites::Limit`] the least that an answer can cost, [`suites::static_files()`]
 //! files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and [`suites::golua()`] the libraries for
-//! JavaScript and Go, [`suites::tls()`], [`suites::h2()`] and [`suites::ws()`] encryption, HTTP/2 and WebSockets. The order of things in all:
+//! JavaScript and Go, [`suites::tls()`], [`suites::h2()`] and [`suites::ws()`] encryption, HTTP/2 and WebSockets,
+//! [`suites::fetch()`] requests to other servers. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
@@ -54,6 +55,8 @@ enum Benchmark {
     H2(suites::SideOptions<suites::H2>),
     /// Messages over WebSockets, beside Bun and Node.js with ws
     Ws(suites::WireOptions<suites::Ws>),
+    /// JSON of another server, passed on, beside Bun, Node.js and nginx
+    Fetch(suites::SideOptions<suites::Fetch>),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Benchmark::Tls(options) => suites::tls(options),
         Benchmark::H2(options) => suites::h2(options),
         Benchmark::Ws(options) => suites::ws(options),
+        Benchmark::Fetch(options) => suites::fetch(options),
         Benchmark::HandshakeClient(options) => load::handshakes::handshake_client(options),
         Benchmark::SocketClient(options) => load::socket_client::socket_client(options),
         Benchmark::IdleClient(options) => load::idle_client(options),

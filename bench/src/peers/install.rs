@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::load::PROGRAM;
+use crate::peers::installed::NGINX_MODULES;
 use crate::peers::{Installed, Peer, PeerKind};
-
-/// The folder of Debian's nginx modules.
-pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
 
 /// The way the peers are found.
 pub(crate) struct Installer {
@@ -127,8 +125,8 @@ impl Installer {
             arguments: ["-p", &prefix, "-c", &file, "-e", "stderr"]
                 .map(str::to_owned)
                 .into(),
-            folder,
             configuration: Some((self.sources(peer.folder).join("nginx.conf"), to)),
+            ..Installed::new(PathBuf::new(), folder, String::new())
         })
     }
 

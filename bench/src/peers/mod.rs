@@ -5,6 +5,8 @@ pub(crate) mod children;
 mod faces;
 pub(crate) mod install;
 pub(crate) mod install_faces;
+mod installed;
+mod outside;
 pub(crate) mod placement;
 pub(crate) mod processes;
 pub(crate) mod server;
@@ -23,6 +25,8 @@ use crate::routes::{
 };
 
 pub(crate) use faces::*;
+pub(crate) use installed::Installed;
+pub(crate) use outside::*;
 pub(crate) use wire::*;
 
 /// A server to measure.
@@ -165,6 +169,8 @@ const ALL_PEERS: &[&[Peer]] = &[
     TLS_PEERS,
     H2_PEERS,
     WS_PEERS,
+    FETCH_PEERS,
+    &[ORIGIN],
 ];
 
 const fn peer(
@@ -250,6 +256,7 @@ impl Peer {
         let mut command = placement.server(&installed.program);
         command
             .args(&installed.arguments)
+            .envs(installed.variables.iter().cloned())
             .current_dir(&installed.folder);
         let [certificate, key] = certificate::files(&crate::root());
         match self.kind {
@@ -311,52 +318,6 @@ impl Peer {
             }
         }
         command
-    }
-}
-
-/// The start parameters of an installed peer.
-#[derive(Clone, Debug)]
-pub(crate) struct Installed {
-    pub(crate) program: PathBuf,
-    pub(crate) arguments: Vec<String>,
-    /// The working folder.
-    pub(crate) folder: PathBuf,
-    /// A configuration with places to fill in: where it is read, and where it goes.
-    pub(crate) configuration: Option<(PathBuf, PathBuf)>,
-    /// The measured version, as in `Bun 1.4.5`.
-    pub(crate) version: String,
-}
-
-impl Installed {
-    /// A program without arguments that reads no file with places to fill in.
-    pub(crate) fn new(program: PathBuf, folder: PathBuf, version: String) -> Self {
-        Self {
-            program,
-            arguments: Vec::new(),
-            folder,
-            configuration: None,
-            version,
-        }
-    }
-
-    /// Fills in the port and the threads, for peers that take these from a file.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read or written.
-    pub(crate) fn configure(&self, port: u16, threads: usize) -> std::io::Result<()> {
-        let Some((from, to)) = &self.configuration else {
-            return Ok(());
-        };
-        let [certificate, key] = certificate::files(&crate::root());
-        let text = std::fs::read_to_string(from)?
-            .replace("@PORT@", &port.to_string())
-            .replace("@THREADS@", &threads.to_string())
-            .replace("@FILES@", &files(&crate::root()).display().to_string())
-            .replace("@CERTIFICATE@", &certificate.display().to_string())
-            .replace("@KEY@", &key.display().to_string())
-            .replace("@MODULES@", crate::peers::install::NGINX_MODULES);
-        std::fs::write(to, text)
     }
 }
 

@@ -47,6 +47,15 @@ impl Placement {
         )
     }
 
+    /// The load's processors alone, for a server that belongs to the load.
+    pub(crate) fn of_load(&self) -> Self {
+        Self {
+            server: self.load.clone(),
+            load: self.load.clone(),
+            load_threads: self.load_threads,
+        }
+    }
+
     /// Returns the number of threads that the load has.
     pub(crate) fn load_threads(&self) -> usize {
         self.load_threads

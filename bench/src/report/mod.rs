@@ -162,6 +162,15 @@ pub(crate) static WS: Suite = Suite {
     ..SUITE
 };
 
+/// `bench fetch`.
+pub(crate) static FETCH: Suite = Suite {
+    name: "fetch",
+    about: " Each request makes the server ask another one, nginx, which runs on the processors of the load and \
+     answers with 108 bytes of JSON. All keep their connections to it.",
+    axis_per_group: true,
+    ..SUITE
+};
+
 /// Those of a load that tells no latencies.
 const COUNT_COLUMNS: &[Column] = &[COLUMNS[0], COLUMNS[1], COLUMNS[5]];
 

@@ -7,10 +7,11 @@ use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::figures::Figure;
 use crate::peers::storage::Durability::{self, Full, Normal};
 use crate::peers::{
-    BUN_DB, BUN_ETA, BUN_STREAM, BUN_TLS, BUN_WS, EPOLL_LOOP, GO_HELLO, GO_LUAJIT, GO_SAMPAN,
-    GO_SAMPAN_FILE, GO_SAMPAN_HTTP, GUST_NODE, HONO_NODE, JS_H2, JS_TLS, JS_WS, LUA_H2, LUA_TLS,
-    LUA_WS, NGINX_H2, NGINX_STATIC, NGINX_TLS, NODE_H2, NODE_WS, OUR_HONO_NODE, Peer, RUN_BUN,
-    RUN_NODE, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
+    BUN_DB, BUN_ETA, BUN_FETCH, BUN_STREAM, BUN_TLS, BUN_WS, EPOLL_LOOP, GO_HELLO, GO_LUAJIT,
+    GO_SAMPAN, GO_SAMPAN_FILE, GO_SAMPAN_HTTP, GUST_NODE, HONO_NODE, JS_FETCH, JS_H2, JS_TLS,
+    JS_WS, LUA_FETCH, LUA_H2, LUA_TLS, LUA_WS, NGINX_H2, NGINX_PROXY, NGINX_STATIC, NGINX_TLS,
+    NODE_FETCH, NODE_H2, NODE_WS, OUR_HONO_NODE, Peer, RUN_BUN, RUN_NODE, SAMPAN_JS,
+    SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
 };
 use crate::routes::{Headers, Route};
 
@@ -177,6 +178,17 @@ pub(crate) const WS: &[RatioTarget] = &[
     cost(JS_WS, BUN_WS, Route::Publish, 1.00),
 ];
 
+/// `bench fetch`. What is parsed has no target of its own.
+#[rustfmt::skip]
+pub(crate) const FETCH: &[RatioTarget] = &[
+    cost(LUA_FETCH, BUN_FETCH, Route::Passed, 1.00),
+    cost(JS_FETCH, BUN_FETCH, Route::Passed, 1.00),
+    cost(LUA_FETCH, NODE_FETCH, Route::Passed, 0.30),
+    cost(JS_FETCH, NODE_FETCH, Route::Passed, 0.30),
+    cost(LUA_FETCH, NGINX_PROXY, Route::Passed, 1.60),
+    cost(JS_FETCH, NGINX_PROXY, Route::Passed, 1.60),
+];
+
 const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {
     RatioTarget {
         connections: 1,
@@ -305,88 +317,4 @@ pub(crate) fn judge(targets: &[RatioTarget], series: &[Series], threads: u32) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measure::tests::series;
-
-    fn row<'a>(found: &'a [Figure], what: &str) -> (&'a str, Option<bool>) {
-        let one = found.iter().find(|one| one.what == what);
-        let one = one.unwrap_or_else(|| panic!("no row {what} in {found:?}"));
-        (&one.value, one.reached)
-    }
-
-    #[test]
-    fn rows_without_figures_are_not_reached() {
-        let version = |headers| LoadCase::plain(Route::Version, headers, 1);
-        let measured = [
-            series(SAMPAN_LUA, version(Headers::Plain), &[6.0, 6.0, 90.0]),
-            series("nginx", version(Headers::Plain), &[1.0, 8.0, 120.0]),
-            series(SAMPAN_LUA, version(Headers::Browser), &[7.2]),
-        ];
-        let found = judge(HELLO, &measured, 1);
-        let of = |what| row(&found, what);
-        assert_eq!(
-            of("Sampan, Lua: GET /version, against nginx"),
-            ("0.75", Some(true))
-        );
-        assert_eq!(
-            of("Sampan, Lua: GET /version, against Bun.serve"),
-            ("not measured", None)
-        );
-        let browser = "Sampan, Lua: GET /version, with a browser's headers, against without";
-        assert_eq!(of(browser), ("1.20", Some(false)));
-        assert_eq!(found.len(), HELLO.len() + 1);
-    }
-
-    #[test]
-    fn templates_are_compared_with_eta() {
-        let full = LoadCase::plain(Route::Full, Headers::Plain, 1);
-        let measured = [
-            series(SAMPAN_LUA, full, &[8.0]),
-            series(SAMPAN_JS, full, &[9.0]),
-            series(BUN_ETA, full, &[10.0]),
-        ];
-        let found = judge(TEMPLATE, &measured, 1);
-        let of = |what| row(&found, what);
-        assert_eq!(
-            of("Sampan, Lua: GET /full, against Bun + Eta"),
-            ("0.80", Some(false))
-        );
-        assert_eq!(
-            of("Sampan, JavaScript: GET /full, against Bun + Eta"),
-            ("0.90", Some(false))
-        );
-        assert_eq!(found.len(), TEMPLATE.len());
-    }
-
-    #[test]
-    fn costs_must_be_low_and_rates_high() {
-        let write = |durability, connections| LoadCase {
-            durability: Some(durability),
-            connections,
-            ..LoadCase::plain(Route::Write, Headers::Plain, 1)
-        };
-        let measured = [
-            series(SAMPAN_LUA, write(Normal, 64), &[10.0]),
-            series(BUN_DB, write(Normal, 64), &[40.0]),
-            series(SAMPAN_JS, write(Full, 64), &[11.0]),
-            series(BUN_DB, write(Full, 64), &[100.0]),
-        ];
-        let found = judge(DB, &measured, 1);
-        let lua = "Sampan, Lua: POST /write, normal, 1 worker";
-        let js = "Sampan, JavaScript: POST /write, full, 1 worker";
-        assert_eq!(
-            row(&found, &format!("{lua}, against Bun + bun:sqlite")),
-            ("0.25", Some(true))
-        );
-        let rate = format!("{js}, requests/s, against Bun + bun:sqlite, full");
-        assert_eq!(
-            row(&found, &rate),
-            ("1.00", Some(false)),
-            "as fast is not twelve times as fast"
-        );
-        let alone = format!("{lua}, one connection, against Bun + bun:sqlite");
-        assert_eq!(row(&found, &alone), ("not measured", None));
-        assert_eq!(found.len(), DB.len());
-    }
-}
+mod tests;

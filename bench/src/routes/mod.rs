@@ -23,6 +23,9 @@ const HARD_NAME: (&str, &str) = ("Zo%C3%AB%20%22x%22", "Zoë \"x\"");
 /// The body sent to the echo while measuring.
 const ECHO: &str = r#"{"user":"ada","id":7,"score":1.5,"tags":["a","b"],"address":{"city":"London","zip":null},"active":true}"#;
 
+/// The answer of the other server of `bench fetch`. `bench/peers/origin` has it too.
+const ITEM: &str = r#"{"id":7,"name":"Ada Lovelace","tags":["math","engine"],"address":{"city":"London","zip":null},"active":true}"#;
+
 /// A route of the examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Route {
@@ -105,6 +108,10 @@ pub(crate) enum Route {
     Echo16k,
     /// One message that is published to 10,000 WebSockets
     Publish,
+    /// `GET /passed`: JSON of another server, passed on
+    Passed,
+    /// `GET /read`: JSON of another server, parsed, and a part of it in JSON
+    ReadItem,
 }
 
 /// The routes of `bench hello`, in the order of reports.
@@ -186,6 +193,9 @@ pub(crate) const TLS: &[Route] = &[
 
 /// The routes of `bench ws`, in the order of reports.
 pub(crate) const WS: &[Route] = &[Route::Echo20, Route::Echo16k, Route::Publish];
+
+/// The routes of `bench fetch`, in the order of reports.
+pub(crate) const FETCH: &[Route] = &[Route::Passed, Route::ReadItem];
 
 /// The files of `bench static`, and how many bytes each has.
 pub(crate) const FILES: &[(&str, usize)] = &[
@@ -279,6 +289,8 @@ impl Route {
             Self::Echo20 => "WebSocket echo of 20 B",
             Self::Echo16k => "WebSocket echo of 16 kB",
             Self::Publish => "publish to 10,000 WebSockets",
+            Self::Passed => "GET /passed (JSON of another server)",
+            Self::ReadItem => "GET /read (JSON of another server, parsed)",
         }
     }
 
@@ -375,6 +387,14 @@ impl Route {
             // The check of `bench ws` is in its load: each message is looked at.
             Self::Echo20 | Self::Echo16k => get("/echo", ExpectedAnswer::Fits(|_| true)),
             Self::Publish => get("/publish", ExpectedAnswer::Fits(|_| true)),
+            Self::Passed => get(
+                "/passed",
+                ExpectedAnswer::Json(serde_json::from_str(ITEM).unwrap_or_default()),
+            ),
+            Self::ReadItem => get(
+                "/read",
+                ExpectedAnswer::Json(json!({ "id": 7, "name": "Ada Lovelace" })),
+            ),
         }
     }
 
@@ -492,6 +512,14 @@ mod tests {
                 .iter()
                 .all(|line| line.contains(": "))
         );
+    }
+
+    #[test]
+    fn the_other_server_has_the_item() {
+        let file = crate::root().join("bench/peers/origin/nginx.conf");
+        let configuration = std::fs::read_to_string(file).expect("a configuration");
+        assert!(configuration.contains(&format!("return 200 '{ITEM}'")));
+        assert!(serde_json::from_str::<Value>(ITEM).is_ok());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The benchmarks: what each measures, and what it tells.
 
 mod db;
+mod fetch;
 mod gust;
 mod hello;
 mod petclinic;
@@ -10,6 +11,7 @@ mod stream;
 mod wire;
 
 pub(crate) use db::{DbOptions, db};
+pub(crate) use fetch::{Fetch, fetch};
 pub(crate) use gust::{GustOptions, gust};
 pub(crate) use hello::{HelloOptions, hello};
 pub(crate) use petclinic::{PetClinicOptions, petclinic};

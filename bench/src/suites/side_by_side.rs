@@ -79,8 +79,23 @@ impl<S: SideBySide> SideOptions<S> {
         threads: u32,
         figures: impl FnOnce(&mut Setup) -> Vec<Figure>,
     ) -> Result<bool, Error> {
+        self.run_beside(threads, |_, _| Ok(()), figures)
+    }
+
+    /// Runs the benchmark as [`SideOptions::run_with`], beside what `beside` starts before the servers.
+    ///
+    /// # Errors
+    ///
+    /// As [`SideOptions::run`], or those of `beside`.
+    pub(super) fn run_beside<T>(
+        &self,
+        threads: u32,
+        beside: impl FnOnce(&mut Setup, &Placement) -> Result<T, Error>,
+        figures: impl FnOnce(&mut Setup) -> Vec<Figure>,
+    ) -> Result<bool, Error> {
         let mut setup = self.shared.suite.prepare(S::PEERS, &self.only)?;
         let placement = Placement::here(threads as usize);
+        let _beside = beside(&mut setup, &placement)?;
         let series = self.measure(&mut setup, &placement, threads);
         if self.shared.suite.before.is_some() {
             return Ok(before::print(&series));

@@ -6,6 +6,7 @@ mod dev;
 mod faults;
 mod jobs;
 mod mails;
+mod measured;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

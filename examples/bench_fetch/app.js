@@ -1,0 +1,15 @@
+// Requests to another server, as measured by `cargo xtask bench fetch`. ORIGIN is that server's URL.
+import { app, env } from "sampan";
+
+const ITEM = (env.get("ORIGIN") ?? "http://127.0.0.1:8081") + "/item";
+
+app.get("/version", { version: "1.0" });
+
+// The answer is passed on as it comes.
+app.get("/passed", () => fetch(ITEM));
+
+// The answer is parsed, and a part of it is sent.
+app.get("/read", async () => {
+  const { id, name } = await (await fetch(ITEM)).json();
+  return { id, name };
+});
