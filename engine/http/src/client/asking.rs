@@ -9,7 +9,7 @@ use url::Url;
 use super::answer::{AnsweredHead, BodySource};
 use super::coding;
 use super::fault::{ClientFault, ClientFaultKind};
-use super::http1::{Exchange, Http1, Unanswered};
+use super::http1::{Exchange, Http1, Sight, Unanswered};
 use super::http2::Http2;
 use super::origin::{self, Origin};
 use super::pool::{Lent, Pool};
@@ -55,7 +55,8 @@ pub(super) type Answer = (AnsweredHead, BodySource);
 
 impl Asking {
     /// Sends a request and waits for the head of its answer. One that is sent over a connection that was used before,
-    /// and that the server closes without a byte, is sent again where that does no harm (RFC 9110 section 9.2.2).
+    /// and that the server closes without a byte, is sent again where that does no harm (RFC 9110 section 9.2.2). So is
+    /// each that a server of HTTP/2 has refused, which says that it has done nothing for it (RFC 9113 section 8.7).
     pub(super) async fn ask(
         &self,
         request: &mut ClientRequest,
@@ -87,16 +88,17 @@ impl Asking {
                     (is_used, self.ask_http2(shared, request, to, timer).await)
                 }
             };
-            let Unanswered { fault, is_unseen } = match asked {
+            let Unanswered { fault, sight } = match asked {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => unanswered,
             };
+            let does_no_harm = match sight {
+                Sight::Refused => true,
+                Sight::Unknown => is_used && is_idempotent(method),
+                Sight::Seen => false,
+            };
             match again {
-                Some(again)
-                    if is_used && is_unseen && is_idempotent(method) && sends < SENDS_MAX =>
-                {
-                    request.body = again;
-                }
+                Some(again) if does_no_harm && sends < SENDS_MAX => request.body = again,
                 _ => return Err(fault),
             }
         }

@@ -74,15 +74,25 @@ fn poll_read(wire: &mut Wire, buf: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<i
 /// A request that has no answer.
 pub(super) struct Unanswered {
     pub(super) fault: ClientFault,
-    /// True if the connection ended before a byte of an answer: on a connection that was used before, the server may
-    /// have closed it without having seen the request.
-    pub(super) is_unseen: bool,
+    pub(super) sight: Sight,
+}
+
+/// The knowledge of a client about a request that has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// The server may have acted on it.
+    Seen,
+    /// The connection ended before a byte of an answer. If it was used before, the server may have closed it without
+    /// having seen the request.
+    Unknown,
+    /// The server says that it has done nothing for it (RFC 9113 section 8.7).
+    Refused,
 }
 
 impl From<ClientFault> for Unanswered {
     fn from(fault: ClientFault) -> Self {
-        let is_unseen = false;
-        Self { fault, is_unseen }
+        let sight = Sight::Seen;
+        Self { fault, sight }
     }
 }
 
@@ -176,7 +186,10 @@ impl Exchange {
         };
         Unanswered {
             fault: ClientFault::new(ClientFaultKind::Closed, text),
-            is_unseen: self.connection.decoder.is_empty(),
+            sight: match self.connection.decoder.is_empty() {
+                true => Sight::Unknown,
+                false => Sight::Seen,
+            },
         }
     }
 }

@@ -12,7 +12,7 @@ use h2::{Reason, RecvStream, SendStream};
 use tokio::time::Instant;
 
 use super::fault::{ClientFault, ClientFaultKind};
-use super::http1::Unanswered;
+use super::http1::{Sight, Unanswered};
 use super::pool::Place;
 use super::reach::Wire;
 use super::request::{ClientBody, SendFault, SendState, Source};
@@ -254,10 +254,17 @@ impl Drop for Http2Body {
 }
 
 fn unanswered(error: &h2::Error) -> Unanswered {
-    let is_refused = error.reason() == Some(Reason::REFUSED_STREAM);
-    let is_unseen = is_refused || error.is_go_away() || error.is_io();
+    // Of the streams of a connection, `h2` fails those with the server's GOAWAY that are above its last stream id.
+    let is_beyond = error.is_go_away() && error.is_remote();
+    let is_refused = error.is_reset() && error.is_remote();
+    let is_refused = is_refused && error.reason() == Some(Reason::REFUSED_STREAM);
+    let sight = match is_beyond || is_refused {
+        true => Sight::Refused,
+        false if error.is_go_away() || error.is_io() => Sight::Unknown,
+        false => Sight::Seen,
+    };
     let fault = fault(error);
-    Unanswered { fault, is_unseen }
+    Unanswered { fault, sight }
 }
 
 fn fault(error: &h2::Error) -> ClientFault {

@@ -5,6 +5,7 @@ use sampan_http::client::{ClientFaultKind, Resolve};
 use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn fault_of(answer: impl Into<Vec<u8>>, limits: ClientLimits) -> ClientFault {
     let peer = Peer::answering(answer);
@@ -276,6 +277,42 @@ fn the_next_address_is_tried_when_one_does_not_answer() {
         assert_eq!(fault.kind, ClientFaultKind::Connect, "{fault}");
     });
     peer.ended();
+}
+
+/// A listener that takes no connection, and those that fill its queue: a further one gets no answer.
+fn silent(address: &str) -> (TcpListener, Vec<TcpStream>) {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let socket = socket.expect("a socket");
+    let address: SocketAddr = address.parse().expect("an address");
+    socket.bind(&address.into()).expect("bound");
+    socket.listen(0).expect("listening");
+    let listener: TcpListener = socket.into();
+    let address = listener.local_addr().expect("its address");
+    let mut filling = Vec::new();
+    while let Ok(socket) = TcpStream::connect_timeout(&address, Duration::from_millis(100)) {
+        filling.push(socket);
+    }
+    (listener, filling)
+}
+
+#[test]
+fn the_next_address_is_tried_when_one_says_nothing() {
+    let (listener, filling) = silent("127.0.0.3:0");
+    let port = listener.local_addr().expect("its address").port();
+    let answering = TcpListener::bind(("127.0.0.1", port)).expect("a listener");
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = answering.accept().expect("a connection");
+        read_head(&mut socket);
+        answer(&mut socket, "found");
+    });
+    run(async {
+        // Without the next address it would wait for the limit, which is far longer.
+        let (client, _) = rebinding(&[&["127.0.0.3", "127.0.0.1"]], "127.0.0.0/8");
+        let url = format!("http://name.test:{port}/");
+        assert_eq!(text(&client, get(url)).await, Ok((200, "found".to_owned())));
+    });
+    server.join().expect("the server");
+    drop(filling);
 }
 
 #[test]

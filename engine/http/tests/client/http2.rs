@@ -8,8 +8,11 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use sampan_client::certificates::Identity;
 use sampan_http::client::ClientFaultKind;
+use sampan_http::{BodyError, BodyStream, Chunk};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
 type Asked = (http::Request<RecvStream>, SendResponse<Bytes>);
@@ -24,6 +27,14 @@ struct Server {
 impl Server {
     /// Starts a server that does the same with each request.
     async fn start<F: Future<Output = ()> + 'static>(serve: impl Fn(Asked) -> F + 'static) -> Self {
+        Self::start_after(None, serve).await
+    }
+
+    /// Starts a server that ends its first connection with a GOAWAY of this last stream id, when a request has come.
+    async fn start_after<F: Future<Output = ()> + 'static>(
+        mut last_stream: Option<u32>,
+        serve: impl Fn(Asked) -> F + 'static,
+    ) -> Self {
         let identity = Identity::new(&["localhost"]);
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let key = PrivateKeyDer::try_from(identity.key.serialize_der()).expect("a key");
@@ -46,8 +57,12 @@ impl Server {
                 let (socket, _) = listener.accept().await.expect("a connection");
                 count.fetch_add(1, Ordering::SeqCst);
                 let (acceptor, serve) = (acceptor.clone(), Rc::clone(&serve));
+                let last_stream = last_stream.take();
                 drop(tokio::task::spawn_local(async move {
-                    let socket = acceptor.accept(socket).await.expect("a handshake");
+                    let mut socket = acceptor.accept(socket).await.expect("a handshake");
+                    if let Some(last_stream) = last_stream {
+                        return go_away(&mut socket, last_stream).await;
+                    }
                     let mut connection = h2::server::handshake(socket).await.expect("HTTP/2");
                     while let Some(Ok(asked)) = connection.accept().await {
                         if asked.0.uri().path() == "/last" {
@@ -76,6 +91,32 @@ impl Server {
     fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.port)
     }
+}
+
+/// Waits for a request and ends the connection with a GOAWAY.
+async fn go_away(socket: &mut (impl AsyncRead + AsyncWrite + Unpin), last_stream: u32) {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    const HEADERS: u8 = 1;
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    socket.write_all(&settings).await.expect("sent");
+    let mut preface = vec![0; PREFACE.len()];
+    socket.read_exact(&mut preface).await.expect("a preface");
+    assert_eq!(preface, PREFACE);
+    loop {
+        let mut head = [0; 9];
+        socket.read_exact(&mut head).await.expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        socket.read_exact(&mut payload).await.expect("its payload");
+        if head[3] == HEADERS {
+            break;
+        }
+    }
+    let mut frame = vec![0, 0, 8, 7, 0, 0, 0, 0, 0];
+    frame.extend(last_stream.to_be_bytes());
+    frame.extend([0; 4]);
+    socket.write_all(&frame).await.expect("sent");
+    let _ = socket.shutdown().await;
 }
 
 async fn collect(mut body: RecvStream) -> Vec<u8> {
@@ -256,16 +297,99 @@ fn a_request_that_is_always_refused_ends() {
             async move { respond.send_reset(Reason::REFUSED_STREAM) }
         })
         .await;
-        for _ in 0..2 {
-            let fault = text(&server.client, get(server.url("/")))
-                .await
-                .unwrap_err();
-            assert_eq!(fault.kind, ClientFaultKind::Closed, "{fault}");
+        let fault = text(&server.client, get(server.url("/")))
+            .await
+            .unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Closed, "{fault}");
+        assert_eq!(asked.get(), 4, "as often as allowed");
+    });
+}
+
+/// Returns a POST, which may have had an effect if the server has seen it.
+fn post(server: &Server, path: &str) -> ClientRequest {
+    let body = ClientBody::Bytes("body".into());
+    request("POST", server.url(path), body)
+}
+
+#[test]
+fn a_post_that_was_refused_is_sent_again() {
+    run(async {
+        let asked = Rc::new(std::cell::Cell::new(0));
+        let count = Rc::clone(&asked);
+        let server = Server::start(move |(request, mut respond)| {
+            count.set(count.get() + 1);
+            let is_refused = count.get() <= 2;
+            async move {
+                if is_refused {
+                    return respond.send_reset(Reason::REFUSED_STREAM);
+                }
+                let mut stream = respond
+                    .send_response(http::Response::new(()), false)
+                    .expect("sent");
+                let body = collect(request.into_body()).await;
+                stream.send_data(body.into(), true).expect("sent");
+            }
+        })
+        .await;
+        let answer = text(&server.client, post(&server, "/")).await;
+        assert_eq!(answer, Ok((200, "body".to_owned())), "with its whole body");
+        assert_eq!(asked.get(), 3);
+
+        // A body that comes once cannot be sent twice.
+        asked.set(0);
+        let stream = ClientBody::Stream(Box::new(Once(Some("body"))), None);
+        let request = request("POST", server.url("/"), stream);
+        let fault = text(&server.client, request).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Closed, "{fault}");
+        assert_eq!(asked.get(), 1);
+    });
+}
+
+/// A body of one piece.
+struct Once(Option<&'static str>);
+
+impl BodyStream for Once {
+    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
+        let piece = self.0.take();
+        Poll::Ready(piece.map(|piece| Ok(piece.as_bytes().to_vec().into())))
+    }
+}
+
+#[test]
+fn a_post_that_was_reset_for_another_reason_is_sent_once() {
+    run(async {
+        let asked = Rc::new(std::cell::Cell::new(0));
+        let count = Rc::clone(&asked);
+        let server = Server::start(move |(_, mut respond)| {
+            count.set(count.get() + 1);
+            async move { respond.send_reset(Reason::CANCEL) }
+        })
+        .await;
+        let fault = text(&server.client, post(&server, "/")).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Closed, "{fault}");
+        assert_eq!(asked.get(), 1);
+    });
+}
+
+#[test]
+fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() {
+    run(async {
+        for (last_stream, is_safe) in [(0, true), (1, false)] {
+            let server = Server::start_after(Some(last_stream), |(_, mut respond)| async move {
+                let sent = respond.send_response(http::Response::new(()), true);
+                drop(sent.expect("sent"));
+            })
+            .await;
+            let answer = text(&server.client, post(&server, "/")).await;
+            match is_safe {
+                true => assert_eq!(answer, Ok((200, String::new()))),
+                false => {
+                    let fault = answer.unwrap_err();
+                    assert_eq!(fault.kind, ClientFaultKind::Closed, "{fault}");
+                }
+            }
+            let connections = server.connections.load(Ordering::SeqCst);
+            assert_eq!(connections, 1 + usize::from(is_safe));
         }
-        assert_eq!(
-            asked.get(),
-            1 + 4,
-            "once over a new connection, then as often as allowed"
-        );
     });
 }

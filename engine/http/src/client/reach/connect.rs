@@ -43,6 +43,7 @@ pub(in crate::client) async fn connect(
     origin: &Origin,
 ) -> Result<Reached, ClientFault> {
     let settings = &reaching.settings;
+    settings.policy.check_host(&origin.host)?;
     if let Some(proxy) = &settings.proxy
         && proxy.is_for(&origin.host)
     {
