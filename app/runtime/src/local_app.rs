@@ -25,6 +25,7 @@ use sampan_project::Project;
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Loaded;
+use sampan_serve::fetch::LocalNetwork;
 use std::cell::RefCell;
 use std::fs;
 use std::net::SocketAddr;
@@ -107,6 +108,7 @@ impl LocalRun {
         config.database.config.path = folder.join("data.db");
         config.database.config.file = Default::default();
         config.program.scratch = Some(folder.clone());
+        config.program.is_local = true;
         config.database.migrate = false;
         let watchdog = self.watchdog.clone();
         let whole = async move || {
@@ -311,10 +313,11 @@ impl LocalApp {
         self.dispatch.loaded()
     }
 
-    /// Returns the way of the project's requests to other servers.
-    pub fn fetcher(&self) -> Option<Rc<dyn Fetcher>> {
-        let fetcher = self.loaded().context.get::<Rc<dyn Fetcher>>();
-        fetcher.map(|fetcher| Rc::clone(&*fetcher))
+    /// Returns the way of requests to the network. While the project starts it has another, which is only to this
+    /// machine.
+    pub fn network(&self) -> Option<Rc<dyn Fetcher>> {
+        let network = self.loaded().context.get::<LocalNetwork>();
+        network.map(|network| Rc::clone(&network.0))
     }
 
     /// Has the project send its requests to other servers by another way.

@@ -77,7 +77,7 @@ impl TestState {
             written: RefCell::default(),
             unawaited: RefCell::default(),
             sockets: RefCell::default(),
-            fetcher: Rc::new(TestFetcher::new(app.fetcher())),
+            fetcher: Rc::new(TestFetcher::new(app.network())),
             running: RefCell::default(),
         })
     }

@@ -73,6 +73,8 @@ pub struct ProgramParts {
     /// The folder for everything that scripts write beside the database, in place of the project's own. Nothing in it
     /// is kept: for tests.
     pub scratch: Option<PathBuf>,
+    /// True if the project runs without a server, to be tested or checked.
+    pub(crate) is_local: bool,
     /// True if samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
     /// The files of a running server that looks whether they change.
@@ -150,6 +152,7 @@ impl AppConfig {
                 embedding: Arc::default(),
                 host: None,
                 scratch: None,
+                is_local: false,
                 is_profiled: false,
                 script_files: None,
                 development: None,
@@ -179,14 +182,16 @@ impl AppConfig {
         }
     }
 
-    /// Returns the servers that scripts may reach: this machine too while the project is developed or tested. Scripts
-    /// that a host runs have the requests of its platform.
+    /// Returns the servers that scripts may reach: this machine too while the project is developed, and nothing but
+    /// this machine while a project starts that is tested or checked. Scripts that a host runs have the requests of its
+    /// platform.
     pub(crate) fn fetch_reach(&self) -> FetchReach {
         if self.program.host.is_some() {
             return FetchReach::Nothing;
         }
-        match self.program.development.is_some() || self.program.scratch.is_some() {
-            true => FetchReach::PublicAndOwn,
+        match self.program.is_local {
+            true => FetchReach::Local,
+            false if self.program.development.is_some() => FetchReach::PublicAndOwn,
             false => FetchReach::Public,
         }
     }

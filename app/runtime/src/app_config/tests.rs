@@ -463,9 +463,9 @@ fn secrets_are_counted_and_not_shown() {
 }
 
 #[test]
-fn only_developers_and_tests_reach_this_machine() {
+fn requests_reach_no_more_than_their_program_needs() {
     let mut config = resolve("", &Flags::default()).expect("valid");
     assert_eq!(config.fetch_reach(), FetchReach::Public);
-    config.program.scratch = Some("scratch".into());
-    assert_eq!(config.fetch_reach(), FetchReach::PublicAndOwn);
+    config.program.is_local = true;
+    assert_eq!(config.fetch_reach(), FetchReach::Local);
 }

@@ -5,8 +5,8 @@ use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
 use sampan_host::fetch::{FetchAnswer, FetchBody, FetchFault, FetchRequest, Fetcher, RedirectMode};
 use sampan_host::{Chunk, Error, ErrorKind, LocalFuture, StreamedBody};
 use sampan_http::client::{
-    Client, ClientAnswer, ClientAnswerBody, ClientBody, ClientFault, ClientFaultKind,
-    ClientOptions, ClientRequest, ClientSettings, Lookups, Redirects,
+    AddressPolicy, Client, ClientAnswer, ClientAnswerBody, ClientBody, ClientFault,
+    ClientFaultKind, ClientOptions, ClientRequest, ClientSettings, Lookups, Redirects,
 };
 use sampan_http::{BodyError, BodyStream};
 use std::cell::RefCell;
@@ -21,14 +21,25 @@ pub enum FetchReach {
     Nothing,
     /// Those with public addresses, and those that the settings name.
     Public,
-    /// The machine itself beside them, for developers and tests.
+    /// The machine itself beside them, for developers.
     PublicAndOwn,
+    /// The machine itself, while a project starts without a server. Requests that a test lets through leave by
+    /// [`LocalNetwork`].
+    Local,
 }
+
+/// The reason for which requests do not leave while a project starts without a server.
+const NETWORK_IS_OFF: &str = "the network is off while a project starts that is tested or checked; catch this error, \
+     or send the request later";
+
+/// The fetcher of requests that a test lets through to the network, in the context of its project.
+pub struct LocalNetwork(pub Rc<dyn Fetcher>);
 
 /// The settings of the clients of a process, and their lookups.
 struct FetchState {
     strict: Arc<ClientSettings>,
     open: Arc<ClientSettings>,
+    starting: Arc<ClientSettings>,
     lookups: Lookups,
 }
 
@@ -43,11 +54,16 @@ pub fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
         policy: strict.policy.clone().with_loopback(),
         ..strict.clone()
     };
+    let starting = ClientSettings {
+        policy: AddressPolicy::only_own(NETWORK_IS_OFF),
+        ..strict.clone()
+    };
     let before = setup.before.and_then(Shared::get::<FetchState>);
     let before = before.map(|before| before.lookups.clone());
     setup.shared.put(Arc::new(FetchState {
         strict: Arc::new(strict),
         open: Arc::new(open),
+        starting: Arc::new(starting),
         lookups: before.unwrap_or_default(),
     }));
     Ok(())
@@ -63,10 +79,12 @@ struct WorkerClient(RefCell<(Arc<ClientSettings>, Client)>);
 pub fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let state = setup.shared.get::<FetchState>();
     let state = state.ok_or_else(|| Error::new(ErrorKind::Internal, "no settings of [fetch]"))?;
-    let settings = match setup.context.get::<FetchReach>().as_deref() {
-        Some(FetchReach::Nothing) => return Ok(()),
-        Some(FetchReach::PublicAndOwn) => &state.open,
-        Some(FetchReach::Public) | None => &state.strict,
+    let reach = setup.context.get::<FetchReach>();
+    let reach = reach.map_or(FetchReach::Public, |reach| *reach);
+    let settings = match reach {
+        FetchReach::Nothing => return Ok(()),
+        FetchReach::PublicAndOwn | FetchReach::Local => &state.open,
+        FetchReach::Public => &state.strict,
     };
     let made = || Client::new(Arc::clone(settings), state.lookups.clone());
     let client = match setup.worker.get::<WorkerClient>() {
@@ -85,9 +103,16 @@ pub fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
             client
         }
     };
-    setup
-        .context
-        .put(Rc::new(ClientFetcher(client)) as Rc<dyn Fetcher>);
+    let fetcher = Rc::new(ClientFetcher(client)) as Rc<dyn Fetcher>;
+    if reach == FetchReach::Local {
+        setup.context.put(LocalNetwork(fetcher));
+        let own = Client::new(Arc::clone(&state.starting), state.lookups.clone());
+        setup
+            .context
+            .put(Rc::new(ClientFetcher(own)) as Rc<dyn Fetcher>);
+        return Ok(());
+    }
+    setup.context.put(fetcher);
     Ok(())
 }
 
@@ -220,7 +245,6 @@ impl StreamedBody for AnswerStream {
 mod tests {
     use super::*;
     use sampan_host::fetch::FetchOptions;
-    use sampan_http::client::AddressPolicy;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 

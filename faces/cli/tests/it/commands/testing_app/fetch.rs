@@ -143,18 +143,69 @@ fn a_test_answers_the_requests_of_the_app() {
         ("app.lua", LUA_APP, "tests/a.test.lua", LUA_TESTS, 8),
         ("app.js", JS_APP, "tests/a.test.js", JS_TESTS, 6),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (name, text) in [(app, text), (file, tests)] {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            fs::write(path, text).expect("a file");
-        }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
-        command.arg("test").arg(folder.path()).env_remove("CI");
-        let output = command.output().expect("the command starts");
-        let out = [output.stdout, output.stderr].concat();
-        let out = String::from_utf8(out).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(0), "{out}");
+        let out = tested(&[(app, text), (file, tests)]);
         assert!(out.contains(&format!("{count} passed, 0 failed")), "{out}");
     }
+}
+
+#[test]
+fn the_network_is_off_while_the_project_starts() {
+    let lua = r#"
+local app = require "sampan"
+local seen
+app.on_start(function()
+  local ok, err = pcall(app.fetch, "http://192.0.2.1/", { timeout = 1 })
+  local named, by_name = pcall(app.fetch, "http://name.invalid/")
+  seen = { ok, err.code, tostring(err):match("the network is off"), named, by_name.code }
+end)
+app.get("/seen", function() return seen end)
+"#;
+    let js = r#"
+import { app } from "sampan";
+const tried = (url) => fetch(url, { sampan: { total: 1 } }).then(() => [true], (error) => [false, error.cause.code, error]);
+let seen;
+app.onStart(async () => {
+  const [ok, code, error] = await tried("http://192.0.2.1/");
+  const [named, nameCode] = await tried("http://name.invalid/");
+  seen = [ok, code, `${error.message}`.match(/the network is off/)[0], named, nameCode];
+});
+app.get("/seen", () => seen);
+"#;
+    let tests_of = |run: &str| {
+        format!("{run}'[false,\"fetch_refused\",\"the network is off\",false,\"fetch_refused\"]')")
+    };
+    let lua_tests = format!(
+        "local t = require('sampan').t\nt.test('start', function()\n  {}\nend)\n",
+        tests_of("t.equal(t.get('/seen').body, ")
+    );
+    let js_tests = format!(
+        "import {{ t }} from 'sampan';\nt.test('start', async () => {{\n  {};\n}});\n",
+        tests_of("t.equal((await t.get('/seen')).body, ")
+    );
+    for (app, text, file, tests) in [
+        ("app.lua", lua, "tests/a.test.lua", &lua_tests),
+        ("app.js", js, "tests/a.test.js", &js_tests),
+    ] {
+        // What may be reached in `run` may not be either.
+        let toml = "[fetch]\nallow = [\"192.0.2.0/24\", \"name.invalid\"]\n";
+        let out = tested(&[(app, text), (file, tests), ("sampan.toml", toml)]);
+        assert!(out.contains("1 passed, 0 failed"), "{out}");
+    }
+}
+
+/// Returns the output of `sampan test`, which must succeed.
+fn tested(files: &[(&str, &str)]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    command.arg("test").arg(folder.path()).env_remove("CI");
+    let output = command.output().expect("the command starts");
+    let out = [output.stdout, output.stderr].concat();
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    out
 }
