@@ -1,12 +1,43 @@
 //! Failed attempts: how they are kept, and the pause before the next. It doubles, and is spread so that jobs that
 //! failed together do not return together.
 
-use crate::limits::BACKOFF_MILLIS_MAX;
-use sampan_host::json;
+use crate::desk::{Desk, Failure};
+use crate::limits::{ATTEMPTS, BACKOFF_MILLIS, BACKOFF_MILLIS_MAX};
+use crate::table::JobTable;
+use sampan_host::{Error, json};
 use std::time::Duration;
 
+/// Writes a failed attempt: another follows, or the job is dead. Returns true if it is.
+pub(crate) fn fail(
+    table: JobTable<'_>,
+    desk: &Desk,
+    (id, name, attempt): (i64, &str, u32),
+    failure: &Failure,
+    now: i64,
+) -> Result<bool, Error> {
+    if let Some(args) = &failure.args {
+        table.set_args(id, args)?;
+    }
+    let policy = desk.policy(name);
+    let attempts = policy.as_ref().map_or(ATTEMPTS, |policy| policy.attempts);
+    let kept = error_json(attempt, now, &failure.error);
+    if failure.is_final || attempt >= attempts {
+        table.die(id, now, kept)?;
+        return Ok(true);
+    }
+    let first = policy.map_or(Duration::from_millis(BACKOFF_MILLIS), |policy| {
+        policy.backoff
+    });
+    let pause = match failure.again {
+        Some(time) => i64::try_from(time.as_millis()).unwrap_or(i64::MAX),
+        None => pause(first, attempt),
+    };
+    table.again(id, now.saturating_add(pause), kept)?;
+    Ok(false)
+}
+
 /// Returns the pause after a failed attempt, counted from 1, in milliseconds.
-pub(crate) fn pause(first: Duration, attempt: u32) -> i64 {
+fn pause(first: Duration, attempt: u32) -> i64 {
     spread_pause(first, attempt, random())
 }
 
@@ -24,7 +55,7 @@ fn spread_pause(first: Duration, attempt: u32, random: u32) -> i64 {
 }
 
 /// A failed attempt as it is kept with its job.
-pub(crate) fn error_json(attempt: u32, now: i64, error: &str) -> String {
+fn error_json(attempt: u32, now: i64, error: &str) -> String {
     let mut text = Vec::new();
     json::write_string(&mut text, error.as_bytes());
     let error = String::from_utf8(text).unwrap_or_default();

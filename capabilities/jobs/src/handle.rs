@@ -9,7 +9,7 @@ use crate::queue::{IsolateJobs, now};
 use crate::table::batches::{BatchEnds, NewBatch};
 use crate::table::{JobTable, NewRow};
 use sampan_host::database::AppTables;
-use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, NewJob};
+use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, NewJob, OWN_PREFIX};
 use sampan_host::{Error, LocalFuture, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl QueueHandle {
     fn check(&self, job: &NewJob) -> Result<String, Error> {
         let queue = self.0.policy(&job.name)?.queue;
         let (bytes, bytes_max) = (job.args.len(), self.0.desk.args_bytes_max());
-        if bytes <= bytes_max {
+        if bytes <= bytes_max || job.name.starts_with(OWN_PREFIX) {
             return Ok(queue);
         }
         Err(Error::script(format!(
@@ -35,11 +35,24 @@ impl QueueHandle {
     /// Begins a write, where the caller can wait or cannot.
     fn begin(&self, may_wait: bool) -> Result<(), Error> {
         // Waiting for a transaction of the caller's own would keep it from ending.
-        let may_wait = may_wait && !self.0.effects.are_in_transaction(None)?;
-        match may_wait {
+        let is_in_transaction = self.0.effects.are_in_transaction(None)?;
+        match may_wait && !is_in_transaction {
             true => self.0.tables.begin(),
             false => self.0.tables.begin_in_place(),
         }
+    }
+
+    /// Adds a job in a transaction that is open.
+    fn add_in(&self, tables: &dyn AppTables, job: &NewJob, queue: &str) -> Result<i64, Error> {
+        let id = add(tables, job, queue)?;
+        // Another outbox than that of a group, which may be open too.
+        let desk = Arc::clone(&self.0.desk);
+        self.0.effects.when_settled(None, move |verdict| {
+            if verdict == Verdict::Committed {
+                desk.tell();
+            }
+        })?;
+        Ok(id)
     }
 
     /// Adds a batch of jobs, and the name and arguments of the job that follows it. Returns its number.
@@ -125,6 +138,11 @@ fn add(tables: &dyn AppTables, job: &NewJob, queue: &str) -> Result<i64, Error> 
 impl JobQueue for QueueHandle {
     fn enqueue(&self, job: &NewJob, may_wait: bool) -> Result<i64, Error> {
         let queue = self.check(job)?;
+        if job.name.starts_with(OWN_PREFIX)
+            && let Some(tables) = self.0.own_transaction()
+        {
+            return self.add_in(&*tables, job, &queue);
+        }
         self.begin(may_wait)?;
         let id = add(&*self.0.tables, job, &queue)?;
         self.0.tell_when_committed()?;
@@ -133,15 +151,8 @@ impl JobQueue for QueueHandle {
 
     fn enqueue_in(&self, tables: &dyn AppTables, call: JobCall) -> Result<i64, Error> {
         let job = new_job(&self.0, call)?;
-        let id = add(tables, &job, &self.check(&job)?)?;
-        // Another outbox than that of a group, which may be open too.
-        let desk = Arc::clone(&self.0.desk);
-        self.0.effects.when_settled(None, move |verdict| {
-            if verdict == Verdict::Committed {
-                desk.tell();
-            }
-        })?;
-        Ok(id)
+        let queue = self.check(&job)?;
+        self.add_in(tables, &job, &queue)
     }
 
     fn writable(&self) -> LocalFuture<Result<(), Error>> {

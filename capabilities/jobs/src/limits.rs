@@ -24,6 +24,11 @@ pub(crate) const DELAY_MILLIS_MAX: i64 = 100 * 365 * 24 * 3_600 * 1_000;
 pub(crate) const ERROR_BYTES_MAX: usize = 2_000;
 /// The most bytes of the text of a progress.
 pub(crate) const PROGRESS_BYTES_MAX: usize = 1_000;
+/// The most bytes of arguments that are read when a job is taken. Longer ones are read when its attempt begins, so that
+/// jobs which wait for a thread need little memory.
+pub(crate) const TAKEN_ARGS_BYTES_MAX: usize = 16 * 1024;
+/// The most bytes of arguments that a list of jobs shows.
+pub(crate) const LISTED_ARGS_BYTES_MAX: usize = 256 * 1024;
 /// The greatest depth to which arguments may nest.
 pub(crate) const DEPTH_MAX: usize = 128;
 /// The most jobs that are taken ahead of their turn, of one queue.

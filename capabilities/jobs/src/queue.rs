@@ -2,7 +2,7 @@
 
 use crate::declared::Declarations;
 use crate::desk::Desk;
-use sampan_host::database::AppTables;
+use sampan_host::database::{AppTables, WorkerDatabase};
 use sampan_host::jobs::JobPolicy;
 use sampan_host::log::Log;
 use sampan_host::{Background, Context, Effects, Error, ErrorKind, Verdict, clock};
@@ -64,6 +64,12 @@ impl IsolateJobs {
             self.is_telling.set(false);
         }
         told
+    }
+
+    /// Returns the tables as the open transaction of the run that goes on now sees them, if it has one.
+    pub(crate) fn own_transaction(&self) -> Option<Rc<dyn AppTables>> {
+        let database = self.context.upgrade()?.get::<Rc<dyn WorkerDatabase>>()?;
+        database.own_transaction()
     }
 
     /// Returns what runs functions of the isolate.

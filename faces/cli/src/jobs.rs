@@ -13,6 +13,9 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The states of a job.
 const STATES: [&str; 6] = ["ready", "scheduled", "running", "done", "dead", "cancelled"];
 
+/// The most bytes of a job's arguments that are printed for people.
+const SHOWN_ARGS_BYTES_MAX: usize = 2_000;
+
 /// The arguments of `sampan jobs`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -187,7 +190,7 @@ fn job_json(job: &JobView) -> Value {
     json!({
         "id": job.id, "name": job.name, "queue": job.queue, "state": job.state, "priority": job.priority,
         "due": job.due, "added": job.added, "attempt": job.attempt, "started": job.started, "ended": job.ended,
-        "progress": job.progress, "progress_text": job.progress_text, "args": parsed(&job.args),
+        "progress": job.progress, "progress_text": job.progress_text, "args": job.args.as_deref().map(parsed),
         "errors": parsed(&job.errors),
     })
 }
@@ -301,7 +304,17 @@ fn show(args: ShowArgs) -> Result<i32, String> {
     if let Some(ended) = job.ended {
         say(format_args!("ended {}", time(ended)))?;
     }
-    say(format_args!("arguments {}", job.args))?;
+    let args = job.args.as_deref().unwrap_or_default();
+    match args.len() > SHOWN_ARGS_BYTES_MAX {
+        false => say(format_args!("arguments {args}"))?,
+        true => {
+            let start = &args[..args.floor_char_boundary(SHOWN_ARGS_BYTES_MAX)];
+            say(format_args!(
+                "arguments {start}... ({} bytes; --json prints all)",
+                args.len()
+            ))?;
+        }
+    }
     for error in parsed(&job.errors).as_array().into_iter().flatten() {
         let at = error["at"].as_i64().unwrap_or(0);
         let text = error["error"].as_str().unwrap_or_default();

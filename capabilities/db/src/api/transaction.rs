@@ -1,7 +1,6 @@
 //! `db.transaction` and the methods of its `tx`.
 
 use super::{DONE_TYPE, EXEC_DOC, PARAMS, SQL, db, done_value, waiting};
-use crate::group_commit::offered::TransactionTables;
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
 use crate::group_commit::worker::Db;
 use sampan_host::jobs::{JobCall, JobQueue};
@@ -104,7 +103,7 @@ fn enqueue(context: &Context, mut args: Args) -> Result<Value, Error> {
         args: args.take(1),
         options: args.take(2),
     };
-    let added = queue.enqueue_in(&TransactionTables(transaction), call);
+    let added = queue.enqueue_in(&*transaction, call);
     added.map(Value::Int)
 }
 

@@ -51,6 +51,10 @@ impl WorkerDatabase for Db {
         self.0.transactions_behind(owner)
     }
 
+    fn own_transaction(&self) -> Option<Rc<dyn AppTables>> {
+        self.0.own_transaction()
+    }
+
     fn has_lost(&self, owner: &RunOwner) -> bool {
         self.0.has_lost(owner)
     }
@@ -96,14 +100,12 @@ impl AppTables for Db {
 }
 
 /// The tables of capabilities in a transaction that is open.
-pub(crate) struct TransactionTables(pub(crate) Rc<Transaction>);
-
-impl AppTables for TransactionTables {
+impl AppTables for Transaction {
     fn read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error> {
         let query = |connection: &SqliteConnection, run: &RunLimits<'_>| {
             connection.own_query(sql, params, run)
         };
-        unless_missing(self.0.run(sql, false, query))
+        unless_missing(self.run(sql, false, query))
     }
 
     fn begin(&self) -> Result<(), Error> {
@@ -119,7 +121,7 @@ impl AppTables for TransactionTables {
             connection.own_query(sql, params, run)?;
             Ok(i64::try_from(connection.sqlite().changes()).unwrap_or(i64::MAX))
         };
-        unless_missing(self.0.run(sql, false, write))
+        unless_missing(self.run(sql, false, write))
     }
 
     fn writable(&self) -> LocalFuture<Result<(), Error>> {

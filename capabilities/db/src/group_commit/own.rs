@@ -10,6 +10,10 @@ use crate::sqlite::run::RunLimits;
 use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::time::Duration;
 
+/// The most memory of the rows of one result, in bytes: the greatest of `result_bytes_max`. Capabilities ask for few
+/// rows.
+const RESULT_BYTES_MAX: usize = (4 << 30) - 1;
+
 impl Db {
     /// The rows of a statement that reads, as this worker's requests see them. None where it names a table that is not
     /// there.
@@ -66,7 +70,7 @@ impl WorkerDb {
             limit: Some(Duration::from_millis(millis)),
             must_stop: None,
             first_only: false,
-            result_bytes_max: self.database.config.result_bytes_max,
+            result_bytes_max: RESULT_BYTES_MAX,
             limit_name,
         }
     }

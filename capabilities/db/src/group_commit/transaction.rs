@@ -112,7 +112,8 @@ impl Transaction {
             return Err(refusal(&Refused::Gone));
         }
         transaction.since.set(Instant::now());
-        transaction.place.has_begun.set(true);
+        let tables = Rc::downgrade(&transaction);
+        transaction.place.begun(tables);
         let timer = tokio::task::spawn_local(time_out(Rc::downgrade(&transaction), {
             Duration::from_millis(opened.config.transaction_millis_max)
         }));

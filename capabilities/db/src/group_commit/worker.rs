@@ -6,9 +6,10 @@ use crate::group_commit::commit_thread::PendingCommit;
 use crate::group_commit::writer::Take;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::SqliteConnection;
+use sampan_host::database::AppTables;
 use sampan_host::{CurrentRun, Error, Fate, Outbox, RunOwner, Value, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
@@ -95,6 +96,8 @@ pub(crate) struct RunningTransaction {
     pub(super) fate: Fate,
     /// True if it was its turn: before, there is nothing that could be rolled back.
     pub(super) has_begun: Rc<Cell<bool>>,
+    /// The tables as it sees them, once it was its turn.
+    pub(super) tables: Option<Weak<dyn AppTables>>,
 }
 
 impl Db {

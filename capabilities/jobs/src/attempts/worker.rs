@@ -2,12 +2,12 @@
 
 use crate::attempts::object::{Attempt, JOB, key};
 use crate::declared::{Body, Declared};
-use crate::desk::{Desk, Outcome};
+use crate::desk::{Desk, Failure, Outcome};
 use crate::keeper::Keeper;
 use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
 use crate::options::json_value;
 use crate::queue::IsolateJobs;
-use crate::table::Taken;
+use crate::table::{JobTable, Taken};
 use sampan_host::jobs::JobAttempt;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Error, ErrorKind, LocalFuture, Value};
@@ -87,16 +87,25 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
             job.name
         );
         report(jobs, job, &error);
-        return Outcome::Failed { error, again: None };
+        return Outcome::Failed(Failure {
+            error,
+            ..Failure::default()
+        });
     };
-    let (result, again) = run(jobs, &declared, job).await;
-    match (result, again) {
-        (Ok(()), None) => Outcome::Done,
-        (Ok(()), Some(_)) => {
-            let error = "asked to run again (job:retry_in)".to_owned();
-            Outcome::Failed { error, again }
-        }
-        (Err(error), again) => {
+    let args = match &job.args {
+        Some(args) => Ok(args.clone()),
+        None => JobTable(&*jobs.tables)
+            .args(job.id, job.token)
+            .and_then(|args| args.ok_or_else(|| Error::script("another attempt has begun"))),
+    };
+    let (result, ran) = match args {
+        Ok(args) => run(jobs, &declared, job, args).await,
+        Err(error) => (Err(error), Failure::default()),
+    };
+    let error = match result {
+        Ok(()) if ran.again.is_none() => return Outcome::Done,
+        Ok(()) => "asked to run again (job:retry_in)".to_owned(),
+        Err(error) => {
             let mut text = error.to_string();
             if let Some(stack) = error.stack() {
                 text = format!("{text}\n{stack}");
@@ -105,9 +114,10 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
             if text.len() > ERROR_BYTES_MAX {
                 text.truncate(text.floor_char_boundary(ERROR_BYTES_MAX));
             }
-            Outcome::Failed { error: text, again }
+            text
         }
-    }
+    };
+    Outcome::Failed(Failure { error, ..ran })
 }
 
 #[cold]
@@ -121,14 +131,16 @@ fn report(jobs: &IsolateJobs, job: &Taken, error: &str) {
     }
 }
 
+/// Runs the body of a job. Returns its result, and what is to follow it.
 async fn run(
     jobs: &IsolateJobs,
     declared: &Declared,
     job: &Taken,
-) -> (Result<(), Error>, Option<std::time::Duration>) {
+    args: String,
+) -> (Result<(), Error>, Failure) {
     let missing = || Error::new(ErrorKind::Internal, "the isolate of the job has ended");
     let (Some(background), Some(context)) = (jobs.background(), jobs.context.upgrade()) else {
-        return (Err(missing()), None);
+        return (Err(missing()), Failure::default());
     };
     let timeout = declared.policy.timeout;
     match &declared.body {
@@ -137,9 +149,21 @@ async fn run(
                 id: job.id,
                 key: key(job),
                 attempt: job.attempt,
-                args: job.args.clone(),
+                args,
             });
-            (background.run_within(timeout, future).await, None)
+            let ran: Rc<Cell<Failure>> = Rc::default();
+            let told = Rc::clone(&ran);
+            let work: LocalFuture<Result<(), Error>> = Box::pin(async move {
+                future.await.map_err(|failure| {
+                    told.set(Failure {
+                        is_final: failure.is_final,
+                        args: failure.args,
+                        ..Failure::default()
+                    });
+                    failure.error
+                })
+            });
+            (background.run_within(timeout, work).await, ran.take())
         }
         Body::Function(function) => {
             let attempt = Rc::new(Attempt {
@@ -150,11 +174,15 @@ async fn run(
             });
             let objects = context.objects();
             let object = objects.add_shared(&JOB, Rc::clone(&attempt));
-            let args = vec![json_value(&job.args), Value::Object(object)];
+            let args = vec![json_value(&args), Value::Object(object)];
             let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
             let ended = background.run_within(timeout, future).await;
             attempt.is_over.set(true);
-            (ended, attempt.again.get())
+            let ran = Failure {
+                again: attempt.again.get(),
+                ..Failure::default()
+            };
+            (ended, ran)
         }
     }
 }

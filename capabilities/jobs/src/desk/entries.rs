@@ -28,12 +28,20 @@ pub(crate) struct Ended {
 pub(crate) enum Outcome {
     /// Success.
     Done,
-    /// A failure. The next attempt, if there is one, begins after the pause that the script asked for, or after the
-    /// usual.
-    Failed {
-        error: String,
-        again: Option<Duration>,
-    },
+    /// A failure.
+    Failed(Failure),
+}
+
+/// A failed attempt, and what follows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) error: String,
+    /// The pause until the next attempt that the script asked for, in place of the usual.
+    pub(crate) again: Option<Duration>,
+    /// True if the job is dead, however many attempts are left.
+    pub(crate) is_final: bool,
+    /// The arguments from now on, where they change.
+    pub(crate) args: Option<String>,
 }
 
 /// A progress that was told.

@@ -8,7 +8,7 @@ use crate::crons::CronRules;
 use crate::limits::LOST_AFTER;
 use crate::table::Taken;
 use entries::Held;
-pub(crate) use entries::{Ended, Handed, Outcome, Progress};
+pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
 use queue_state::QueueState;
 use sampan_host::jobs::JobPolicy;
 use std::collections::{BTreeMap, HashMap, VecDeque};

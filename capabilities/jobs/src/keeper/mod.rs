@@ -5,9 +5,9 @@
 //! add is found within [`LOOK`].
 
 use crate::crons::{CronRules, Crons};
-use crate::desk::{Desk, Ended, Outcome};
-use crate::failures::{error_json, pause};
-use crate::limits::{ATTEMPTS, BACKOFF_MILLIS, BATCH_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
+use crate::desk::{Desk, Ended, Failure, Outcome};
+use crate::failures::fail;
+use crate::limits::{BATCH_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
 use crate::queue::now;
 use crate::table::batches::AllBatchEnds;
 use crate::table::{Expired, JobTable, Taken, state};
@@ -273,9 +273,9 @@ impl Keeper {
                     done.push(job.id);
                     false
                 }
-                Outcome::Failed { error, again } => {
+                Outcome::Failed(failure) => {
                     let job = (job.id, &*job.name, job.attempt);
-                    if !self.failed(job, error, *again, now)? {
+                    if !fail(table, &self.desk, job, failure, now)? {
                         continue;
                     }
                     true
@@ -303,33 +303,6 @@ impl Keeper {
             );
             log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
         }
-    }
-
-    /// Writes a failed attempt: another follows, or the job is dead. Returns true if it is.
-    fn failed(
-        &self,
-        (id, name, attempt): (i64, &str, u32),
-        error: &str,
-        again: Option<Duration>,
-        now: i64,
-    ) -> Result<bool, Error> {
-        let table = JobTable(&*self.tables);
-        let policy = self.desk.policy(name);
-        let attempts = policy.as_ref().map_or(ATTEMPTS, |policy| policy.attempts);
-        let kept = error_json(attempt, now, error);
-        if attempt >= attempts {
-            table.die(id, now, kept)?;
-            return Ok(true);
-        }
-        let first = policy.map_or(Duration::from_millis(BACKOFF_MILLIS), |policy| {
-            policy.backoff
-        });
-        let pause = match again {
-            Some(time) => i64::try_from(time.as_millis()).unwrap_or(i64::MAX),
-            None => pause(first, attempt),
-        };
-        table.again(id, now.saturating_add(pause), kept)?;
-        Ok(false)
     }
 
     fn write_progress(&self, progress: Vec<(i64, crate::desk::Progress)>) -> Result<(), Error> {
@@ -372,7 +345,11 @@ impl Keeper {
             batch,
         } in table.expired(now, BATCH_MAX)?
         {
-            if self.failed((id, &name, attempt), error, None, now)?
+            let lost = Failure {
+                error: error.to_owned(),
+                ..Failure::default()
+            };
+            if fail(table, &self.desk, (id, &name, attempt), &lost, now)?
                 && let Some(batch) = batch
             {
                 ends.entry(batch).or_default().dead += 1;

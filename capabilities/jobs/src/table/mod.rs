@@ -2,8 +2,10 @@
 //! none.
 
 pub(crate) mod batches;
+mod crons;
 pub(crate) mod people;
 
+use crate::limits::TAKEN_ARGS_BYTES_MAX;
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 
@@ -45,8 +47,10 @@ const ANY_READY: &str = "SELECT 1 FROM _sampan_jobs WHERE state = 'ready' AND qu
 const NEXT_DUE: &str = "SELECT min(due) FROM _sampan_jobs WHERE state = 'scheduled'";
 const PROMOTE: &str = "UPDATE _sampan_jobs SET state = 'ready' WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE state = 'scheduled' AND due <= ? ORDER BY due LIMIT ?)";
-const READY: &str = "SELECT id, name, args, attempt + 1, token + 1 FROM _sampan_jobs
-    WHERE state = 'ready' AND queue = ? ORDER BY priority DESC, id LIMIT ?";
+const READY: &str =
+    "SELECT id, name, CASE WHEN octet_length(args) <= ? THEN args END, attempt + 1, token + 1
+    FROM _sampan_jobs WHERE state = 'ready' AND queue = ? ORDER BY priority DESC, id LIMIT ?";
+const ARGS: &str = "SELECT args FROM _sampan_jobs WHERE id = ? AND token = ?";
 const TAKE: &str = "UPDATE _sampan_jobs SET state = 'running', attempt = attempt + 1, token = token + 1, lease = ?,
     started = ? WHERE id IN (SELECT value FROM json_each(?))";
 const TOKENS: &str = "SELECT id, token, batch FROM _sampan_jobs WHERE state = 'running' AND id IN (SELECT value \
@@ -65,19 +69,13 @@ const AGAIN: &str = "UPDATE _sampan_jobs SET state = 'scheduled', due = ?, lease
 const DIE: &str =
     "UPDATE _sampan_jobs SET state = 'dead', ended = ?, lease = NULL, unique_key = NULL,
     errors = json_insert(coalesce(errors, '[]'), '$[#]', json(?)) WHERE id = ?";
+const SET_ARGS: &str = "UPDATE _sampan_jobs SET args = ? WHERE id = ?";
 const GIVE_BACK: &str =
     "UPDATE _sampan_jobs SET state = 'ready', attempt = attempt - 1, lease = NULL
     WHERE id IN (SELECT value FROM json_each(?))";
 const PROGRESS: &str = "UPDATE _sampan_jobs SET progress = ?, progress_text = ? WHERE id = ?";
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
-
-const CREATE_CRONS: &str = "CREATE TABLE IF NOT EXISTS _sampan_crons(
-       name TEXT PRIMARY KEY, pattern TEXT NOT NULL, zone TEXT NOT NULL, next INTEGER NOT NULL
-     ) STRICT, WITHOUT ROWID";
-const CRON: &str = "SELECT pattern, zone, next FROM _sampan_crons WHERE name = ?";
-const PUT_CRON: &str = "INSERT INTO _sampan_crons(name, pattern, zone, next) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET pattern = excluded.pattern, zone = excluded.zone, next = excluded.next";
 
 /// A row to be added.
 pub(crate) struct NewRow<'a> {
@@ -98,7 +96,8 @@ pub(crate) struct Taken {
     pub(crate) id: i64,
     pub(crate) name: String,
     pub(crate) queue: String,
-    pub(crate) args: String,
+    /// The arguments, unless they are long: see [`JobTable::args`].
+    pub(crate) args: Option<String>,
     pub(crate) attempt: u32,
     pub(crate) token: i64,
 }
@@ -115,20 +114,6 @@ pub(crate) struct Expired {
 #[derive(Clone, Copy)]
 pub(crate) struct JobTable<'a>(pub(crate) &'a dyn AppTables);
 
-/// The next run of a cron, as it is stored.
-pub(crate) struct StoredCron {
-    pattern: String,
-    zone: String,
-    pub(crate) next: i64,
-}
-
-impl StoredCron {
-    /// Reports whether it is of this schedule.
-    pub(crate) fn is_of(&self, pattern: &str, zone: &str) -> bool {
-        self.pattern == pattern && self.zone == zone
-    }
-}
-
 fn int(cell: Cell<'_>) -> i64 {
     match cell {
         Cell::Int(number) => number,
@@ -140,6 +125,13 @@ fn text(cell: Cell<'_>) -> String {
     match cell {
         Cell::Text(text) => text.to_owned(),
         _ => String::new(),
+    }
+}
+
+fn maybe_text(cell: Cell<'_>) -> Option<String> {
+    match cell {
+        Cell::Text(text) => Some(text.to_owned()),
+        _ => None,
     }
 }
 
@@ -245,7 +237,12 @@ impl JobTable<'_> {
         now: i64,
         lease: i64,
     ) -> Result<Vec<Taken>, Error> {
-        let rows = self.read(READY, vec![queue.into(), Value::Int(count_max as i64)])?;
+        let params = vec![
+            Value::Int(TAKEN_ARGS_BYTES_MAX as i64),
+            queue.into(),
+            Value::Int(count_max as i64),
+        ];
+        let rows = self.read(READY, params)?;
         let Some(rows) = rows.filter(|rows| !rows.is_empty()) else {
             return Ok(Vec::new());
         };
@@ -253,7 +250,7 @@ impl JobTable<'_> {
             id: int(rows.cell(at, 0)),
             name: text(rows.cell(at, 1)),
             queue: queue.to_owned(),
-            args: text(rows.cell(at, 2)),
+            args: maybe_text(rows.cell(at, 2)),
             attempt: small(rows.cell(at, 3)),
             token: int(rows.cell(at, 4)),
         });
@@ -261,6 +258,13 @@ impl JobTable<'_> {
         let ids = list(taken.iter().map(|one| one.id));
         self.write(TAKE, vec![Value::Int(lease), Value::Int(now), ids])?;
         Ok(taken)
+    }
+
+    /// Returns the arguments of a job; `None` if it was taken anew since, or is gone.
+    pub(crate) fn args(self, id: i64, token: i64) -> Result<Option<String>, Error> {
+        let rows = self.read(ARGS, vec![Value::Int(id), Value::Int(token)])?;
+        let rows = rows.filter(|rows| !rows.is_empty());
+        Ok(rows.and_then(|rows| maybe_text(rows.cell(0, 0))))
     }
 
     /// Returns those of the jobs that run, each with its token and its batch.
@@ -326,6 +330,12 @@ impl JobTable<'_> {
             .map(drop)
     }
 
+    /// Changes the arguments of a job.
+    pub(crate) fn set_args(self, id: i64, args: &str) -> Result<(), Error> {
+        self.write(SET_ARGS, vec![args.into(), Value::Int(id)])
+            .map(drop)
+    }
+
     /// Ends a job as dead. `error` is JSON.
     pub(crate) fn die(self, id: i64, now: i64, error: String) -> Result<(), Error> {
         self.write(DIE, vec![Value::Int(now), error.into(), Value::Int(id)])
@@ -347,34 +357,6 @@ impl JobTable<'_> {
         let text = text.map_or(Value::Null, Value::Text);
         self.write(PROGRESS, vec![Value::Float(progress), text, Value::Int(id)])
             .map(drop)
-    }
-
-    /// Returns the next run of a cron.
-    pub(crate) fn cron(self, name: &str) -> Result<Option<StoredCron>, Error> {
-        let rows = self.read(CRON, vec![name.into()])?;
-        let rows = rows.filter(|rows| !rows.is_empty());
-        Ok(rows.map(|rows| StoredCron {
-            pattern: text(rows.cell(0, 0)),
-            zone: text(rows.cell(0, 1)),
-            next: int(rows.cell(0, 2)),
-        }))
-    }
-
-    /// Stores the next run of a cron.
-    pub(crate) fn put_cron(
-        self,
-        name: &str,
-        pattern: &str,
-        zone: &str,
-        next: i64,
-    ) -> Result<(), Error> {
-        let params = vec![name.into(), pattern.into(), zone.into(), Value::Int(next)];
-        let params = Value::List(params);
-        if self.0.write(PUT_CRON, &params)?.is_none() {
-            self.0.write(CREATE_CRONS, &Value::Null)?;
-            self.0.write(PUT_CRON, &params)?;
-        }
-        Ok(())
     }
 
     /// Removes jobs that ended in a state before a time. Returns the number.

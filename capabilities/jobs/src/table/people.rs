@@ -2,10 +2,11 @@
 
 use super::batches::AllBatchEnds;
 use super::{JobTable, int, list, maybe_int, small, text};
+use crate::limits::LISTED_ARGS_BYTES_MAX;
 use sampan_host::{Cell, Error, Rows, Value};
 
 const COLUMNS: &str = "id, name, queue, state, priority, due, added, attempt, started, ended, progress, \
- progress_text, args, coalesce(errors, '[]')";
+ progress_text, coalesce(errors, '[]')";
 const COUNTS: &str =
     "SELECT queue, state, count(*) FROM _sampan_jobs GROUP BY queue, state ORDER BY queue, state";
 const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_crons ORDER BY next";
@@ -46,8 +47,8 @@ pub struct JobView {
     pub progress: Option<f64>,
     /// The text of that.
     pub progress_text: Option<String>,
-    /// The arguments, as JSON.
-    pub args: String,
+    /// The arguments, as JSON. In lists only short ones.
+    pub args: Option<String>,
     /// The errors of its attempts: a list of objects with `attempt`, `at` and `error`, as JSON.
     pub errors: String,
 }
@@ -99,8 +100,11 @@ fn view(rows: &Rows, at: usize) -> JobView {
             Cell::Text(text) => Some(text.to_owned()),
             _ => None,
         },
-        args: text(cell(12)),
-        errors: text(cell(13)),
+        errors: text(cell(12)),
+        args: match cell(13) {
+            Cell::Text(text) => Some(text.to_owned()),
+            _ => None,
+        },
     }
 }
 
@@ -108,7 +112,10 @@ impl JobTable<'_> {
     /// Returns jobs, the newest first.
     pub(crate) fn list(self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
         let (mut sql, mut params) = (
-            format!("SELECT {COLUMNS} FROM _sampan_jobs WHERE 1"),
+            format!(
+                "SELECT {COLUMNS}, CASE WHEN octet_length(args) <= {LISTED_ARGS_BYTES_MAX} THEN args END
+                FROM _sampan_jobs WHERE 1"
+            ),
             Vec::new(),
         );
         for (column, value) in [
@@ -131,7 +138,7 @@ impl JobTable<'_> {
 
     /// Returns a job.
     pub(crate) fn show(self, id: i64) -> Result<Option<JobView>, Error> {
-        let sql = format!("SELECT {COLUMNS} FROM _sampan_jobs WHERE id = ?");
+        let sql = format!("SELECT {COLUMNS}, args FROM _sampan_jobs WHERE id = ?");
         let rows = self.read(&sql, vec![Value::Int(id)])?;
         Ok(rows
             .filter(|rows| !rows.is_empty())

@@ -109,6 +109,10 @@ pub trait WorkerDatabase {
     /// gives; `None` if one of them was rolled back.
     fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>>;
 
+    /// Returns the tables as the open transaction of the request or other run sees them that goes on now; `None` where
+    /// it has none. What is written there is committed with it, or not at all.
+    fn own_transaction(&self) -> Option<Rc<dyn AppTables>>;
+
     /// Reports whether writes of a request or another run were rolled back that it may go on as if they were there: it
     /// can answer with an error, and send nothing.
     fn has_lost(&self, owner: &RunOwner) -> bool;

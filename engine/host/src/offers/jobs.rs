@@ -65,17 +65,39 @@ pub struct JobAttempt {
     pub args: String,
 }
 
+/// The failure of an attempt, and what follows it.
+#[derive(Clone, Debug)]
+pub struct JobFailure {
+    /// The error, which is kept with the job.
+    pub error: Error,
+    /// True if the job is dead, however many attempts are left.
+    pub is_final: bool,
+    /// The arguments of the job from now on, as JSON; `None` where they stay.
+    pub args: Option<String>,
+}
+
+impl From<Error> for JobFailure {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            is_final: false,
+            args: None,
+        }
+    }
+}
+
 /// Does the jobs of one name, for a capability.
 pub trait JobRunner {
-    /// Makes an attempt. Runs on a thread for jobs, which has an isolate; dropping the future gives the attempt up. An
-    /// error is kept with the job, and is followed by another attempt or the end of the job as dead.
-    fn run(&self, attempt: JobAttempt) -> LocalFuture<Result<(), Error>>;
+    /// Makes an attempt. Runs on a thread for jobs, which has an isolate; dropping the future gives the attempt up. A
+    /// failure is followed by another attempt or the end of the job as dead.
+    fn run(&self, attempt: JobAttempt) -> LocalFuture<Result<(), JobFailure>>;
 }
 
 /// The jobs of an isolate.
 pub trait JobQueue {
     /// Adds a job, in the transaction of the caller, and returns its number; for a job that must be unique that of the
-    /// one which is there. It starts once the transaction is committed.
+    /// one which is there. It starts once the transaction is committed. In the function of `db.transaction` a job of a
+    /// capability belongs to that transaction, and its arguments may have any size; for a script's job it is an error.
     ///
     /// # Errors
     /// Nothing of this name is declared, the arguments are too large, or the database's own. Of kind

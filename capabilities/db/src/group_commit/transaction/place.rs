@@ -2,9 +2,10 @@
 
 use crate::group_commit::worker::{RunningTransaction, WorkerDb};
 use crate::group_commit::writer::Announced;
+use sampan_host::database::AppTables;
 use sampan_host::{CurrentRun, Error, Fate, Outbox, RequestView, RunOwner, Verdict};
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// The transactions of others that a request or another run has used. In Lua there are none. In JavaScript the code of
 /// one request can run in another's turn, and may have been given another's `tx`.
@@ -46,6 +47,7 @@ impl TransactionPlace {
             outbox: outbox.clone(),
             fate,
             has_begun: Rc::clone(&has_begun),
+            tables: None,
         });
         Ok(Self {
             db: Rc::clone(db),
@@ -55,6 +57,15 @@ impl TransactionPlace {
             has_begun,
             announced: RefCell::new(Some(announced)),
         })
+    }
+
+    /// Takes note that it is the transaction's turn.
+    pub(super) fn begun(&self, tables: Weak<dyn AppTables>) {
+        self.has_begun.set(true);
+        let mut all = self.db.transactions.borrow_mut();
+        if let Some(own) = all.iter_mut().find(|own| own.outbox.is(&self.outbox)) {
+            own.tables = Some(tables);
+        }
     }
 
     /// To be called before each use: the request that runs depends on this transaction from now on.
@@ -119,6 +130,18 @@ impl WorkerDb {
     /// Reports whether the running request has a transaction, open or waiting for its turn.
     pub(crate) fn has_own_transaction(&self) -> bool {
         self.has_own(|_| true)
+    }
+
+    /// Returns the tables as the open transaction of the run that goes on now sees them, if it has one. Timers share
+    /// one run, so which of its transactions a timer is in cannot be told.
+    pub(crate) fn own_transaction(&self) -> Option<Rc<dyn AppTables>> {
+        let owner = self.current_owner()?;
+        if matches!(&owner, RunOwner::Background(run) if run.is_endless) {
+            return None;
+        }
+        let all = self.transactions.borrow();
+        let own = all.iter().find(|own| own.is_of(&owner))?;
+        own.tables.as_ref()?.upgrade()
     }
 
     /// Reports whether the running request has an open transaction.
