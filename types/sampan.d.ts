@@ -1112,7 +1112,7 @@ declare module "sampan" {
 
   /** Mails. */
   export namespace mail {
-    /** Sends a mail when the writes of the request so far are on disk, and not at all if they fail. It waits in the memory of the process until the server has taken it; the log says what was not delivered. `sampan dev` shows it in place of that, and tests find it in `t.mails`. */
+    /** Sends a mail. It is a job: a row of the app's database, in the same transaction as the other writes of the request, so it is sent if they are kept. What the mail server does not take for now is tried again; `sampan jobs` shows what was not delivered. `sampan dev` shows the mail in place of that, and tests find it in `t.mails`. */
     function send(mail: any): void;
     /** The mail as it would be sent, by RFC 5322. Nothing is sent. */
     function source(mail: any): string;

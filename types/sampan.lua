@@ -1345,7 +1345,7 @@ function app.lock(name, options, fn) end
 ---@class sampan.modules.mail
 app.mail = {}
 
---- Sends a mail when the writes of the request so far are on disk, and not at all if they fail. It waits in the memory of the process until the server has taken it; the log says what was not delivered. `sampan dev` shows it in place of that, and tests find it in `t.mails`.
+--- Sends a mail. It is a job: a row of the app's database, in the same transaction as the other writes of the request, so it is sent if they are kept. What the mail server does not take for now is tried again; `sampan jobs` shows what was not delivered. `sampan dev` shows the mail in place of that, and tests find it in `t.mails`.
 ---@param mail any `to`, `cc`, `bcc`: an address, `"Ann <ann@example.org>"` or `{ name, address }`, or a list of them. `from`: that of `[mail]` unless given. `reply_to`. `subject`. `template` and `data`: the templates `NAME.html` and `NAME.txt`, or one of them. `locale`: the language of `t` in them, that of the app unless given. `text`, `html`: without a text it is made from the HTML. `attachments`: a list of `{ name, content, content_type }`. `inline`: such a list of pictures, which the HTML shows as `cid:NAME`. `headers`: further header fields by their names.
 function app.mail.send(mail) end
 

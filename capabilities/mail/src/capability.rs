@@ -1,9 +1,10 @@
 //! The capability: where the mails of a project go.
 
-use crate::mailer::Mailer;
 use crate::rows::MODULE;
+use crate::runner::{self, MailRunner};
 use crate::settings::{MailConfig, SECTION};
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
+use sampan_host::jobs::JobQueue;
 use sampan_host::mails::{self, Mailbox};
 use sampan_host::{AllSettings, Capability, Context, Effects, Error, ErrorKind};
 use std::rc::Rc;
@@ -14,7 +15,7 @@ pub static CAPABILITY: Capability = Capability {
     name: "mail",
     modules: &[&MODULE],
     sections: &[&SECTION],
-    asks: &["renderer"],
+    asks: &["jobs", "renderer"],
     configure: |settings| {
         settings
             .resolve(&SECTION, MailConfig::from_settings)
@@ -32,8 +33,8 @@ pub static CAPABILITY: Capability = Capability {
 pub(crate) enum Target {
     /// They are caught, in development and in tests.
     Mailbox(Arc<Mailbox>),
-    /// They are delivered.
-    Server(Arc<Mailer>),
+    /// They are delivered by jobs.
+    Jobs,
     /// There is no server.
     Nothing,
 }
@@ -63,13 +64,11 @@ fn packing(settings: &AllSettings, file: &str) -> Vec<String> {
     }
 }
 
-/// Makes the mailer of the process, which outlives reloads: mails may wait in it.
+/// Decides where the mails of a generation go.
 fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
     let config = setup
         .settings
         .resolve(&SECTION, MailConfig::from_settings)?;
-    let before = setup.before.and_then(Shared::get::<Mailer>);
-    let mailer = before.unwrap_or_default();
     let target = match (setup.settings.scratch, mails::caught()) {
         (Some(_), _) => {
             let mailbox = Arc::<Mailbox>::default();
@@ -77,10 +76,9 @@ fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
             Target::Mailbox(mailbox)
         }
         (None, Some(mailbox)) => Target::Mailbox(mailbox),
-        (None, None) if config.server.is_some() => Target::Server(Arc::clone(&mailer)),
+        (None, None) if config.server.is_some() => Target::Jobs,
         (None, None) => Target::Nothing,
     };
-    setup.shared.put(mailer);
     setup.shared.put(Arc::new(ProcessMail {
         config: Arc::new(config),
         target,
@@ -98,6 +96,12 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let missing = |what| move || Error::new(ErrorKind::Internal, format!("no {what} for mails"));
     let process = setup.shared.get::<ProcessMail>();
     let process = process.ok_or_else(missing("settings"))?;
+    if matches!(process.target, Target::Jobs) {
+        let jobs = setup.context.get::<Rc<dyn JobQueue>>();
+        let jobs = jobs.ok_or_else(missing("jobs"))?;
+        let runner = Rc::new(MailRunner(Arc::clone(&process.config)));
+        jobs.declare(runner::JOB, runner::policy(&process.config), runner);
+    }
     setup.context.put(IsolateMail {
         config: Arc::clone(&process.config),
         target: process.target.clone(),

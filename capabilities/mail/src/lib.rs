@@ -2,8 +2,8 @@
 //!
 //! A `Draft` is read where it lies in the script, its templates are rendered, and
 //! `compose` makes the mail of it. It leaves when everything is committed that it may depend on:
-//! into a mailbox in development and in tests, else to the thread that delivers (`mailer`). That makes one attempt
-//! after the other (`delivery`), each by one transaction with the server (`smtp`).
+//! into a mailbox in development and in tests, else as a job, which is a row of the app's database. The job makes
+//! attempts (`runner`, `delivery`), each by one transaction with the server (`smtp`).
 
 mod address;
 mod capability;
@@ -12,9 +12,9 @@ mod delivery;
 mod dkim;
 mod draft;
 mod limits;
-mod mailer;
 mod plain;
 mod rows;
+mod runner;
 mod server;
 mod settings;
 mod smtp;

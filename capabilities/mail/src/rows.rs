@@ -2,29 +2,30 @@
 
 use crate::capability::{IsolateMail, Target, of};
 use crate::compose::{Content, Mail, compose};
-use crate::delivery::{Delivery, Report};
+use crate::delivery::Delivery;
 use crate::draft::Draft;
-use sampan_host::log::{Entry, Level, Log};
+use crate::runner::JOB;
+use sampan_host::jobs::{JobQueue, NewJob};
 use sampan_host::mails::CaughtMail;
 use sampan_host::renderer::TemplateRenderer;
 use sampan_host::texts::MessageTexts;
 use sampan_host::{
-    Args, Context, Error, FunctionKind, Module, Param, Reader, Type, Value, Verdict, param, row,
+    Args, Context, Error, ErrorKind, FunctionKind, Module, Param, Prompt, Reader, Type, Value,
+    Verdict, param, row,
 };
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::mpsc::unbounded_channel;
-use tokio::task::spawn_local;
 
 /// The table of functions.
 pub(crate) static MODULE: Module = Module {
     name: "mail",
     doc: "Mails.",
     functions: &[
-        row!("send"(MAIL) -> Type::Nothing, FunctionKind::Reading(send),
-            "Sends a mail when the writes of the request so far are on disk, and not at all if they fail. It waits in \
-             the memory of the process until the server has taken it; the log says what was not delivered. `sampan \
-             dev` shows it in place of that, and tests find it in `t.mails`."),
+        row!("send"(MAIL) -> Type::Nothing, FunctionKind::ReadingPrompt(send),
+            "Sends a mail. It is a job: a row of the app's database, in the same transaction as the other writes of \
+             the request, so it is sent if they are kept. What the mail server does not take for now is tried again; \
+             `sampan jobs` shows what was not delivered. `sampan dev` shows the mail in place of that, and tests find \
+             it in `t.mails`."),
         row!("source"(MAIL) -> Type::Text, FunctionKind::Reading(source),
             "The mail as it would be sent, by RFC 5322. Nothing is sent."),
     ],
@@ -39,41 +40,51 @@ const MAIL: Param = param!("mail": Type::InPlace,
      `{ name, content, content_type }`. `inline`: such a list of pictures, which the HTML shows as `cid:NAME`. \
      `headers`: further header fields by their names.");
 
-fn send(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+fn send(context: &Context, args: Args, reader: &dyn Reader) -> Result<Prompt, Error> {
     let kept = of(context)?;
-    if matches!(kept.target, Target::Nothing) {
-        return Err(Error::script(
-            "there is no mail server: set url in [mail] of sampan.toml, or the environment variable SAMPAN_MAIL_URL",
-        ));
-    }
-    let (mail, caught) = composed(&kept, context, &args, reader)?;
+    let done = Prompt::Done(Value::Null);
     match &kept.target {
         Target::Mailbox(mailbox) => {
             let mailbox = Arc::clone(mailbox);
-            when_committed(&kept, move || mailbox.catch(caught))?;
-        }
-        Target::Server(mailer) => {
-            mailer.check(mail.source.len())?;
-            let (reports, mut received) = unbounded_channel();
-            let delivery = Delivery::new(Arc::clone(&kept.config), mail, reports);
-            let mailer = Arc::clone(mailer);
-            when_committed(&kept, move || mailer.add(delivery))?;
-            let log = context.get::<Rc<dyn Log>>();
-            drop(spawn_local(async move {
-                while let Some(report) = received.recv().await {
-                    let (level, text) = match report {
-                        Report::Later(text) => (Level::Warn, text),
-                        Report::GivenUp(text) => (Level::Error, text),
-                    };
-                    if let Some(log) = &log {
-                        log.write(level, &Entry::text(format!("mail.send: {text}")));
-                    }
+            let (_, caught) = composed(&kept, context, &args, reader)?;
+            kept.effects.when_settled(None, move |verdict| {
+                if verdict == Verdict::Committed {
+                    mailbox.catch(caught);
                 }
-            }));
+            })?;
+            Ok(done)
         }
-        Target::Nothing => {}
+        Target::Jobs => {
+            let (mail, _) = composed(&kept, context, &args, reader)?;
+            let job = NewJob {
+                name: JOB.to_owned(),
+                args: Delivery::new(mail)?.to_json()?,
+                ..NewJob::default()
+            };
+            let jobs = context.get::<Rc<dyn JobQueue>>();
+            let jobs = jobs.ok_or_else(|| Error::script("there are no jobs here"))?;
+            match jobs.enqueue(&job, args.may_wait()) {
+                Err(error) if error.kind() == ErrorKind::TooLong && args.may_wait() => {
+                    Ok(Prompt::Waits(Box::pin(add_later(Rc::clone(&*jobs), job))))
+                }
+                added => added.map(|_| done),
+            }
+        }
+        Target::Nothing => Err(Error::script(
+            "there is no mail server: set url in [mail] of sampan.toml, or the environment variable SAMPAN_MAIL_URL",
+        )),
     }
-    Ok(Value::Null)
+}
+
+/// Adds the job of a mail when a write need not wait.
+async fn add_later(jobs: Rc<dyn JobQueue>, job: NewJob) -> Result<Value, Error> {
+    loop {
+        jobs.writable().await?;
+        match jobs.enqueue(&job, true) {
+            Err(error) if error.kind() == ErrorKind::TooLong => {}
+            added => return added.map(|_| Value::Null),
+        }
+    }
 }
 
 fn source(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
@@ -81,14 +92,6 @@ fn source(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, E
     Ok(Value::Text(
         String::from_utf8_lossy(&mail.source).into_owned(),
     ))
-}
-
-fn when_committed(kept: &IsolateMail, effect: impl FnOnce() + 'static) -> Result<(), Error> {
-    kept.effects.when_settled(None, |verdict| {
-        if verdict == Verdict::Committed {
-            effect();
-        }
-    })
 }
 
 /// Reads a mail, renders its templates, and puts it together.

@@ -21,7 +21,7 @@ pub static SECTION: Section = Section {
         SettingKey::text("dkim_domain", Preset::Unset, "the domain that signs mails by DKIM"),
         SettingKey::text("dkim_selector", Preset::Unset, "the name of its key in DNS: NAME._domainkey.DOMAIN"),
         SettingKey::text("dkim_key", Preset::Unset, "the private key, RSA or Ed25519, as a PEM text").secret(),
-        SettingKey::size("message_bytes_max", 1024..=1 << 30, MESSAGE_BYTES_MAX, "largest mail, with its files"),
+        SettingKey::size("message_bytes_max", 1024..=256 << 20, MESSAGE_BYTES_MAX, "largest mail, with its files"),
         SettingKey::count("attempts_max", 1..=100, ATTEMPTS_MAX,
             "attempts to deliver a mail that the server does not take for now"),
         SettingKey::time("timeout_millis", 1..=600_000, TIMEOUT_MILLIS,

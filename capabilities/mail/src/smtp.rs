@@ -3,7 +3,7 @@
 //! The commands are sent one by one here, because what an error means depends on the step: before the end of the data
 //! the server has not taken the mail, and behind it the client cannot know.
 
-use crate::compose::Mail;
+use crate::delivery::Delivery;
 use crate::server::{MailServer, Protection};
 use lettre::Address;
 use lettre::transport::smtp::Error as SmtpError;
@@ -34,12 +34,13 @@ pub(crate) enum Outcome {
     Unknown(String),
 }
 
-/// Delivers a mail to some of its addresses.
+/// Delivers a mail to the addresses that are left, unless `is_wanted` says before the mail is sent that nothing waits
+/// for it any more.
 pub(crate) fn deliver(
     server: &MailServer,
     timeout: Duration,
-    mail: &Mail,
-    to: &[String],
+    mail: &Delivery,
+    is_wanted: &dyn Fn() -> bool,
 ) -> Outcome {
     let Ok(from) = mail.from.parse::<Address>() else {
         return Outcome::Refused(format!("{:?} is not an address", mail.from));
@@ -49,7 +50,7 @@ pub(crate) fn deliver(
         // A wrong password is mended by the server's owner: the mail waits for that.
         Err(error) => return Outcome::Later(told(&error)),
     };
-    let outcome = transaction(&mut connection, from, mail, to);
+    let outcome = transaction(&mut connection, from, mail, is_wanted);
     match outcome {
         Outcome::Taken { .. } => drop(connection.quit()),
         _ => connection.abort(),
@@ -87,9 +88,10 @@ fn connect(
 fn transaction(
     connection: &mut SmtpConnection,
     from: Address,
-    mail: &Mail,
-    to: &[String],
+    mail: &Delivery,
+    is_wanted: &dyn Fn() -> bool,
 ) -> Outcome {
+    let to = &mail.to;
     let ended = |error: &SmtpError| match error.is_permanent() {
         true => Outcome::Refused(told(error)),
         false => Outcome::Later(told(error)),
@@ -137,10 +139,13 @@ fn transaction(
             },
         };
     }
+    if !is_wanted() {
+        return Outcome::Later("the attempt was given up".to_owned());
+    }
     if let Err(error) = connection.command(Data) {
         return ended(&error);
     }
-    match connection.message(&mail.source) {
+    match connection.message(mail.source.as_bytes()) {
         Ok(_) => Outcome::Taken { refused, later },
         Err(error) if error.is_permanent() || error.is_transient() => ended(&error),
         Err(error) => Outcome::Unknown(told(&error)),

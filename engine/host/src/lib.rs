@@ -32,7 +32,7 @@ pub use offers::{
     sealer, sockets, texts, topics,
 };
 pub use run::{background, current_run, isolation, limits, outbox, samples, watch};
-pub use tables::{Args, ends, javascript, module, names, objects, reader, refusals, words};
+pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};
 
 pub use background::Background;
 pub use capability::Capability;

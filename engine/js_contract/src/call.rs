@@ -6,10 +6,10 @@ use crate::bracket;
 use crate::row::BoundRow;
 use crate::spellings::spelled;
 use crate::vm::{Failure, Thrown, Vm};
-use sampan_host::module::ReadingBody;
 use sampan_host::names::camel_case;
 use sampan_host::{
-    Args, Error, ErrorKind, Function, FunctionKind, Object, RequestView, Type, Value,
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Object, Prompt, Reader, RequestView,
+    Type, Value,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,6 +32,14 @@ pub fn call<'a, V: Vm<'a>>(
             returned(vm, row, body(context, args)?)
         }
         FunctionKind::Reading(body) => returned(vm, row, read_in_place(vm, row, this, args, body)?),
+        FunctionKind::ReadingPrompt(body) => {
+            let body =
+                |context: &_, args: Args, reader: &dyn Reader| match body(context, args, reader)? {
+                    Prompt::Done(value) => Ok(value),
+                    Prompt::Waits(_) => Err(cannot_wait(row)),
+                };
+            returned(vm, row, read_in_place(vm, row, this, args, body)?)
+        }
         FunctionKind::Prompt { body, awaited, .. } => {
             let args = checked(vm, row, this, args)?;
             let result = body(context, args);
@@ -73,11 +81,17 @@ fn read_in_place<'a, V: Vm<'a>>(
     row: &BoundRow,
     this: V::Raw<'_>,
     raw: &[V::Raw<'_>],
-    body: ReadingBody,
+    body: impl FnOnce(&Context, Args, &dyn Reader) -> Result<Value, Error>,
 ) -> Result<Value, Failure> {
     let args = checked(vm, row, this, raw)?;
     let context = &*vm.contract().context;
     Ok(vm.with_reader(raw, row, |reader| body(context, args, reader))?)
+}
+
+#[cold]
+fn cannot_wait(row: &BoundRow) -> Error {
+    let text = format!("{} waits, though its caller cannot", row.name());
+    Error::new(ErrorKind::Internal, text)
 }
 
 /// Returns the value of a field that a module adds to requests.

@@ -145,9 +145,10 @@ pub(super) fn typescript_of(
     }
     let before = params.clone();
     let (params, result) = match function.kind {
-        FunctionKind::Sync(_) | FunctionKind::Reading(_) | FunctionKind::Prompt { .. } => {
-            (params.join(", "), result.into_owned())
-        }
+        FunctionKind::Sync(_)
+        | FunctionKind::Reading(_)
+        | FunctionKind::Prompt { .. }
+        | FunctionKind::ReadingPrompt(_) => (params.join(", "), result.into_owned()),
         FunctionKind::Tag(_) => (
             "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
             result.into_owned(),

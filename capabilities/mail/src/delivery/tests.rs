@@ -5,7 +5,7 @@ use crate::server::MailServer;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use std::time::Duration;
 
 /// The answers of a server on one connection, by the first word of the client's line.
 #[derive(Clone, Copy, Default)]
@@ -108,43 +108,96 @@ fn answer(stream: &TcpStream, play: Play, lines: &mut Vec<String>) -> std::io::R
     }
 }
 
-fn delivery(port: u16, login: &str, to: &[&str]) -> (Delivery, UnboundedReceiver<Report>) {
+fn config(port: u16, login: &str) -> MailConfig {
     let url = format!("smtp://{login}127.0.0.1:{port}?tls=none");
-    let config = MailConfig {
+    MailConfig {
         server: Some(MailServer::parse(&url).expect("a server")),
         from: None,
         signer: None,
         message_bytes_max: 1000,
         attempts_max: 3,
         timeout: Duration::from_millis(200),
-    };
+    }
+}
+
+fn mail(to: &[&str]) -> Delivery {
     let mail = Mail {
         from: "app@example.com".to_owned(),
         to: to.iter().map(|to| (*to).to_owned()).collect(),
         source: b"Subject: x\r\n\r\n.hidden\r\nend\r\n".to_vec(),
     };
-    let (sender, receiver) = unbounded_channel();
-    (Delivery::new(Arc::new(config), mail, sender), receiver)
+    Delivery::new(mail).expect("UTF-8")
 }
 
-/// Makes attempts without the pauses between them, and returns their number and what the log is told.
-fn run(plays: Vec<Play>, to: &[&str]) -> (u32, Vec<Report>, Server) {
-    let server = serve(plays);
-    let (mut delivery, mut reports) = delivery(server.port, "", to);
-    while delivery.attempt().is_some() {}
-    let mut told = Vec::new();
-    while let Ok(report) = reports.try_recv() {
-        told.push(report);
+/// The attempts to deliver a mail, as its job makes them.
+struct Attempts {
+    config: MailConfig,
+    args: String,
+    number: u32,
+}
+
+impl Attempts {
+    fn new(config: MailConfig, mail: &Delivery) -> Self {
+        Self {
+            config,
+            args: mail.to_json().expect("JSON"),
+            number: 0,
+        }
     }
-    (delivery.attempts, told, server)
+
+    /// Makes the next attempt. Returns its error, and true if the job is dead.
+    fn next(&mut self) -> Option<(bool, String)> {
+        self.number += 1;
+        let mail = Delivery::read(&self.args).expect("a mail");
+        let failure = mail.attempt(&self.config, self.number, &|| true).err()?;
+        if let Some(args) = failure.args {
+            self.args = args;
+        }
+        let is_dead = failure.is_final || self.number == self.config.attempts_max;
+        Some((is_dead, failure.error.to_string()))
+    }
+
+    /// Makes attempts until the mail is delivered or dead, and returns their errors.
+    fn all(&mut self) -> Vec<(bool, String)> {
+        let mut errors = Vec::new();
+        while let Some((is_dead, error)) = self.next() {
+            errors.push((is_dead, error));
+            if is_dead {
+                break;
+            }
+        }
+        errors
+    }
+
+    fn left(&self) -> Delivery {
+        Delivery::read(&self.args).expect("a mail")
+    }
 }
 
-fn is_later(report: &Report, part: &str) -> bool {
-    matches!(report, Report::Later(text) if text.contains(part))
+/// Makes attempts without the pauses between them, and returns their number and their errors.
+fn run(plays: Vec<Play>, to: &[&str]) -> (u32, Vec<(bool, String)>, Server) {
+    let server = serve(plays);
+    let mut attempts = Attempts::new(config(server.port, ""), &mail(to));
+    let errors = attempts.all();
+    (attempts.number, errors, server)
 }
 
-fn is_given_up(report: &Report, part: &str) -> bool {
-    matches!(report, Report::GivenUp(text) if text.contains(part))
+fn is_later(error: &(bool, String), part: &str) -> bool {
+    !error.0 && error.1.contains(part)
+}
+
+fn is_dead(error: &(bool, String), part: &str) -> bool {
+    error.0 && error.1.contains(part)
+}
+
+/// Returns the addresses that a server was given on its next connection.
+fn addresses(server: &Server) -> Vec<String> {
+    let lines = server.seen.recv().expect("a connection");
+    let to = lines.iter().filter_map(|line| {
+        let address = line.strip_prefix("RCPT TO:<")?.strip_suffix('>')?;
+        Some(address.to_owned())
+    });
+    to.collect()
 }
 
 #[test]
@@ -168,8 +221,8 @@ fn a_mail_is_sent_once_to_all_addresses() {
 #[test]
 fn a_login_is_sent_before_the_mail() {
     let server = serve(vec![Play::default()]);
-    let (mut delivery, _reports) = delivery(server.port, "ann:p%40ss@", &["a@x.org"]);
-    assert_eq!(delivery.attempt(), None);
+    let config = config(server.port, "ann:p%40ss@");
+    assert_eq!(Attempts::new(config, &mail(&["a@x.org"])).next(), None);
     let lines = server.seen.recv().expect("a connection");
     // base64 of "\0ann\0p@ss".
     assert_eq!(lines[1], "AUTH PLAIN AGFubgBwQHNz");
@@ -182,14 +235,14 @@ fn a_wrong_login_is_tried_again() {
         ..Play::default()
     };
     let server = serve(vec![play]);
-    let (mut delivery, mut reports) = delivery(server.port, "ann:wrong@", &["a@x.org"]);
-    assert!(delivery.attempt().is_some());
-    let told = reports.try_recv().expect("a report");
-    assert!(is_later(&told, "535"), "{told:?}");
+    let config = config(server.port, "ann:wrong@");
+    let error = Attempts::new(config, &mail(&["a@x.org"])).next();
+    let error = error.expect("an error");
+    assert!(is_later(&error, "535"), "{error:?}");
 }
 
 #[test]
-fn a_refused_mail_is_given_up_at_once() {
+fn a_refused_mail_is_dead_at_once() {
     for start in ["MAIL", "RCPT", "DATA"] {
         let answers: &'static [_] = match start {
             "MAIL" => &[("MAIL", Some("550 not from you"))],
@@ -200,9 +253,9 @@ fn a_refused_mail_is_given_up_at_once() {
             answers,
             ..Play::default()
         };
-        let (attempts, told, _server) = run(vec![play], &["a@x.org"]);
+        let (attempts, errors, _server) = run(vec![play], &["a@x.org"]);
         assert_eq!(attempts, 1, "{start}");
-        assert!(is_given_up(&told[0], "was refused: "), "{told:?}");
+        assert!(is_dead(&errors[0], "was refused: "), "{errors:?}");
     }
 }
 
@@ -216,13 +269,10 @@ fn a_server_that_is_busy_is_tried_again_and_may_refuse_then() {
         data: Data::Answers("554 spam"),
         ..Play::default()
     };
-    let (attempts, told, _server) = run(vec![busy, refuses], &["a@x.org"]);
+    let (attempts, errors, _server) = run(vec![busy, refuses], &["a@x.org"]);
     assert_eq!(attempts, 2);
-    assert!(
-        is_later(&told[0], "451") && is_later(&told[0], "attempt 2 of 3 follows in 10 s"),
-        "{told:?}"
-    );
-    assert!(is_given_up(&told[1], "554"), "{told:?}");
+    assert!(is_later(&errors[0], "451"), "{errors:?}");
+    assert!(is_dead(&errors[1], "554"), "{errors:?}");
 }
 
 #[test]
@@ -239,15 +289,15 @@ fn attempts_end() {
         is_silent: true,
         ..Play::default()
     };
-    let (attempts, told, _server) = run(vec![closed, silent, full], &["a@x.org"]);
+    let (attempts, errors, _server) = run(vec![closed, silent, full], &["a@x.org"]);
     assert_eq!(attempts, 3);
     assert!(
-        is_later(&told[0], "421") && is_later(&told[1], "was not sent"),
-        "{told:?}"
+        is_later(&errors[0], "421") && is_later(&errors[1], "was not sent"),
+        "{errors:?}"
     );
     assert!(
-        is_given_up(&told[2], "was not sent in 3 attempts"),
-        "{told:?}"
+        is_dead(&errors[2], "452") && is_dead(&errors[2], "this was the last of 3 attempts"),
+        "{errors:?}"
     );
 }
 
@@ -256,11 +306,10 @@ fn a_server_that_is_not_there_is_tried_again() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = listener.local_addr().expect("bound").port();
     drop(listener);
-    let (mut delivery, mut reports) = delivery(port, "", &["a@x.org"]);
-    assert_eq!(delivery.attempt(), Some(Duration::from_secs(10)));
-    assert_eq!(delivery.attempt(), Some(Duration::from_secs(20)));
-    assert_eq!(delivery.attempt(), None);
-    assert!(is_later(&reports.try_recv().expect("a report"), "refused"));
+    let mut attempts = Attempts::new(config(port, ""), &mail(&["a@x.org"]));
+    let errors = attempts.all();
+    assert_eq!(errors.len(), 3);
+    assert!(is_later(&errors[0], "refused"), "{errors:?}");
 }
 
 #[test]
@@ -272,21 +321,34 @@ fn addresses_have_fates_of_their_own() {
         ],
         ..Play::default()
     };
-    let (attempts, told, server) = run(
-        vec![first, Play::default()],
-        &["ann@x.org", "gone@x.org", "full@x.org"],
+    let server = serve(vec![first, Play::default(), Play::default()]);
+    let mut attempts = Attempts::new(
+        config(server.port, ""),
+        &mail(&["ann@x.org", "gone@x.org", "full@x.org"]),
     );
-    assert_eq!(attempts, 2);
-    assert!(is_given_up(&told[0], "gone@x.org was refused"), "{told:?}");
-    assert!(is_later(&told[1], "a mail to full@x.org"), "{told:?}");
-    let first = server.seen.recv().expect("a connection");
-    assert!(first.iter().any(|line| line == "DATA"));
-    let second = server.seen.recv().expect("a connection");
-    let to: Vec<_> = second
-        .iter()
-        .filter(|line| line.starts_with("RCPT"))
-        .collect();
-    assert_eq!(to, ["RCPT TO:<full@x.org>"]);
+    let error = attempts.next().expect("an error");
+    assert!(
+        is_later(&error, "a mail to gone@x.org was refused: ")
+            && is_later(&error, "a mail to full@x.org was not sent: "),
+        "{error:?}"
+    );
+    assert_eq!(addresses(&server).len(), 3);
+    // The rest is delivered, and the address that was refused makes the mail a dead letter.
+    let error = attempts.next().expect("an error");
+    assert!(
+        is_dead(&error, "a mail to gone@x.org was refused"),
+        "{error:?}"
+    );
+    assert_eq!(addresses(&server), ["full@x.org"]);
+    let left = attempts.left();
+    assert_eq!(
+        (left.to.len(), left.refused),
+        (0, vec!["gone@x.org".to_owned()])
+    );
+    // People ask for it again.
+    attempts.number = 0;
+    assert_eq!(attempts.next(), None);
+    assert_eq!(addresses(&server), ["gone@x.org"]);
 }
 
 #[test]
@@ -295,14 +357,14 @@ fn a_mail_whose_connection_is_lost_behind_it_is_sent_once_more_at_most() {
         data: Data::Closes,
         ..Play::default()
     };
-    let (attempts, told, _server) = run(vec![closes, closes, Play::default()], &["a@x.org"]);
+    let (attempts, errors, _server) = run(vec![closes, closes, Play::default()], &["a@x.org"]);
     assert_eq!(attempts, 2);
     assert!(
-        is_given_up(&told[1], "is not sent a third time"),
-        "{told:?}"
+        is_dead(&errors[1], "is not sent a third time"),
+        "{errors:?}"
     );
-    let (attempts, told, _server) = run(vec![closes, Play::default()], &["a@x.org"]);
-    assert_eq!((attempts, told.len()), (2, 1));
+    let (attempts, errors, _server) = run(vec![closes, Play::default()], &["a@x.org"]);
+    assert_eq!((attempts, errors.len()), (2, 1));
 }
 
 #[test]
@@ -311,23 +373,47 @@ fn a_connection_that_is_lost_before_the_mail_is_no_doubt() {
         answers: &[("DATA", None)],
         ..Play::default()
     };
-    let (attempts, told, _server) = run(vec![closes, closes, Play::default()], &["a@x.org"]);
-    assert_eq!((attempts, told.len()), (3, 2), "{told:?}");
+    let (attempts, errors, _server) = run(vec![closes, closes, Play::default()], &["a@x.org"]);
+    assert_eq!((attempts, errors.len()), (3, 2), "{errors:?}");
 }
 
 #[test]
 fn nothing_is_sent_without_the_protection_that_was_asked_for() {
     let server = serve(vec![Play::default()]);
-    let (mut delivery, mut reports) = delivery(server.port, "", &["a@x.org"]);
     let url = format!("smtp://ann:secret@127.0.0.1:{}", server.port);
     let config = MailConfig {
         server: Some(MailServer::parse(&url).expect("a server")),
-        ..MailConfig::clone(&delivery.config)
+        ..config(server.port, "")
     };
-    delivery.config = Arc::new(config);
-    assert!(delivery.attempt().is_some());
-    let told = reports.try_recv().expect("a report");
-    assert!(is_later(&told, "STARTTLS"), "{told:?}");
+    let error = Attempts::new(config, &mail(&["a@x.org"])).next();
+    let error = error.expect("an error");
+    assert!(is_later(&error, "STARTTLS"), "{error:?}");
     let lines = server.seen.recv().expect("a connection");
     assert_eq!(lines, ["EHLO example.com"]);
+}
+
+#[test]
+fn an_attempt_that_was_given_up_sends_nothing() {
+    let server = serve(vec![Play::default()]);
+    let config = config(server.port, "");
+    let failure = mail(&["a@x.org"]).attempt(&config, 1, &|| false);
+    let failure = failure.expect_err("given up");
+    assert!(!failure.is_final && failure.args.is_none(), "{failure:?}");
+    let lines = server.seen.recv().expect("a connection");
+    assert!(!lines.contains(&"DATA".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn a_mail_survives_its_way_through_a_job() {
+    let mail = Delivery {
+        to: vec!["ann@x.org".to_owned(), "jürgen@x.org".to_owned()],
+        refused: vec!["bob@x.org".to_owned()],
+        may_be_sent: true,
+        from: "app@example.com".to_owned(),
+        source: "To: \"Ann\" <ann@x.org>\r\n\r\n\tgrüß\u{1f600}\\\u{0}\r\n".to_owned(),
+    };
+    let args = mail.to_json().expect("JSON");
+    assert!(args.starts_with(r#"{"to":["ann@x.org","#), "{args}");
+    assert_eq!(Delivery::read(&args).expect("a mail"), mail);
+    assert!(Delivery::read("[1]").is_err());
 }

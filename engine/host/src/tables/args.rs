@@ -3,6 +3,7 @@
 mod check;
 
 use crate::error::Error;
+use crate::future::LocalFuture;
 use crate::request::RequestView;
 use crate::tables::module::Context;
 use crate::tables::objects::Object;
@@ -10,6 +11,15 @@ use crate::tables::reader::Handle;
 use crate::value::{Callback, Value};
 use std::fmt;
 use std::rc::Rc;
+
+/// The result of a row of kind [`FunctionKind::ReadingPrompt`](crate::FunctionKind::ReadingPrompt).
+pub enum Prompt {
+    /// The row has returned.
+    Done(Value),
+    /// The row goes on without blocking the worker. Only where the caller can wait
+    /// ([`Args::may_wait`](crate::Args::may_wait)).
+    Waits(LocalFuture<Result<Value, Error>>),
+}
 
 /// The arguments of one call.
 #[derive(Default)]

@@ -10,4 +10,4 @@ pub mod reader;
 pub mod refusals;
 pub mod words;
 
-pub use args::Args;
+pub use args::{Args, Prompt};

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::future::LocalFuture;
 use crate::store::Store;
-use crate::tables::args::Args;
+use crate::tables::args::{Args, Prompt};
 use crate::tables::objects::{Class, Objects};
 use crate::tables::reader::Reader;
 use crate::value::Value;
@@ -243,7 +243,7 @@ pub enum Type {
     TextOrFunction,
     /// A table or object, or a function as for `Function`: only as a parameter.
     MapOrFunction,
-    /// Anything, read where it lies: only as a parameter of a row of kind `Reading`.
+    /// Anything, read where it lies: only as a parameter of a row of kind `Reading` or `ReadingPrompt`.
     InPlace,
     /// An answer, as the builders of answers make them: only as a result. The body gives what
     /// [`answer::rendered`](crate::answer::rendered) makes; the engine takes the options of a builder as one argument
@@ -287,6 +287,8 @@ pub enum FunctionKind {
         /// of a call.
         awaited: Option<&'static str>,
     },
+    /// As `Reading`, but a script that can wait in the middle of a call (Lua) waits for what the body leaves undone.
+    ReadingPrompt(fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>),
     /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values.
     /// Lua has no such thing and does not get the row.
     Tag(SyncBody),

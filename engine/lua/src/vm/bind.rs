@@ -17,7 +17,9 @@ use crate::vm::bind::wait::{can_wait, cannot_wait, wait_for, yield_to_host};
 use crate::vm::isolate::{Core, current, samples};
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, Function, FunctionKind, Module, RowOwner, Type, Value};
+use sampan_host::{
+    Error, ErrorKind, Function, FunctionKind, Module, Prompt, RowOwner, Type, Value,
+};
 use std::ffi::{CStr, c_int};
 
 /// Pushes a list of the rows of all modules, for the prelude. Under protection.
@@ -71,7 +73,9 @@ pub(crate) unsafe fn push_rows(
                 FunctionKind::Sync(_) | FunctionKind::Reading(_) => {
                     (b"sync", call_sync, bracket::call_leave)
                 }
-                FunctionKind::Prompt { .. } => (b"prompt", call_prompt, bracket::call_leave),
+                FunctionKind::Prompt { .. } | FunctionKind::ReadingPrompt(_) => {
+                    (b"prompt", call_prompt, bracket::call_leave)
+                }
                 FunctionKind::Async(_) => (b"async", call_async, bracket::call_leave),
                 FunctionKind::Bracket { .. } => {
                     (b"bracket", bracket::call_enter, bracket::call_leave)
@@ -247,11 +251,27 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
         let mut waits = false;
         let result = called_by(state, || {
             let row = row(state);
-            let FunctionKind::Prompt { body, later, .. } = row.function.kind else {
-                return Ok(Value::Null);
-            };
             let may_wait = can_wait(state);
-            let args = arguments(state, row, Functions::new())?.waiting(may_wait);
+            let args = || arguments(state, row, Functions::new());
+            let (body, later) = match row.function.kind {
+                FunctionKind::Prompt { body, later, .. } => (body, later),
+                FunctionKind::ReadingPrompt(body) => {
+                    let (args, first) = (args()?.waiting(may_wait), row.before() as c_int + 1);
+                    let result = LuaReader::with(core, state, first, row, |reader| {
+                        body(&core.context, args, reader)
+                    });
+                    return Ok(match result? {
+                        Prompt::Done(value) => value,
+                        Prompt::Waits(future) => {
+                            wait_for(future);
+                            waits = true;
+                            Value::Null
+                        }
+                    });
+                }
+                _ => return Ok(Value::Null),
+            };
+            let args = args()?.waiting(may_wait);
             let error = match body(&core.context, args) {
                 Err(error) if error.kind() == ErrorKind::TooLong => error,
                 done => return done,
@@ -261,10 +281,8 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
                 return Err(error.with_message(text));
             }
             // The arguments are still on the stack.
-            wait_for(later(
-                &core.context,
-                arguments(state, row, Functions::new())?,
-            ));
+            let args = arguments(state, row, Functions::new())?;
+            wait_for(later(&core.context, args));
             waits = true;
             Ok(Value::Null)
         });
