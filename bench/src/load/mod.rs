@@ -58,7 +58,23 @@ pub(crate) fn load(
     case: LoadCase,
     seconds: u32,
 ) -> Result<LoadResult, String> {
-    let mut command = command(root, placement, target.into(), case, seconds)
+    load_at(root, placement, target, case, seconds, None)
+}
+
+/// Puts a server under load, as [`load`], with so many requests per second if there is a `rate`.
+///
+/// # Errors
+///
+/// As [`load`].
+pub(crate) fn load_at(
+    root: &Path,
+    placement: &Placement,
+    target: impl Into<Target>,
+    case: LoadCase,
+    seconds: u32,
+    rate: Option<u32>,
+) -> Result<LoadResult, String> {
+    let mut command = command(root, placement, target.into(), case, seconds, rate)
         .map_err(|error| error.to_string())?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let [output, errors] = output_of(&mut command, seconds, LOAD)?;
@@ -92,6 +108,7 @@ fn command(
     target: Target,
     case: LoadCase,
     seconds: u32,
+    rate: Option<u32>,
 ) -> std::io::Result<Command> {
     let exchange = case.route.measured();
     let several = case.route.several();
@@ -101,6 +118,9 @@ fn command(
     command.args(["--connections", &connections.to_string()]);
     command.args(["--threads", &threads.min(connections as usize).to_string()]);
     command.args(["--duration", &format!("{seconds}s")]);
+    if let Some(rate) = rate {
+        command.args(["--rate", &rate.to_string()]);
+    }
     for field in case.headers.lines() {
         command.args(["--header", field]);
     }

@@ -108,7 +108,11 @@ impl Subject<'_> {
         )]
     }
 
-    fn start(&self, placement: &Placement, workers: usize) -> Result<PeerServer, String> {
+    pub(crate) fn start(
+        &self,
+        placement: &Placement,
+        workers: usize,
+    ) -> Result<PeerServer, String> {
         PeerServer::start(
             self.peer,
             self.installed,
@@ -119,7 +123,7 @@ impl Subject<'_> {
         )
     }
 
-    fn load(
+    pub(crate) fn load(
         &self,
         server: &PeerServer,
         placement: &Placement,
@@ -146,7 +150,8 @@ impl Subject<'_> {
         Ok(self.at_most(&what, spread.median, value, FIRST_ANSWER_MILLIS_MAX, "ms"))
     }
 
-    fn one_start(&self) -> Result<Duration, String> {
+    /// The time from the start of the process to its first answer.
+    pub(crate) fn one_start(&self) -> Result<Duration, String> {
         let port = ports::free();
         let address: SocketAddr = (Ipv4Addr::LOCALHOST, port).into();
         let mut command = std::process::Command::new(&self.installed.program);

@@ -67,6 +67,28 @@ impl SuiteOptions {
     ///
     /// When taskset is missing, our executable does not build, or a folder cannot be made.
     pub(crate) fn prepare(&self, peers: &'static [Peer], only: &[String]) -> Result<Setup, Error> {
+        self.prepare_beside(peers, only, self.before.as_deref())
+    }
+
+    /// As [`SuiteOptions::prepare`], for a benchmark that measures everything, and beside an older executable only some.
+    ///
+    /// # Errors
+    ///
+    /// As [`SuiteOptions::prepare`].
+    pub(crate) fn prepare_all(
+        &self,
+        peers: &'static [Peer],
+        only: &[String],
+    ) -> Result<Setup, Error> {
+        self.prepare_beside(peers, only, None)
+    }
+
+    fn prepare_beside(
+        &self,
+        peers: &'static [Peer],
+        only: &[String],
+        before: Option<&Path>,
+    ) -> Result<Setup, Error> {
         if install::find("taskset").is_none() {
             return Err(
                 "taskset is missing: install it, on Debian with `apt-get install util-linux`"
@@ -81,7 +103,6 @@ impl SuiteOptions {
         let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
         fs::create_dir_all(&logs)?;
         let mut skipped = Vec::new();
-        let before = self.before.as_deref();
         let installed = install_all(&installer, peers, only, before, &mut skipped);
         Ok(Setup {
             out: root.join(&self.out),

@@ -11,6 +11,7 @@ pub(crate) mod placement;
 pub(crate) mod processes;
 pub(crate) mod server;
 pub(crate) mod storage;
+pub(crate) mod stores;
 pub(crate) mod target;
 mod wire;
 
@@ -170,6 +171,7 @@ const ALL_PEERS: &[&[Peer]] = &[
     H2_PEERS,
     WS_PEERS,
     FETCH_PEERS,
+    JOBS_PEERS,
     &[ORIGIN],
 ];
 

@@ -1,7 +1,7 @@
-//! The peers of `bench fetch`.
+//! The peers of `bench fetch` and `bench jobs`.
 
 use super::{Peer, PeerKind, peer};
-use crate::routes::{FETCH, Route};
+use crate::routes::{FETCH, JOBS, Route};
 
 /// Everyone in `bench fetch`, ours first. nginx parses no JSON.
 #[rustfmt::skip]
@@ -21,6 +21,32 @@ pub(crate) const ORIGIN: Peer = peer(
     &[],
 );
 
+/// Everyone in `bench jobs`, ours first. The others only do empty jobs.
+#[rustfmt::skip]
+pub(crate) const JOBS_PEERS: &[Peer] = &[
+    peer(LUA_JOBS, "Sampan, Lua", PeerKind::Sampan("bench_jobs/app.lua"), JOBS),
+    peer(JS_JOBS, "Sampan, JavaScript", PeerKind::Sampan("bench_jobs/app.js"), JOBS),
+    peer(RIVER, "River on PostgreSQL", PeerKind::Go, EMPTY),
+    peer(GRAPHILE, "graphile-worker on PostgreSQL", PeerKind::Node, EMPTY),
+    bullmq(BULLMQ, "BullMQ on Redis, appendfsync always"),
+    bullmq(BULLMQ_EVERYSEC, "BullMQ on Redis, appendfsync everysec"),
+];
+
+const EMPTY: &[Route] = &[Route::EmptyJob];
+
+const fn bullmq(id: &'static str, title: &'static str) -> Peer {
+    Peer {
+        folder: "bullmq",
+        ..peer(id, title, PeerKind::Node, EMPTY)
+    }
+}
+
+pub(crate) const LUA_JOBS: &str = "sampan-lua-jobs";
+pub(crate) const JS_JOBS: &str = "sampan-js-jobs";
+pub(crate) const RIVER: &str = "river";
+pub(crate) const GRAPHILE: &str = "graphile-worker";
+pub(crate) const BULLMQ: &str = "bullmq";
+pub(crate) const BULLMQ_EVERYSEC: &str = "bullmq-everysec";
 pub(crate) const LUA_FETCH: &str = "sampan-lua-fetch";
 pub(crate) const JS_FETCH: &str = "sampan-js-fetch";
 pub(crate) const BUN_FETCH: &str = "bun-fetch";

@@ -47,6 +47,11 @@ impl Placement {
         )
     }
 
+    /// Server and load on all processors.
+    pub(crate) fn everywhere() -> Self {
+        Self::here(std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
     /// The load's processors alone, for a server that belongs to the load.
     pub(crate) fn of_load(&self) -> Self {
         Self {

@@ -171,6 +171,17 @@ pub(crate) static FETCH: Suite = Suite {
     ..SUITE
 };
 
+/// `bench jobs`.
+pub(crate) static JOBS: Suite = Suite {
+    name: "jobs",
+    about: " For empty jobs a request is one job: all are added before the system starts that does them, and counted \
+     in its database when they have ended. Their CPU time is that of the system and of its database.",
+    ratios: "Ratios, ours divided by theirs in the same round, the median of the rounds; figures without a peer; and \
+     the routes that add jobs.",
+    axis_per_group: true,
+    ..SUITE
+};
+
 /// Those of a load that tells no latencies.
 const COUNT_COLUMNS: &[Column] = &[COLUMNS[0], COLUMNS[1], COLUMNS[5]];
 
@@ -374,6 +385,8 @@ fn series_json(series: &Series) -> Value {
 }
 
 fn shown(spread: Option<Spread>, decimals: usize) -> String {
+    // What has no latencies has no numbers there.
+    let spread = spread.filter(|spread| spread.median.is_finite());
     spread.map_or_else(|| "-".to_owned(), |spread| spread.show(decimals))
 }
 

@@ -7,11 +7,11 @@ use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::figures::Figure;
 use crate::peers::storage::Durability::{self, Full, Normal};
 use crate::peers::{
-    BUN_DB, BUN_ETA, BUN_FETCH, BUN_STREAM, BUN_TLS, BUN_WS, EPOLL_LOOP, GO_HELLO, GO_LUAJIT,
-    GO_SAMPAN, GO_SAMPAN_FILE, GO_SAMPAN_HTTP, GUST_NODE, HONO_NODE, JS_FETCH, JS_H2, JS_TLS,
-    JS_WS, LUA_FETCH, LUA_H2, LUA_TLS, LUA_WS, NGINX_H2, NGINX_PROXY, NGINX_STATIC, NGINX_TLS,
-    NODE_FETCH, NODE_H2, NODE_WS, OUR_HONO_NODE, Peer, RUN_BUN, RUN_NODE, SAMPAN_JS,
-    SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
+    BULLMQ, BULLMQ_EVERYSEC, BUN_DB, BUN_ETA, BUN_FETCH, BUN_STREAM, BUN_TLS, BUN_WS, EPOLL_LOOP,
+    GO_HELLO, GO_LUAJIT, GO_SAMPAN, GO_SAMPAN_FILE, GO_SAMPAN_HTTP, GRAPHILE, GUST_NODE, HONO_NODE,
+    JS_FETCH, JS_H2, JS_JOBS, JS_TLS, JS_WS, LUA_FETCH, LUA_H2, LUA_JOBS, LUA_TLS, LUA_WS,
+    NGINX_H2, NGINX_PROXY, NGINX_STATIC, NGINX_TLS, NODE_FETCH, NODE_H2, NODE_WS, OUR_HONO_NODE,
+    Peer, RIVER, RUN_BUN, RUN_NODE, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
 };
 use crate::routes::{Headers, Route};
 
@@ -189,6 +189,26 @@ pub(crate) const FETCH: &[RatioTarget] = &[
     cost(JS_FETCH, NGINX_PROXY, Route::Passed, 1.60),
 ];
 
+/// `bench jobs`: jobs per second.
+#[rustfmt::skip]
+pub(crate) const JOBS: &[RatioTarget] = &[
+    jobs(LUA_JOBS, RIVER),
+    jobs(JS_JOBS, RIVER),
+    jobs(LUA_JOBS, GRAPHILE),
+    jobs(JS_JOBS, GRAPHILE),
+    jobs(LUA_JOBS, BULLMQ),
+    jobs(JS_JOBS, BULLMQ),
+    jobs(LUA_JOBS, BULLMQ_EVERYSEC),
+    jobs(JS_JOBS, BULLMQ_EVERYSEC),
+];
+
+const fn jobs(ours: &'static str, theirs: &'static str) -> RatioTarget {
+    RatioTarget {
+        limit: RateAtLeast(1.00),
+        ..cost(ours, theirs, Route::EmptyJob, 0.0)
+    }
+}
+
 const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {
     RatioTarget {
         connections: 1,
@@ -252,7 +272,7 @@ impl RatioTarget {
         let title = |id| Peer::named(id).map_or(id, |peer| peer.title);
         let (figure, their) = match (self.limit, durability.1) {
             (CostAtMost(_), _) => ("", String::new()),
-            (RateAtLeast(_), None) => (", requests/s", String::new()),
+            (RateAtLeast(_), None) => (", per second", String::new()),
             (RateAtLeast(_), Some(their)) => (", requests/s", format!(", {}", their.word())),
         };
         let (us, what, them) = (title(ours.0), ours.1.title(), title(theirs.0));

@@ -112,6 +112,20 @@ pub(crate) enum Route {
     Passed,
     /// `GET /read`: JSON of another server, parsed, and a part of it in JSON
     ReadItem,
+    /// A job that does nothing, from the table and back
+    EmptyJob,
+    /// `POST /insert`: one INSERT
+    Insert,
+    /// `POST /insert-insert`: two INSERTs
+    InsertInsert,
+    /// `POST /insert-enqueue`: an INSERT, and a job that is added
+    InsertEnqueue,
+    /// `POST /insert-ten`: an INSERT and ten more
+    InsertTen,
+    /// `POST /enqueue-ten`: an INSERT and ten jobs that are added
+    EnqueueTen,
+    /// `GET /quick`: JSON from a handler, while jobs run or not
+    Quick,
 }
 
 /// The routes of `bench hello`, in the order of reports.
@@ -196,6 +210,20 @@ pub(crate) const WS: &[Route] = &[Route::Echo20, Route::Echo16k, Route::Publish]
 
 /// The routes of `bench fetch`, in the order of reports.
 pub(crate) const FETCH: &[Route] = &[Route::Passed, Route::ReadItem];
+
+/// The routes of `bench jobs`, in the order of reports.
+pub(crate) const JOBS: &[Route] = &[
+    Route::EmptyJob,
+    Route::Insert,
+    Route::InsertInsert,
+    Route::InsertEnqueue,
+    Route::InsertTen,
+    Route::EnqueueTen,
+    Route::Quick,
+];
+
+/// The routes of `bench jobs` that write, and answer with the number of rows and jobs.
+pub(crate) const WRITES: &[Route] = JOBS.split_at(1).1.split_at(5).0;
 
 /// The files of `bench static`, and how many bytes each has.
 pub(crate) const FILES: &[(&str, usize)] = &[
@@ -291,6 +319,13 @@ impl Route {
             Self::Publish => "publish to 10,000 WebSockets",
             Self::Passed => "GET /passed (JSON of another server)",
             Self::ReadItem => "GET /read (JSON of another server, parsed)",
+            Self::EmptyJob => "an empty job",
+            Self::Insert => "POST /insert (1 INSERT)",
+            Self::InsertInsert => "POST /insert-insert (2 INSERTs)",
+            Self::InsertEnqueue => "POST /insert-enqueue (1 INSERT, 1 job)",
+            Self::InsertTen => "POST /insert-ten (11 INSERTs)",
+            Self::EnqueueTen => "POST /enqueue-ten (1 INSERT, 10 jobs)",
+            Self::Quick => "GET /quick",
         }
     }
 
@@ -299,6 +334,18 @@ impl Route {
         match self {
             Self::Write | Self::Mixed | Self::Visit => 1,
             Self::WriteBatch => 10,
+            Self::Insert | Self::InsertEnqueue | Self::EnqueueTen => 1,
+            Self::InsertInsert => 2,
+            Self::InsertTen => 11,
+            _ => 0,
+        }
+    }
+
+    /// The jobs that a request adds.
+    pub(crate) fn jobs_added(self) -> u64 {
+        match self {
+            Self::InsertEnqueue => 1,
+            Self::EnqueueTen => 10,
             _ => 0,
         }
     }
@@ -391,11 +438,25 @@ impl Route {
                 "/passed",
                 ExpectedAnswer::Json(serde_json::from_str(ITEM).unwrap_or_default()),
             ),
+            Self::Insert => self.write("/insert"),
+            Self::InsertInsert => self.write("/insert-insert"),
+            Self::InsertEnqueue => self.write("/insert-enqueue"),
+            Self::InsertTen => self.write("/insert-ten"),
+            Self::EnqueueTen => self.write("/enqueue-ten"),
+            Self::EmptyJob | Self::Quick => {
+                get("/quick", ExpectedAnswer::Json(json!({ "status": "ok" })))
+            }
             Self::ReadItem => get(
                 "/read",
                 ExpectedAnswer::Json(json!({ "id": 7, "name": "Ada Lovelace" })),
             ),
         }
+    }
+
+    /// A request of examples/bench_jobs.
+    fn write(self, path: &str) -> RouteExchange {
+        let done = self.rows_written() + self.jobs_added();
+        post(path, "", ExpectedAnswer::Json(json!({ "done": done })))
     }
 
     /// All requests that must be answered rightly before the route is measured.

@@ -197,15 +197,21 @@ impl Bench<'_> {
             wal_bytes,
         });
         if routes::EVENTS.contains(&case.route) {
-            audit(&server, case, warmed.fulfilled() + sample.seen.fulfilled())?;
+            let acknowledged = warmed.fulfilled() + sample.seen.fulfilled();
+            audit(&server, case, rows::SEEDED, acknowledged)?;
         }
         Ok(sample)
     }
 }
 
-/// Counts the rows: what was acknowledged must be there, and no more than that and what was in flight when each of the
+/// Counts the rows, of which so many were there: what was acknowledged must be there, and no more than that and what was in flight when each of the
 /// two loads ended.
-fn audit(server: &PeerServer, case: LoadCase, acknowledged: u64) -> Result<(), String> {
+pub(super) fn audit(
+    server: &PeerServer,
+    case: LoadCase,
+    seeded: u64,
+    acknowledged: u64,
+) -> Result<(), String> {
     let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
     let answer = client
         .ask("GET", "/count", &[], "")
@@ -214,7 +220,7 @@ fn audit(server: &PeerServer, case: LoadCase, acknowledged: u64) -> Result<(), S
         serde_json::from_slice(&answer.body).map_err(|error| format!("GET /count: {error}"))?;
     let found = found["count"].as_u64().ok_or("GET /count has no count")?;
     let each = case.route.rows_written();
-    let least = rows::SEEDED + each * acknowledged;
+    let least = seeded + each * acknowledged;
     let most = least + each * (CHECKS + 2 * u64::from(case.connections));
     if (least..=most).contains(&found) {
         Ok(())

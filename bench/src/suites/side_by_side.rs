@@ -49,12 +49,12 @@ pub(crate) struct SideOptions<S: SideBySide> {
 pub(crate) struct RoundOptions {
     /// The number of rounds in which each server is measured on each route
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) rounds: u32,
+    pub(crate) rounds: u32,
     /// The duration of each measurement
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=600))]
-    pub(super) seconds: u32,
+    pub(crate) seconds: u32,
     #[command(flatten)]
-    pub(super) suite: SuiteOptions,
+    pub(crate) suite: SuiteOptions,
 }
 
 impl<S: SideBySide> SideOptions<S> {

@@ -1,7 +1,8 @@
 //! The examples that `cargo xtask bench` measures answer as it expects.
 
 use crate::commands::command::serve;
-use crate::support::Process;
+use crate::support::{Process, Scratch};
+use sampan_testkit::wait;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
@@ -66,5 +67,58 @@ fn the_example_of_requests_to_others_answers_as_it_is_measured() {
         }
         process.signal("TERM");
         assert_eq!(process.end().0, Some(0));
+    }
+}
+
+#[test]
+fn the_example_of_jobs_answers_as_it_is_measured() {
+    let scratch = Scratch::new(&[
+        ("none.toml", "[jobs]\nworkers = 0\n"),
+        ("four.toml", "[jobs]\nworkers = 4\n"),
+    ]);
+    for file in ["app.lua", "app.js"] {
+        let start = |settings: &str| {
+            let mut command = serve(&example(&format!("bench_jobs/{file}")), 1);
+            command.arg("--db").arg(scratch.file(&format!("{file}.db")));
+            Process::start(command.arg("--config").arg(scratch.file(settings)))
+        };
+        let end = |process: Process| {
+            process.signal("TERM");
+            assert_eq!(process.end().0, Some(0));
+        };
+        let process = start("none.toml");
+        let mut client = process.client();
+        let mut ask = |method: &str, path: &str| {
+            let answer = client.ask(method, path, &[], "").expect("an answer");
+            assert_eq!(answer.status, 200, "{file} {path}: {}", answer.text());
+            serde_json::from_slice::<serde_json::Value>(&answer.body).expect("JSON")
+        };
+        assert_eq!(ask("POST", "/add")["added"], 1000, "{file}");
+        for (path, done, rows, jobs) in [
+            ("/insert", 1, 1, 1000),
+            ("/insert-insert", 2, 3, 1000),
+            ("/insert-enqueue", 2, 4, 1001),
+            ("/insert-ten", 11, 15, 1001),
+            ("/enqueue-ten", 11, 16, 1011),
+        ] {
+            assert_eq!(ask("POST", path)["done"], done, "{file} {path}");
+            assert_eq!(ask("GET", "/count")["count"], rows, "{file} {path}");
+            assert_eq!(ask("GET", "/left")["left"], jobs, "{file} {path}");
+        }
+        end(process);
+        let process = start("four.toml");
+        let mut client = process.client();
+        let mut ask = |method: &str, path: &str| {
+            let answer = client.ask(method, path, &[], "").expect("an answer");
+            serde_json::from_slice::<serde_json::Value>(&answer.body).expect("JSON")
+        };
+        assert_eq!(ask("GET", "/quick")["status"], "ok", "{file}");
+        assert_eq!(ask("POST", "/start")["done"], 1, "{file}");
+        assert!(ask("POST", "/burn/1")["till"].is_f64(), "{file}");
+        wait::until("all jobs have ended", || ask("GET", "/left")["left"] == 0);
+        let starts = ask("GET", "/starts");
+        assert_eq!(starts.as_array().map(Vec::len), Some(1), "{file}");
+        assert!(starts[0]["millis"].as_f64() > Some(0.0), "{file}: {starts}");
+        end(process);
     }
 }

@@ -1,0 +1,277 @@
+//! The databases in which other systems keep their jobs: PostgreSQL and Redis, started for the benchmark on ports of
+//! their own, with their files below its folder.
+
+use std::fs::{self, File};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::peers::children::Child;
+use crate::peers::install::{Installer, find, run};
+use crate::peers::placement::Placement;
+use crate::peers::processes::{CpuTimes, resident_bytes};
+use sampan_client::ports;
+
+/// The longest time that one may take to start.
+const START_MILLIS_MAX: u64 = 20_000;
+
+/// The user of the files of PostgreSQL, which refuses to run as root, and of its databases.
+const USER: &str = "postgres";
+
+/// The folder of Debian's versions of PostgreSQL.
+const VERSIONS: &str = "/usr/lib/postgresql";
+
+/// A server that keeps the jobs of others. It is ended, and its files are removed, when it is dropped.
+pub(crate) struct StoreServer {
+    child: Child,
+    folder: PathBuf,
+    pub(crate) port: u16,
+}
+
+/// The programs of PostgreSQL.
+#[derive(Clone, Debug)]
+pub(crate) struct Postgres {
+    programs: PathBuf,
+    pub(crate) version: String,
+}
+
+/// Redis.
+#[derive(Clone, Debug)]
+pub(crate) struct Redis {
+    program: PathBuf,
+    pub(crate) version: String,
+}
+
+impl StoreServer {
+    fn start(
+        command: &mut Command,
+        folder: PathBuf,
+        port: u16,
+        log: &Path,
+        is_ready: impl Fn() -> bool,
+    ) -> Result<Self, String> {
+        let file = File::create(log).map_err(|error| error.to_string())?;
+        let copy = file.try_clone().map_err(|error| error.to_string())?;
+        command.stdin(Stdio::null()).stdout(file).stderr(copy);
+        command.current_dir(&folder);
+        let child = Child::start(command).map_err(|error| error.to_string())?;
+        let mut server = Self {
+            child,
+            folder,
+            port,
+        };
+        let deadline = Instant::now() + Duration::from_millis(START_MILLIS_MAX);
+        while !is_ready() {
+            let has_ended = !matches!(server.child.exited(), Ok(None));
+            if has_ended || Instant::now() > deadline {
+                let log = fs::read_to_string(log).unwrap_or_default();
+                let last = log.lines().last().unwrap_or_default();
+                return Err(format!("it does not start: {last}"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    /// The processor time of its processes.
+    pub(crate) fn cpu(&self) -> CpuTimes {
+        CpuTimes::of(self.child.id())
+    }
+
+    /// The resident memory of its processes. What they share counts for each.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        resident_bytes(self.child.id())
+    }
+}
+
+impl Drop for StoreServer {
+    fn drop(&mut self) {
+        self.child.end();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Postgres {
+    /// Finds PostgreSQL, or installs Debian's.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing and may not be installed.
+    pub(crate) fn install(installer: &Installer) -> Result<Self, String> {
+        if postgres().is_none() {
+            installer.apt("postgresql")?;
+        }
+        let programs = postgres().ok_or("PostgreSQL is not installed")?;
+        let version = run(Command::new(programs.join("postgres")).arg("--version"))?;
+        let version = version.split_whitespace().nth(2).unwrap_or_default();
+        Ok(Self {
+            programs,
+            version: format!("PostgreSQL {version}"),
+        })
+    }
+
+    /// Starts it with an empty database. A commit is on the disk when it is acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// When a program fails.
+    pub(crate) fn start(
+        &self,
+        above: &Path,
+        placement: &Placement,
+        logs: &Path,
+    ) -> Result<StoreServer, String> {
+        let folder = fresh(above, "postgres")?;
+        let port = ports::free();
+        let is_root = run(Command::new("id").arg("-u"))? == "0";
+        if is_root {
+            run(Command::new("chown").arg(USER).arg(&folder))?;
+        }
+        // Arguments of a command that become one of another user's.
+        let as_user = ["--reuid", USER, "--regid", USER, "--init-groups"];
+        let mut make = match is_root {
+            true => Command::new("setpriv"),
+            false => Command::new(self.programs.join("initdb")),
+        };
+        if is_root {
+            make.args(as_user).arg(self.programs.join("initdb"));
+        }
+        make.args([
+            "--no-sync",
+            "--auth",
+            "trust",
+            "--username",
+            USER,
+            "--pgdata",
+        ]);
+        run(make.arg(&folder).current_dir(&folder))?;
+        let mut command = match is_root {
+            true => placement.server("setpriv"),
+            false => placement.server(self.programs.join("postgres")),
+        };
+        if is_root {
+            command.args(as_user).arg(self.programs.join("postgres"));
+        }
+        command.arg("-D").arg(&folder);
+        let settings = [
+            &format!("port={port}"),
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "fsync=on",
+            "synchronous_commit=on",
+            "shared_buffers=256MB",
+            "max_connections=200",
+        ];
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        let ready = self.programs.join("pg_isready");
+        let is_ready = || {
+            let mut command = Command::new(&ready);
+            command.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]);
+            run(&mut command).is_ok()
+        };
+        StoreServer::start(
+            &mut command,
+            folder,
+            port,
+            &logs.join("postgres.log"),
+            is_ready,
+        )
+        .map_err(|fault| format!("PostgreSQL: {fault}"))
+    }
+}
+
+/// The URL of the database of a PostgreSQL.
+pub(crate) fn postgres_url(server: &StoreServer) -> String {
+    let address = Ipv4Addr::LOCALHOST;
+    format!("postgres://{USER}@{address}:{}/{USER}", server.port)
+}
+
+/// The folder with the programs of the newest PostgreSQL.
+fn postgres() -> Option<PathBuf> {
+    let versions = fs::read_dir(VERSIONS).into_iter().flatten();
+    let folders = versions.filter_map(|folder| Some(folder.ok()?.path().join("bin")));
+    let number = |folder: &PathBuf| {
+        let version = folder.parent()?.file_name()?.to_str()?;
+        version.parse::<u32>().ok()
+    };
+    let elsewhere = || find("pg_isready")?.parent().map(Path::to_path_buf);
+    folders
+        .filter(|folder| folder.join("initdb").is_file())
+        .max_by_key(number)
+        .or_else(elsewhere)
+        .filter(|folder| folder.join("initdb").is_file())
+}
+
+impl Redis {
+    /// Finds Redis, or installs Debian's.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing and may not be installed.
+    pub(crate) fn install(installer: &Installer) -> Result<Self, String> {
+        if find("redis-server").is_none() {
+            installer.apt("redis-server")?;
+        }
+        let program = find("redis-server").ok_or("Redis is not installed")?;
+        let version = run(Command::new(&program).arg("--version"))?;
+        let version = version
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("v="));
+        let version = format!("Redis {}", version.unwrap_or_default());
+        Ok(Self { program, version })
+    }
+
+    /// Starts it without data, with this value of `appendfsync`.
+    ///
+    /// # Errors
+    ///
+    /// When it does not start.
+    pub(crate) fn start(
+        &self,
+        appendfsync: &str,
+        above: &Path,
+        placement: &Placement,
+        logs: &Path,
+    ) -> Result<StoreServer, String> {
+        let folder = fresh(above, "redis")?;
+        let port = ports::free();
+        let mut command = placement.server(&self.program);
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"]);
+        command.arg(&folder);
+        command.args([
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            appendfsync,
+        ]);
+        let is_ready = || {
+            let mut command = Command::new("redis-cli");
+            command.args(["-p", &port.to_string(), "ping"]);
+            run(&mut command).is_ok_and(|answer| answer == "PONG")
+        };
+        StoreServer::start(
+            &mut command,
+            folder,
+            port,
+            &logs.join("redis.log"),
+            is_ready,
+        )
+        .map_err(|fault| format!("Redis: {fault}"))
+    }
+}
+
+/// An empty folder.
+fn fresh(above: &Path, name: &str) -> Result<PathBuf, String> {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let folder = above.join(format!("{name}-{}-{number}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    Ok(folder)
+}
