@@ -7,7 +7,8 @@ use crate::request::ScriptRequest;
 use crate::under_way::{CallPlace, end_with};
 use sampan_host::fetch::{self, FetchAnswer, FieldLines};
 use sampan_host::{
-    Args, Callback, Context, CurrentRun, Error, LocalFuture, Objects, RunOwner, Value,
+    Args, Callback, Chunk, Context, CurrentRun, Error, LocalFuture, Objects, RunOwner,
+    StreamedBody, Value,
 };
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -143,6 +144,7 @@ impl Sending {
         } else {
             WHOLE_BYTES_MAX
         };
+        let mut fault = None;
         let has_ended = poll_fn(|cx| {
             if self.is_aborted(cx) {
                 return Poll::Ready(Err(aborted()));
@@ -150,10 +152,18 @@ impl Sending {
             self.poll_fed(cx);
             match poll_some(&mut *body, &mut bytes, bytes_max, cx) {
                 Poll::Pending if !is_whole => Poll::Ready(Ok(false)),
+                // The head, and what came before the fault, are there all the same.
+                Poll::Ready(Err(error)) if !is_whole => {
+                    fault = Some(error);
+                    Poll::Ready(Ok(false))
+                }
                 polled => polled,
             }
         })
         .await?;
+        if fault.is_some() {
+            body = Box::new(Broken(fault));
+        }
         members.push(match has_ended {
             true => ("body".to_owned(), Value::Bytes(bytes)),
             false => {
@@ -168,6 +178,15 @@ impl Sending {
             }
         });
         Ok(Value::Map(members))
+    }
+}
+
+/// The rest of a body that has failed.
+struct Broken(Option<Error>);
+
+impl StreamedBody for Broken {
+    fn poll_chunk(&mut self, _: &mut task::Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
+        Poll::Ready(self.0.take().map(Err))
     }
 }
 
