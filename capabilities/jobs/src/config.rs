@@ -1,5 +1,6 @@
 //! The settings of `[jobs]`.
 
+use crate::limits::LEASE_MILLIS_MAX;
 use crate::options::duration;
 use sampan_host::settings::{Preset, Section, SettingKey, Settings};
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub static SECTION: Section = Section {
         SettingKey::texts("queues", Preset::Empty,
             "queues with limits of their own: \"mail 2\" runs 2 at the same time, \"mail 2 100/m\" also starts at \
              most 100 in a minute (s, m, h)"),
-        SettingKey::time("lease", 1_000..=DAY_MILLIS, 30_000,
+        SettingKey::time("lease", 1_000..=LEASE_MILLIS_MAX, 30_000,
             "a job runs again if its process has not said for so long that it goes on"),
         SettingKey::size("args_bytes_max", 1..=16 * 1024 * 1024, 256 * 1024, "largest arguments of a job, as JSON"),
         SettingKey::count("keep_days", 0..=36_500, 30, "days that jobs are kept that failed for good or were \

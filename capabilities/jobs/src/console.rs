@@ -1,11 +1,13 @@
 //! Jobs for people: what there is, and what they change.
 
+use crate::limits::BATCH_MAX;
 use crate::queue::now;
 use crate::table::JobTable;
 use crate::table::people::{CronView, JobFilter, JobView};
 use sampan_host::Error;
 use sampan_host::database::AppTables;
 use std::rc::Rc;
+use tokio::task::yield_now;
 
 /// The jobs of a database, for people.
 pub struct JobsConsole(pub Rc<dyn AppTables>);
@@ -21,7 +23,8 @@ impl JobsConsole {
         Ok(self.table())
     }
 
-    /// Returns jobs, the newest first.
+    /// Returns jobs, the newest first. Those of one state are in the order in which they start, or the last that ended
+    /// is first.
     ///
     /// # Errors
     /// The database's own, as for the others.
@@ -54,9 +57,18 @@ impl JobsConsole {
         self.begin().await?.cancel(ids, now())
     }
 
-    /// Removes jobs that ended so many milliseconds ago. Returns the number.
+    /// Removes jobs that ended so many milliseconds ago. Returns the number. Other writes come in between.
     pub async fn prune(&self, millis: i64) -> Result<i64, Error> {
         let before = now().saturating_sub(millis).saturating_add(1);
-        self.begin().await?.prune_all(before)
+        let mut all = 0;
+        loop {
+            let removed = self.begin().await?.prune_some(before, BATCH_MAX)?;
+            all += removed;
+            if removed < BATCH_MAX as i64 {
+                return Ok(all);
+            }
+            // What was removed so far is committed now.
+            yield_now().await;
+        }
     }
 }

@@ -70,10 +70,16 @@ impl Crons {
             let Schedule { pattern, zone, .. } = &rule.schedule;
             let next = match table.cron(name)? {
                 // Another process has run it, or runs it later.
-                Some(stored) if stored.is_of(pattern, zone) && stored.next > now => stored.next,
+                Some(stored)
+                    if stored.is_of(pattern, zone)
+                        && stored.next > now
+                        && !rule.schedule.is_set_back(stored.next, now) =>
+                {
+                    stored.next
+                }
                 stored => {
                     let due = stored.filter(|stored| stored.is_of(pattern, zone));
-                    let due = due.map(|stored| stored.next);
+                    let due = due.map(|stored| stored.next).filter(|due| *due <= now);
                     if let Some(due) = due.filter(|due| rule.makes_up || now - due <= MISSED_MILLIS)
                     {
                         let job = format!("{CRON_PREFIX}{name}");

@@ -43,6 +43,10 @@ pub(crate) const LOOK: Duration = Duration::from_millis(500);
 pub(crate) const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// The interval at which ended jobs are removed that were kept long enough.
 pub(crate) const PRUNE: Duration = Duration::from_secs(60);
+/// The longest lease, in milliseconds.
+pub(crate) const LEASE_MILLIS_MAX: u64 = 24 * 3_600 * 1_000;
+/// A clock that is set back by more, in milliseconds, was wrong before: crons go on by the new time.
+pub(crate) const SET_BACK_MILLIS: i64 = 3 * 3_600 * 1_000;
 /// The difference between the time of day and the time that has passed from which on the clock has jumped.
 pub(crate) const JUMP: Duration = Duration::from_secs(1);
 /// The time that a look into the future takes jobs for: what threads do in this time is taken ahead.

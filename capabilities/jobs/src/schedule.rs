@@ -3,7 +3,7 @@
 //! `croner` reads the pattern and finds the times. It is asked over jiff's times by [`Moment`], because it knows
 //! another version of jiff.
 
-use crate::limits::PATTERN_BYTES_MAX;
+use crate::limits::{PATTERN_BYTES_MAX, SET_BACK_MILLIS};
 use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds};
 use croner::{CivilDate, CivilDateTime, CivilTime, Cron, CronDateTime, Resolution, Weekday};
@@ -54,10 +54,25 @@ impl Schedule {
 
     /// Returns the first time after `after`, both in milliseconds since 1970; `None` if the pattern has none.
     pub(crate) fn next(&self, after: i64) -> Option<i64> {
-        let after = Timestamp::from_millisecond(after).ok()?;
-        let after = Moment(after.to_zoned_datetime(self.time_zone.clone()));
+        let after = self.moment(after)?;
         let next = self.cron.find_next_occurrence(&after, false).ok()?;
         Some(next.0.timestamp().as_millisecond())
+    }
+
+    /// Reports whether the clock was set back since `next` was found to be the next time, and by so much that the
+    /// schedule goes on by the new time. A clock that was set back by less repeats no time.
+    pub(crate) fn is_set_back(&self, next: i64, now: i64) -> bool {
+        let before = self.moment(next).and_then(|next| {
+            let before = self.cron.find_previous_occurrence(&next, false).ok()?;
+            Some(before.0.timestamp().as_millisecond())
+        });
+        // The clock showed at least the time before `next` then.
+        before.is_some_and(|before| now < before - (next - before).min(SET_BACK_MILLIS))
+    }
+
+    fn moment(&self, millis: i64) -> Option<Moment> {
+        let time = Timestamp::from_millisecond(millis).ok()?;
+        Some(Moment(time.to_zoned_datetime(self.time_zone.clone())))
     }
 }
 
@@ -159,6 +174,36 @@ mod tests {
     fn a_time_that_the_clock_repeats_comes_once() {
         let times = times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00+02:00", 2);
         assert_eq!(times, ["10-25 02:30+02:00", "10-26 02:30+01:00"]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_by_hours_counts() {
+        let is_set_back = |pattern: &str, next: &str, now: &str| {
+            let schedule = Schedule::read(pattern, "Europe/Berlin").expect("valid");
+            let millis = |text: &str| {
+                let zoned: ZonedDateTime =
+                    format!("{text}[Europe/Berlin]").parse().expect("a time");
+                zoned.timestamp().as_millisecond()
+            };
+            let next = millis(next);
+            assert_eq!(schedule.next(next - 1), Some(next), "{pattern}");
+            schedule.is_set_back(next, millis(now))
+        };
+        // It ran at three, and the next time is the day after.
+        let daily = |now| is_set_back("0 3 * * *", "2026-05-02T03:00", now);
+        for now in ["2026-05-02T02:00", "2026-05-01T03:00", "2026-05-01T00:00"] {
+            assert!(!daily(now), "{now}");
+        }
+        assert!(daily("2026-04-30T23:59"));
+        let minutely = |now| is_set_back("* * * * *", "2026-05-01T03:01", now);
+        assert!(!minutely("2026-05-01T02:59") && minutely("2026-05-01T02:58"));
+        // The changes to and from summer time are none.
+        let spring = |now| is_set_back("30 2 * * *", "2026-03-29T03:00", now);
+        assert!(!spring("2026-03-28T02:30") && !spring("2026-03-29T01:59"));
+        let autumn = |now| is_set_back("30 2 * * *", "2026-10-26T02:30", now);
+        assert!(!autumn("2026-10-25T02:30") && !autumn("2026-10-25T00:00"));
+        let never = Schedule::read("0 0 30 2 *", "UTC").expect("a pattern");
+        assert!(!never.is_set_back(i64::MAX, 0));
     }
 
     #[test]

@@ -59,6 +59,11 @@ const EXCEPTIONS: &[Exception] = &[
     part("jobs/names", BOTH, &["POST /wrong"], UNNAMED),
     part("csv/each", BOTH, &["a function that does not end"], RUNAWAY),
     whole("jobs/limits", BOTH, RUNAWAY),
+    whole(
+        "jobs/thrown",
+        BOTH,
+        "what is told of a value that is no error is the platform's matter",
+    ),
     part(
         "csv/records",
         BOTH,

@@ -4,13 +4,17 @@
 //! It sleeps until something was added and committed, something has ended, or something is due. What other processes
 //! add is found within [`LOOK`].
 
+mod clock;
+mod upkeep;
+
 use crate::crons::{CronRules, Crons};
-use crate::desk::{Desk, Ended, Failure, Outcome};
+use crate::desk::{Desk, Ended, Outcome};
 use crate::failures::fail;
-use crate::limits::{BATCH_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
+use crate::limits::{BATCH_MAX, ERROR_PAUSE, LOOK, PRUNE};
 use crate::queue::now;
 use crate::table::batches::AllBatchEnds;
-use crate::table::{Expired, JobTable, Taken, state};
+use crate::table::{JobTable, Taken};
+use clock::ClockWatch;
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{Error, ErrorKind, Outbox, Verdict};
@@ -19,6 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+use upkeep::longest_lease;
 
 /// The keeper of a process, or of a test.
 pub(crate) struct Keeper {
@@ -33,8 +38,7 @@ pub(crate) struct Keeper {
     looked: Option<Instant>,
     extended: Instant,
     pruned: Option<Instant>,
-    /// The time of day and the time that has passed when it last looked: they differ after a jump of the clock.
-    clock: (i64, Instant),
+    clock: ClockWatch,
     /// No lease of another is taken to have ended before this.
     patient_until: Instant,
 }
@@ -64,7 +68,7 @@ impl Keeper {
             looked: None,
             extended: begun,
             pruned: None,
-            clock: (now(), begun),
+            clock: ClockWatch::new(),
             patient_until: begun,
         }
     }
@@ -145,7 +149,9 @@ impl Keeper {
             }
             room = found;
             let has_held = extends && !self.desk.held().is_empty();
-            let has_expired = extends && !table.expired(now(), 1)?.is_empty();
+            let has_expired = extends
+                && (!table.expired(now(), 1)?.is_empty()
+                    || table.any_later(longest_lease(now()))?);
             if extends && !has_held && !has_expired {
                 self.extended = Instant::now();
             }
@@ -175,16 +181,15 @@ impl Keeper {
 
     /// After a jump of the clock the leases of others may seem to have ended: they get the time to extend them.
     fn look_at_clock(&mut self, lease_time: Duration) {
-        let (wall, at) = (now(), Instant::now());
-        let passed = i64::try_from(at.duration_since(self.clock.1).as_millis()).unwrap_or(0);
-        let jumped = (wall - self.clock.0 - passed).unsigned_abs();
-        if Duration::from_millis(jumped) >= JUMP {
+        if self.clock.has_jumped() {
+            let at = Instant::now();
             self.patient_until = at + lease_time;
             // Its own are extended at once.
             self.extended = at.checked_sub(lease_time).unwrap_or(self.extended);
             self.looked = None;
+            // The next time of a cron may be another now.
+            self.crons.forget();
         }
-        self.clock = (wall, at);
     }
 
     async fn write(
@@ -312,65 +317,6 @@ impl Keeper {
             if mine.contains_key(&id) {
                 table.progress(id, told.progress, told.text)?;
             }
-        }
-        Ok(())
-    }
-
-    /// Extends the leases of the jobs of this process, and takes those away that others have left.
-    fn extend(&mut self, now: i64, lease: i64) -> Result<(), Error> {
-        let table = JobTable(&*self.tables);
-        let held = self.desk.held();
-        let mine = self.still_mine(held.iter().map(|(id, token)| (*id, *token)))?;
-        let lost: Vec<i64> = held
-            .keys()
-            .filter(|id| !mine.contains_key(id))
-            .copied()
-            .collect();
-        for (id, name, attempt) in self.desk.lose(&lost) {
-            self.tell_lost(&name, id, attempt);
-        }
-        if !mine.is_empty() {
-            table.extend(mine.into_keys(), lease)?;
-        }
-        self.extended = Instant::now();
-        if Instant::now() < self.patient_until {
-            return Ok(());
-        }
-        let error = "its process ended, or said nothing for longer than its lease";
-        let mut ends = AllBatchEnds::new();
-        for Expired {
-            id,
-            name,
-            attempt,
-            batch,
-        } in table.expired(now, BATCH_MAX)?
-        {
-            let lost = Failure {
-                error: error.to_owned(),
-                ..Failure::default()
-            };
-            if fail(table, &self.desk, (id, &name, attempt), &lost, now)?
-                && let Some(batch) = batch
-            {
-                ends.entry(batch).or_default().dead += 1;
-            }
-        }
-        table.count_ends(&ends, now)
-    }
-
-    fn prune(&mut self, now: i64) -> Result<(), Error> {
-        let (table, config) = (JobTable(&*self.tables), self.desk.config());
-        let mut is_complete = true;
-        for (state, millis) in [
-            (state::DONE, config.keep_done_millis),
-            (state::DEAD, config.keep_millis),
-            (state::CANCELLED, config.keep_millis),
-        ] {
-            let removed = table.prune(state, now.saturating_sub(millis), BATCH_MAX)?;
-            is_complete &= removed < BATCH_MAX as i64;
-        }
-        if is_complete {
-            self.pruned = Some(Instant::now());
         }
         Ok(())
     }

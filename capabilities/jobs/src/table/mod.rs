@@ -15,6 +15,8 @@ pub(crate) mod state {
     pub(crate) const READY: &str = "ready";
     /// Due later.
     pub(crate) const SCHEDULED: &str = "scheduled";
+    /// A process makes an attempt.
+    pub(crate) const RUNNING: &str = "running";
     /// An attempt succeeded.
     pub(crate) const DONE: &str = "done";
     /// All attempts failed.
@@ -60,6 +62,8 @@ const EXTEND: &str =
 const EXPIRED: &str =
     "SELECT id, name, attempt, batch FROM _sampan_jobs WHERE state = 'running' AND lease < ?
     ORDER BY lease LIMIT ?";
+const ANY_LATER: &str = "SELECT 1 FROM _sampan_jobs WHERE state = 'running' AND lease > ? LIMIT 1";
+const SHORTEN: &str = "UPDATE _sampan_jobs SET lease = ? WHERE state = 'running' AND lease > ?";
 const REMOVE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT value FROM json_each(?))";
 const KEEP_DONE: &str =
     "UPDATE _sampan_jobs SET state = 'done', ended = ?, lease = NULL, unique_key = NULL
@@ -76,6 +80,12 @@ const GIVE_BACK: &str =
 const PROGRESS: &str = "UPDATE _sampan_jobs SET progress = ?, progress_text = ? WHERE id = ?";
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
+
+/// The statements on the table of jobs that a server runs again and again. None may look at all rows.
+pub const SERVER_STATEMENTS: [&str; 20] = [
+    OF_KEY, ANY_READY, NEXT_DUE, PROMOTE, READY, ARGS, SET_ARGS, TAKE, TOKENS, EXTEND, EXPIRED,
+    ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PROGRESS, PRUNE,
+];
 
 /// A row to be added.
 pub(crate) struct NewRow<'a> {
@@ -307,6 +317,18 @@ impl JobTable<'_> {
             });
             expired.collect()
         }))
+    }
+
+    /// Reports whether a lease ends after `most`.
+    pub(crate) fn any_later(self, most: i64) -> Result<bool, Error> {
+        let rows = self.read(ANY_LATER, vec![Value::Int(most)])?;
+        Ok(rows.is_some_and(|rows| !rows.is_empty()))
+    }
+
+    /// Has leases that end after `most` end at `lease`.
+    pub(crate) fn shorten(self, most: i64, lease: i64) -> Result<(), Error> {
+        self.write(SHORTEN, vec![Value::Int(lease), Value::Int(most)])
+            .map(drop)
     }
 
     /// Ends jobs as done: they go, or are kept for a while.

@@ -1,14 +1,19 @@
 //! Jobs as people see and change them.
 
 use super::batches::AllBatchEnds;
-use super::{JobTable, int, list, maybe_int, small, text};
+use super::{JobTable, int, list, maybe_int, small, state, text};
 use crate::limits::LISTED_ARGS_BYTES_MAX;
 use sampan_host::{Cell, Error, Rows, Value};
 
 const COLUMNS: &str = "id, name, queue, state, priority, due, added, attempt, started, ended, progress, \
  progress_text, coalesce(errors, '[]')";
-const COUNTS: &str =
-    "SELECT queue, state, count(*) FROM _sampan_jobs GROUP BY queue, state ORDER BY queue, state";
+/// Each part reads one index: a scan of the table would read the arguments of all jobs.
+const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jobs WHERE state = 'ready' GROUP BY queue
+    UNION ALL SELECT queue, 'scheduled', count(*) FROM _sampan_jobs WHERE state = 'scheduled' GROUP BY queue
+    UNION ALL SELECT queue, 'running', count(*) FROM _sampan_jobs WHERE state = 'running' GROUP BY queue
+    UNION ALL SELECT queue, state, count(*) FROM _sampan_jobs
+        WHERE state IN ('done', 'dead', 'cancelled') AND ended IS NOT NULL GROUP BY queue, state
+    ORDER BY 1, 2";
 const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_crons ORDER BY next";
 const RETRY: &str = "UPDATE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL
     WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))";
@@ -17,8 +22,31 @@ const CANCELLED: &str = "SELECT id, batch FROM _sampan_jobs
 const CANCEL: &str =
     "UPDATE _sampan_jobs SET state = 'cancelled', ended = ?, lease = NULL, unique_key = NULL,
     token = token + 1 WHERE id IN (SELECT value FROM json_each(?))";
-const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE ended IS NOT NULL AND ended < ? AND state IN ('done', 'dead', \
- 'cancelled')";
+const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT id FROM _sampan_jobs
+    WHERE ended IS NOT NULL AND ended < ? AND state IN ('done', 'dead', 'cancelled') LIMIT ?)";
+
+/// Returns the condition for the jobs in a state and their order, such that an index has both.
+fn of_state(state: Option<&str>) -> (&'static str, &'static str) {
+    match state {
+        None => ("1", "id DESC"),
+        Some(state::READY) => ("state = 'ready'", "queue, priority DESC, id"),
+        Some(state::SCHEDULED) => ("state = 'scheduled'", "due, id"),
+        Some(state::RUNNING) => ("state = 'running'", "+id DESC"),
+        Some(state::DONE) => (
+            "state = 'done' AND ended IS NOT NULL",
+            "ended DESC, id DESC",
+        ),
+        Some(state::DEAD) => (
+            "state = 'dead' AND ended IS NOT NULL",
+            "ended DESC, id DESC",
+        ),
+        Some(state::CANCELLED) => (
+            "state = 'cancelled' AND ended IS NOT NULL",
+            "ended DESC, id DESC",
+        ),
+        Some(_) => ("0", "id DESC"),
+    }
+}
 
 /// A job.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,26 +137,22 @@ fn view(rows: &Rows, at: usize) -> JobView {
 }
 
 impl JobTable<'_> {
-    /// Returns jobs, the newest first.
+    /// Returns jobs, the newest first. Those of one state are in the order in which they start, or the last that ended
+    /// is first.
     pub(crate) fn list(self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
-        let (mut sql, mut params) = (
-            format!(
-                "SELECT {COLUMNS}, CASE WHEN octet_length(args) <= {LISTED_ARGS_BYTES_MAX} THEN args END
-                FROM _sampan_jobs WHERE 1"
-            ),
-            Vec::new(),
+        let (condition, order) = of_state(filter.state.as_deref());
+        let mut sql = format!(
+            "SELECT {COLUMNS}, CASE WHEN octet_length(args) <= {LISTED_ARGS_BYTES_MAX} THEN args END
+            FROM _sampan_jobs WHERE {condition}"
         );
-        for (column, value) in [
-            ("state", &filter.state),
-            ("name", &filter.name),
-            ("queue", &filter.queue),
-        ] {
+        let mut params = Vec::new();
+        for (column, value) in [("name", &filter.name), ("queue", &filter.queue)] {
             if let Some(value) = value {
                 sql += &format!(" AND {column} = ?");
                 params.push(Value::from(value.as_str()));
             }
         }
-        sql += " ORDER BY id DESC LIMIT ?";
+        sql += &format!(" ORDER BY {order} LIMIT ?");
         params.push(Value::Int(filter.count_max as i64));
         let rows = self.read(&sql, params)?;
         Ok(rows.map_or(Vec::new(), |rows| {
@@ -197,8 +221,9 @@ impl JobTable<'_> {
         Ok(count)
     }
 
-    /// Removes all jobs that ended before a time. Returns the number.
-    pub(crate) fn prune_all(self, before: i64) -> Result<i64, Error> {
-        self.write(PRUNE, vec![Value::Int(before)])
+    /// Removes jobs that ended before a time. Returns the number.
+    pub(crate) fn prune_some(self, before: i64, count_max: usize) -> Result<i64, Error> {
+        let count_max = Value::Int(count_max as i64);
+        self.write(PRUNE, vec![Value::Int(before), count_max])
     }
 }

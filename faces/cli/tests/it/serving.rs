@@ -13,5 +13,5 @@ mod scripts;
 mod shutdown;
 mod streams;
 mod unread;
-mod upgrade;
+pub(crate) mod upgrade;
 mod uploads;

@@ -34,6 +34,24 @@ app.post("/add/:n", function(req)
     end
   end)
 end)
+app.job("report", { attempts = 100, backoff = 0 }, function(batch, job)
+  db.exec("INSERT INTO runs VALUES (?, ?, 'report ' || ?)", { batch.args, job.attempt, batch.done })
+end)
+app.post("/batch/:n", function(req)
+  local n, list = tonumber(req.params.n), {}
+  db.batch(function()
+    for at = n * 10, n * 10 + 9 do
+      db.exec("INSERT INTO added VALUES (?)", { at })
+      list[#list + 1] = at
+    end
+    app.enqueue_batch("count", list, { after = "report", args = n })
+  end)
+end)
+app.get("/reports", function()
+  return db.one([[SELECT (SELECT count(DISTINCT n) FROM runs WHERE what = 'report 10') AS ran,
+    (SELECT count(*) FROM _sampan_jobs WHERE name = 'report') AS reports,
+    (SELECT count(*) FROM _sampan_job_batches) AS left]])
+end)
 app.post("/held", function() app.enqueue("held", 1) end)
 app.post("/release/:attempt", function(req)
   db.exec("INSERT INTO released VALUES (?)", { tonumber(req.params.attempt) })
@@ -42,7 +60,7 @@ app.get("/counts", function()
   return db.one([[SELECT (SELECT count(*) FROM added) AS added,
     (SELECT count(DISTINCT n) FROM runs WHERE what = 'ran') AS ran,
     (SELECT count(*) FROM runs WHERE what = 'ran') AS runs,
-    (SELECT count(*) FROM _sampan_jobs WHERE state = 'done') AS done,
+    (SELECT count(*) FROM _sampan_jobs WHERE state = 'done' AND name <> 'report') AS done,
     (SELECT count(*) FROM _sampan_jobs WHERE state <> 'done') AS left]])
 end)
 app.get("/begun/:attempt", function(req)
@@ -61,7 +79,7 @@ fn start(scratch: &Scratch) -> Process {
 }
 
 /// Sends a request and returns its answer.
-fn ask(process: &Process, method: &str, path: &str) -> String {
+pub(super) fn ask(process: &Process, method: &str, path: &str) -> String {
     let mut client = process.client();
     let request = format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
     client.send(request.as_bytes()).expect("sent");
@@ -71,7 +89,7 @@ fn ask(process: &Process, method: &str, path: &str) -> String {
 }
 
 /// A number in the answer of `/counts`.
-fn count(counts: &str, name: &str) -> u64 {
+pub(super) fn count(counts: &str, name: &str) -> u64 {
     let name = format!("\"{name}\":");
     let (_, rest) = counts.split_once(&name).expect("a count");
     let digits = rest.split([',', '}']).next().unwrap_or_default();
@@ -79,7 +97,7 @@ fn count(counts: &str, name: &str) -> u64 {
 }
 
 /// Waits until no job is left; returns the counts.
-fn all_ended(process: &Process) -> String {
+pub(super) fn all_ended(process: &Process) -> String {
     wait::found("the end of all jobs", || {
         let counts = ask(process, "GET", "/counts");
         (count(&counts, "left") == 0).then_some(counts)
@@ -93,9 +111,10 @@ fn kills_under_load_lose_no_job_and_end_none_twice() {
     for cycle in 0..6 {
         let process = start(&scratch);
         // The more cycles, the more jobs of the ones before are among them.
-        for _ in 0..20 {
+        for _ in 0..10 {
             ask(&process, "POST", &format!("/add/{next}"));
-            next += 1;
+            ask(&process, "POST", &format!("/batch/{}", next + 1));
+            next += 2;
         }
         if cycle % 2 == 0 {
             let so_far = count(&ask(&process, "GET", "/counts"), "done");
@@ -112,6 +131,15 @@ fn kills_under_load_lose_no_job_and_end_none_twice() {
     assert_eq!(added, next * 10, "{counts}");
     assert_eq!(count(&counts, "ran"), added, "none is lost: {counts}");
     assert_eq!(count(&counts, "done"), added, "each ends once: {counts}");
+    let reports = ask(&process, "GET", "/reports");
+    for name in ["ran", "reports"] {
+        assert_eq!(
+            count(&reports, name),
+            next / 2,
+            "one for each batch: {reports}"
+        );
+    }
+    assert_eq!(count(&reports, "left"), 0, "{reports}");
 }
 
 #[test]

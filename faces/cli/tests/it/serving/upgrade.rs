@@ -31,7 +31,7 @@ fn upgrade(scratch: &Scratch) -> Output {
 }
 
 /// Upgrades, and returns the number of the process that serves now.
-fn upgrades(scratch: &Scratch) -> NewProcess {
+pub(crate) fn upgrades(scratch: &Scratch) -> NewProcess {
     let output = upgrade(scratch);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
@@ -53,7 +53,7 @@ fn refuses(scratch: &Scratch, part: &str) {
 }
 
 /// A process that took another's place. It is killed at the end of the test, should it still run.
-struct NewProcess(u32);
+pub(crate) struct NewProcess(u32);
 
 impl NewProcess {
     fn is_there(&self) -> bool {
@@ -68,7 +68,7 @@ impl NewProcess {
         kill.expect("kill exists");
     }
 
-    fn ends_well(&self) {
+    pub(crate) fn ends_well(&self) {
         self.signal("TERM");
         wait::until("the end of the new process", || !self.is_there());
     }

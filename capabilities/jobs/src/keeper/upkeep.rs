@@ -1,0 +1,78 @@
+//! Leases and old rows.
+
+use super::Keeper;
+use crate::desk::Failure;
+use crate::failures::fail;
+use crate::limits::{BATCH_MAX, LEASE_MILLIS_MAX};
+use crate::table::batches::AllBatchEnds;
+use crate::table::{Expired, JobTable, state};
+use sampan_host::Error;
+use std::time::Instant;
+
+/// Returns the latest time at which a lease can end that was given by now.
+pub(super) fn longest_lease(now: i64) -> i64 {
+    now.saturating_add_unsigned(LEASE_MILLIS_MAX)
+}
+
+impl Keeper {
+    /// Extends the leases of the jobs of this process, and takes those away that others have left.
+    pub(super) fn extend(&mut self, now: i64, lease: i64) -> Result<(), Error> {
+        let table = JobTable(&*self.tables);
+        let held = self.desk.held();
+        let mine = self.still_mine(held.iter().map(|(id, token)| (*id, *token)))?;
+        let lost: Vec<i64> = held
+            .keys()
+            .filter(|id| !mine.contains_key(id))
+            .copied()
+            .collect();
+        for (id, name, attempt) in self.desk.lose(&lost) {
+            self.tell_lost(&name, id, attempt);
+        }
+        if !mine.is_empty() {
+            table.extend(mine.into_keys(), lease)?;
+        }
+        // The clock was set back since: a process that lives extends its leases, the others end soon.
+        table.shorten(longest_lease(now), lease)?;
+        self.extended = Instant::now();
+        if Instant::now() < self.patient_until {
+            return Ok(());
+        }
+        let error = "its process ended, or said nothing for longer than its lease";
+        let mut ends = AllBatchEnds::new();
+        for Expired {
+            id,
+            name,
+            attempt,
+            batch,
+        } in table.expired(now, BATCH_MAX)?
+        {
+            let lost = Failure {
+                error: error.to_owned(),
+                ..Failure::default()
+            };
+            if fail(table, &self.desk, (id, &name, attempt), &lost, now)?
+                && let Some(batch) = batch
+            {
+                ends.entry(batch).or_default().dead += 1;
+            }
+        }
+        table.count_ends(&ends, now)
+    }
+
+    pub(super) fn prune(&mut self, now: i64) -> Result<(), Error> {
+        let (table, config) = (JobTable(&*self.tables), self.desk.config());
+        let mut is_complete = true;
+        for (state, millis) in [
+            (state::DONE, config.keep_done_millis),
+            (state::DEAD, config.keep_millis),
+            (state::CANCELLED, config.keep_millis),
+        ] {
+            let removed = table.prune(state, now.saturating_sub(millis), BATCH_MAX)?;
+            is_complete &= removed < BATCH_MAX as i64;
+        }
+        if is_complete {
+            self.pruned = Some(Instant::now());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+import { app, db } from "sampan";
+
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (queue TEXT)"); });
+const note = (queue) => { db.exec("INSERT INTO done VALUES (?)", [queue]); };
+
+app.job("slow", { queue: "slow" }, note);
+
+app.post("/slow", () => {
+  for (let at = 0; at < 5; at++) app.enqueue("slow", "slow");
+});
+// Each adds the next.
+app.job("chain", (left) => {
+  note("chain");
+  if (left > 1) app.enqueue("chain", left - 1);
+});
+app.post("/chain", () => { app.enqueue("chain", 20); });
+app.get("/done", () => db.query("SELECT queue, count(*) AS count FROM done GROUP BY queue ORDER BY queue"));
