@@ -11,17 +11,17 @@ pub(crate) fn add(values: &PageValues, i18n: &Rc<I18n>) {
     let texts = || Texts(Rc::clone(i18n));
     let (of_locale, of_direction, of_t, of_number, of_date) =
         (texts(), texts(), texts(), texts(), texts());
-    values.variable(
+    values.any_variable(
         "locale",
         Rc::new(move |request| {
-            let (i18n, locale) = of_locale.of(Some(request));
+            let (i18n, locale) = of_locale.of(request);
             Ok(Value::from(i18n.name(locale)))
         }),
     );
-    values.variable(
+    values.any_variable(
         "text_direction",
         Rc::new(move |request| {
-            let (i18n, locale) = of_direction.of(Some(request));
+            let (i18n, locale) = of_direction.of(request);
             Ok(Value::from(i18n.direction(locale)))
         }),
     );

@@ -5,11 +5,11 @@ use crate::compile::printed_file;
 use crate::environment::{Modes, environment};
 use crate::fault::{TEXT_NAME, not_found};
 use crate::program::Template;
-use crate::script::{RequestFields, ScriptFunctions, from_host};
+use crate::script::{RequestFields, ScriptFunctions, Variable, from_host};
 use crate::templates::{Templates, compiled};
 use crate::value::TemplateValue;
 use crate::vm::Machine;
-use sampan_host::pages::PageValue;
+use sampan_host::pages::{ForRequest, PageValue};
 use sampan_host::reader::Kind;
 use sampan_host::renderer::Renderer;
 use sampan_host::{
@@ -117,12 +117,19 @@ impl TemplateStore {
                 PageValue::Filter(filter) => self.functions.add_native_filter(name, filter),
                 PageValue::Variable(variable) => {
                     let variable = move |request: &_| Ok(from_host(variable(request)?));
-                    self.functions.add_variable(name, Rc::new(variable));
+                    let variable = Variable::OfRequest(Rc::new(variable));
+                    self.functions.add_variable(name, variable);
+                }
+                PageValue::AnyVariable(variable) => {
+                    let variable = move |request: ForRequest<'_>| Ok(from_host(variable(request)?));
+                    let variable = Variable::Any(Rc::new(variable));
+                    self.functions.add_variable(name, variable);
                 }
                 PageValue::Fields(fields) => {
                     let variable =
                         move |_: &_| Ok(minijinja::Value::from_object(RequestFields::new(fields)));
-                    self.functions.add_variable(name, Rc::new(variable));
+                    let variable = Variable::OfRequest(Rc::new(variable));
+                    self.functions.add_variable(name, variable);
                 }
             }
         }

@@ -12,9 +12,9 @@ pub(crate) struct Globals {
 /// The meaning of a name.
 #[derive(Default)]
 pub(crate) struct Global {
-    /// For a template that is rendered for a request.
-    pub(crate) of_request: Option<Variable>,
-    /// For any.
+    /// A variable, computed when it is used.
+    pub(crate) variable: Option<Variable>,
+    /// The meaning where there is no such variable.
     pub(crate) value: Option<Value>,
 }
 
@@ -27,7 +27,7 @@ impl Globals {
             globals.at(Name::new(name)).value = Some(value);
         }
         for (name, variable) in variables {
-            globals.at(*name).of_request = Some(Variable::clone(variable));
+            globals.at(*name).variable = Some(variable.clone());
         }
         globals
     }

@@ -5,7 +5,7 @@ use crate::globals::Globals;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use sampan_host as host;
-use sampan_host::pages::{PageFunction, RequestField};
+use sampan_host::pages::{ForRequest, PageFunction, RequestField};
 use sampan_host::reader::Name;
 use sampan_host::{Callback, RequestView};
 use std::cell::{Cell, RefCell};
@@ -17,8 +17,29 @@ use std::sync::{Arc, OnceLock};
 /// The greatest depth to which a value that is passed to the script may nest.
 const DEPTH_MAX: usize = 64;
 
-/// A variable of templates that are rendered for a request, as they have it.
-pub(crate) type Variable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<Value, host::Error>>;
+/// Computes a variable from a request.
+type OfRequest = dyn Fn(&Rc<dyn RequestView>) -> Result<Value, host::Error>;
+/// Computes a variable for a request or for none.
+type OfAny = dyn Fn(ForRequest<'_>) -> Result<Value, host::Error>;
+
+/// A variable in Rust, as templates have it.
+#[derive(Clone)]
+pub(crate) enum Variable {
+    /// One of templates that are rendered for a request.
+    OfRequest(Rc<OfRequest>),
+    /// One of all templates.
+    Any(Rc<OfAny>),
+}
+
+impl Variable {
+    /// Computes the value; `None` where there is no request and the variable needs one.
+    pub(crate) fn value(&self, request: ForRequest<'_>) -> Result<Option<Value>, host::Error> {
+        match self {
+            Self::OfRequest(variable) => request.map(|request| variable(request)).transpose(),
+            Self::Any(variable) => variable(request).map(Some),
+        }
+    }
+}
 
 /// The callee of a template's call.
 #[derive(Clone)]

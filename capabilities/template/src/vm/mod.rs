@@ -52,7 +52,7 @@ pub(crate) struct Machine<'m, 'e> {
     /// The request that it is rendered for.
     request: Option<Rc<dyn RequestView>>,
     /// The values of the request that the templates have asked for: that stays the same while they are rendered.
-    of_request: Vec<(Name, Value)>,
+    computed: Vec<(Name, Value)>,
     /// Tells the macros of this rendering from those of others.
     number: u64,
     /// The variables that the script has given.
@@ -128,7 +128,7 @@ impl<'m, 'e> Machine<'m, 'e> {
             globals,
             functions,
             request: None,
-            of_request: Vec::new(),
+            computed: Vec::new(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             data,
             out: Vec::new(),

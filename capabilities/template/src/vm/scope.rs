@@ -47,15 +47,14 @@ impl Machine<'_, '_> {
         let Some(global) = globals.get(name) else {
             return Ok(None);
         };
-        if let (Some(variable), Some(request)) = (&global.of_request, &self.request) {
-            return match self.of_request.iter().find(|(known, _)| *known == name) {
-                Some((_, value)) => Ok(Some(TemplateValue::Own(value.clone()))),
-                None => {
-                    let value = variable(request)?;
-                    self.of_request.push((name, value.clone()));
-                    Ok(Some(TemplateValue::Own(value)))
-                }
-            };
+        if let Some(variable) = &global.variable {
+            if let Some((_, value)) = self.computed.iter().find(|(known, _)| *known == name) {
+                return Ok(Some(TemplateValue::Own(value.clone())));
+            }
+            if let Some(value) = variable.value(self.request.as_ref())? {
+                self.computed.push((name, value.clone()));
+                return Ok(Some(TemplateValue::Own(value)));
+            }
         }
         Ok(global.value.clone().map(TemplateValue::Own))
     }

@@ -15,6 +15,9 @@ pub type PageFunction = Rc<dyn Fn(ForRequest<'_>, &[Value]) -> Result<Value, Err
 /// A variable computed from the request, when a template uses its name.
 pub type PageVariable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<Value, Error>>;
 
+/// A variable computed when a template uses its name, for a request or none.
+pub type AnyPageVariable = Rc<dyn Fn(ForRequest<'_>) -> Result<Value, Error>>;
+
 /// A field of a variable, computed from the request when a template reads it.
 pub type RequestField = fn(&dyn RequestView) -> Value;
 
@@ -27,7 +30,9 @@ pub enum PageValue {
     Filter(PageFunction),
     /// A variable of templates that are rendered for a request, unless their data has that name.
     Variable(PageVariable),
-    /// Such a variable, with these fields.
+    /// A variable of all templates, unless their data has that name.
+    AnyVariable(AnyPageVariable),
+    /// A variable of templates that are rendered for a request, with these fields.
     Fields(&'static [(&'static str, RequestField)]),
 }
 
@@ -47,9 +52,14 @@ impl PageValues {
         self.add(name, PageValue::Filter(filter));
     }
 
-    /// Adds a variable.
+    /// Adds a variable of templates that are rendered for a request.
     pub fn variable(&self, name: &'static str, variable: PageVariable) {
         self.add(name, PageValue::Variable(variable));
+    }
+
+    /// Adds a variable of templates that are rendered for a request or for none.
+    pub fn any_variable(&self, name: &'static str, variable: AnyPageVariable) {
+        self.add(name, PageValue::AnyVariable(variable));
     }
 
     /// Adds a variable with fields.
