@@ -172,6 +172,11 @@ impl LocalApp {
         self.state.get()
     }
 
+    /// Returns the value of type `T` that a capability keeps in the isolate of the project.
+    pub fn kept<T: 'static>(&self) -> Option<Rc<T>> {
+        self.loaded().context.get()
+    }
+
     async fn load(
         config: AppConfig,
         watchdog: Watchdog,

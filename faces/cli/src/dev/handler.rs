@@ -3,9 +3,10 @@
 use super::hosts;
 use super::pages::browser::{CLIENT, EVENTS, PAGE_STYLE, POLICY, PREFIX};
 use super::pages::errors::DevErrors;
-use super::pages::mails::{self, MAILS};
+use super::pages::mails::{self, MAILS, PREVIEWS};
 use super::pages::own_pages::OWN;
 use super::pages::policy::{self, OWN_PAGE};
+use super::pages::previews;
 use super::state::Dev;
 use super::trace::RequestCost;
 use sampan_http::codec::{DATE_BYTES, Exchange};
@@ -65,7 +66,15 @@ impl Handler for DevHandler {
                 include_bytes!("pages/page.css"),
             )),
             Some(path) if path.strip_prefix(MAILS).is_some_and(is_path) => {
-                Answer::Now(mails::answer(&self.dev.mails, &path[MAILS.len()..]))
+                let path = &path[MAILS.len()..];
+                match path.strip_prefix(PREVIEWS).filter(|rest| is_path(rest)) {
+                    Some(rest) => {
+                        let page =
+                            previews::answer(Arc::clone(&self.dev.previews), rest.to_owned());
+                        Answer::Later(Box::pin(async move { Answer::Now(page.await) }))
+                    }
+                    None => Answer::Now(mails::answer(&self.dev.mails, path)),
+                }
             }
             Some(path) if path.starts_with(OWN) => {
                 let page = self.dev.own_pages.get(&path[OWN.len()..]);

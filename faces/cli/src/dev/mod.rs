@@ -12,6 +12,7 @@ mod https;
 mod loaded_scripts;
 mod pages;
 mod plans;
+mod previews;
 mod reset;
 mod run;
 mod state;

@@ -6,6 +6,7 @@ use super::pages::browser::Browsers;
 use super::pages::own_pages::OwnPages;
 use super::pages::page;
 use super::plans::Plans;
+use super::previews::{self, Previews};
 use super::reset;
 use super::state::Dev;
 use super::watch;
@@ -116,6 +117,13 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         browsers: Browsers::new(),
         own_pages: OwnPages::default(),
         mails: mails::catch_all(),
+        previews: Arc::new(Previews::new({
+            let mut flags = flags.clone();
+            flags.https = false;
+            let settings = previews::SETTINGS.map(str::to_owned);
+            flags.run.set.extend(settings);
+            Box::new(move || resolve(&flags))
+        })),
         scripts: LoadedScripts::default(),
         plans: Plans::start(config.database.config.clone(), logger.clone())?,
     });

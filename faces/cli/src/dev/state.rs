@@ -4,6 +4,7 @@ use super::loaded_scripts::LoadedScripts;
 use super::pages::browser::Browsers;
 use super::pages::own_pages::OwnPages;
 use super::plans::Plans;
+use super::previews::Previews;
 use sampan_host::mails::Mailbox;
 use sampan_log::Logger;
 use sampan_project::config::DevSettings;
@@ -20,6 +21,7 @@ pub(super) struct Dev {
     pub(super) own_pages: OwnPages,
     /// All mails of the project.
     pub(super) mails: Arc<Mailbox>,
+    pub(super) previews: Arc<Previews>,
     pub(super) scripts: LoadedScripts,
     pub(super) plans: Plans,
 }

@@ -10,6 +10,9 @@ use std::time::UNIX_EPOCH;
 /// The path of the pages, below [`PREFIX`].
 pub(in crate::dev) const MAILS: &str = "mail";
 
+/// The path of the previews, below [`MAILS`].
+pub(in crate::dev) const PREVIEWS: &str = "/previews";
+
 /// The policy of the pages: a mail stands in a frame.
 const POLICY: &str = "default-src 'none'; style-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; \
  form-action 'none'";
@@ -27,8 +30,28 @@ pub(in crate::dev) fn answer(mailbox: &Mailbox, path: &str) -> Response {
     let Some(mail) = number.and_then(|number| mailbox.get(number)) else {
         return plain(404, b"This mail is no longer kept.");
     };
-    match parts.next() {
-        None => page(&one(&mail)),
+    let place = MailPage {
+        own: &format!("{PREFIX}{MAILS}/{}", mail.number),
+        above: &format!("{PREFIX}{MAILS}"),
+        all: "All mails",
+    };
+    answer_mail(&mail, &place, parts.next())
+}
+
+/// The place of the page of a mail.
+pub(super) struct MailPage<'a> {
+    /// The path of the page.
+    pub(super) own: &'a str,
+    /// The path of the page above it.
+    pub(super) above: &'a str,
+    /// The words of the link to that.
+    pub(super) all: &'a str,
+}
+
+/// Answers a request for a mail, or for a part of it.
+pub(super) fn answer_mail(mail: &CaughtMail, place: &MailPage<'_>, part: Option<&str>) -> Response {
+    match part {
+        None => page(&one(mail, place)),
         Some("html") => match &mail.html {
             Some(html) => {
                 let mut response = response("text/html; charset=utf-8", HTML_POLICY);
@@ -56,13 +79,13 @@ fn response(content_type: &'static str, policy: &str) -> Response {
     response
 }
 
-fn page(html: &str) -> Response {
+pub(super) fn page(html: &str) -> Response {
     let mut response = response("text/html; charset=utf-8", POLICY);
     response.body_mut().extend_from_slice(html.as_bytes());
     response
 }
 
-fn plain(status: u16, text: &[u8]) -> Response {
+pub(super) fn plain(status: u16, text: &[u8]) -> Response {
     let mut response = response("text/plain; charset=utf-8", POLICY);
     response.set_status(status);
     response.body_mut().extend_from_slice(text);
@@ -72,7 +95,11 @@ fn plain(status: u16, text: &[u8]) -> Response {
 fn list(mails: &[CaughtMail]) -> String {
     // New mails are shown without a script.
     let mut html = head("Mails", "<meta http-equiv=\"refresh\" content=\"5\">");
-    html += "<p>Caught by sampan dev: none of them was sent.</p><h1>Mails</h1>";
+    let _ = write!(
+        html,
+        "<p>Caught by sampan dev: none of them was sent. <a href=\"{PREFIX}{MAILS}{PREVIEWS}\">Previews</a></p>\
+         <h1>Mails</h1>"
+    );
     if mails.is_empty() {
         html += "<p class=\"own\">There are no mails yet.</p>";
     } else {
@@ -100,10 +127,10 @@ fn list(mails: &[CaughtMail]) -> String {
     html + "</main></body>"
 }
 
-fn one(mail: &CaughtMail) -> String {
+fn one(mail: &CaughtMail, place: &MailPage<'_>) -> String {
     let mut html = head(&mail.subject, "");
-    let own = format!("{PREFIX}{MAILS}/{}", mail.number);
-    let _ = write!(html, "<p><a href=\"{PREFIX}{MAILS}\">All mails</a></p><h1>");
+    let MailPage { own, above, all } = place;
+    let _ = write!(html, "<p><a href=\"{above}\">{all}</a></p><h1>");
     text(&mut html, or_none(&mail.subject));
     html += "</h1><h2>Head</h2><table>";
     let rows = [
@@ -139,7 +166,7 @@ fn one(mail: &CaughtMail) -> String {
     html + "</main></body>"
 }
 
-fn head(title: &str, more: &str) -> String {
+pub(super) fn head(title: &str, more: &str) -> String {
     let mut html = String::from(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">",
@@ -162,7 +189,7 @@ fn or_none(subject: &str) -> &str {
 }
 
 /// Adds text, which is never markup.
-fn text(html: &mut String, text: &str) {
+pub(super) fn text(html: &mut String, text: &str) {
     for one in text.chars() {
         match one {
             '&' => *html += "&amp;",

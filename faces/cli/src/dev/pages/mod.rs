@@ -1,4 +1,5 @@
-//! The pages of `sampan dev`: errors, the project's own answers to them, the mails that were caught, and the script by
+//! The pages of `sampan dev`: errors, the project's own answers to them, the mails that were caught and
+//! their previews, and the script by
 //! which a page reloads itself.
 
 pub(super) mod browser;
@@ -7,3 +8,4 @@ pub(super) mod mails;
 pub(super) mod own_pages;
 pub(super) mod page;
 pub(super) mod policy;
+pub(super) mod previews;

@@ -3,6 +3,7 @@
 mod errors;
 mod life;
 mod mails;
+mod previews;
 mod saves;
 
 use crate::support::{Process, Scratch};
