@@ -5,7 +5,10 @@ const ITEM = (env.get("ORIGIN") ?? "http://127.0.0.1:8081") + "/item";
 
 app.get("/version", { version: "1.0" });
 
-// The answer is passed on as it comes.
+// For a server that asks itself, where none is to be measured.
+app.get("/item", { id: 7, name: "Ada Lovelace", tags: ["math", "engine"] });
+
+// The answer is passed on.
 app.get("/passed", () => fetch(ITEM));
 
 // The answer is parsed, and a part of it is sent.

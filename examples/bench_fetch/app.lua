@@ -5,8 +5,11 @@ local ITEM = (app.env.get("ORIGIN") or "http://127.0.0.1:8081") .. "/item"
 
 app.get("/version", { version = "1.0" })
 
--- The answer is passed on as it comes.
-app.get("/passed", function() return app.fetch(ITEM, { stream = true }) end)
+-- For a server that asks itself, where none is to be measured.
+app.get("/item", { id = 7, name = "Ada Lovelace", tags = { "math", "engine" } })
+
+-- The answer is passed on.
+app.get("/passed", function() return app.fetch(ITEM) end)
 
 -- The answer is parsed, and a part of it is sent.
 app.get("/read", function()

@@ -26,7 +26,7 @@ const BROWSER: [&str; 3] = [
 
 /// The projects below `examples/`, each in both languages, and the routes that are asked for. One that begins with
 /// `POST ` gets JSON.
-const LOADS: [(&str, &[&str]); 4] = [
+const LOADS: [(&str, &[&str]); 6] = [
     (
         "hello/app.",
         &["/health", "/greet/Ada", "POST /echo", "/version", "/visits"],
@@ -43,6 +43,8 @@ const LOADS: [(&str, &[&str]); 4] = [
         "bench_bodies/app.",
         &["/headers", "POST /length", "/text/10k", "/text/100k"],
     ),
+    ("bench_fetch/app.", &["/passed", "/read"]),
+    ("bench_jobs/app.", &["POST /insert-enqueue"]),
 ];
 
 /// The executable, optimised for what the examples do.
@@ -109,6 +111,8 @@ fn load(counting: &Path, project: &Path, routes: &[&str], folder: &Path) -> Resu
     command.args(["--listen", &address.to_string(), "--workers", "1", "--db"]);
     command.arg(scratch.join("data.db")).stdout(Stdio::null());
     command.env("LLVM_PROFILE_FILE", folder.join("raw/%p.profraw"));
+    // The server that examples/bench_fetch asks.
+    command.env("ORIGIN", format!("http://{address}"));
     let mut server = Server(command.spawn()?);
     let begun = Instant::now();
     while TcpStream::connect(address).is_err() {
