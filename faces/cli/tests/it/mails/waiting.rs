@@ -148,8 +148,12 @@ impl Setup {
 
     /// Writes the settings: a mail that fails once is dead, so that attempts are made when the test wants it.
     fn use_port(&self, port: u16) {
+        self.write_settings(port, 1);
+    }
+
+    fn write_settings(&self, port: u16, attempts_max: u32) {
         let toml = format!(
-            "[mail]\nurl = 'smtp://localhost:{port}?tls=none'\nattempts_max = 1\n[jobs]\nlease = '1s'\n"
+            "[mail]\nurl = 'smtp://localhost:{port}?tls=none'\nattempts_max = {attempts_max}\n[jobs]\nlease = '1s'\n"
         );
         fs::write(self.scratch.file("sampan.toml"), toml).expect("written");
     }
@@ -280,6 +284,9 @@ fn a_mail_waits_for_the_transaction_of_another_request() {
     let setup = Setup::of(KEPT[0]);
     let mut process = setup.start();
     let log = process.read_errors();
+    // At first a route that may write waits before its handler runs.
+    post(&process, "/plain");
+    assert_eq!(sent(&setup.server.next()).0, "plain");
     let mut client = process.client();
     let request = b"POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
     client.send(request).expect("sent");
@@ -292,6 +299,7 @@ fn a_mail_waits_for_the_transaction_of_another_request() {
 #[test]
 fn a_refused_mail_is_dead_at_once_and_people_can_have_it_sent_again() {
     let setup = Setup::new();
+    setup.write_settings(setup.server.port, 10);
     let refuses = Reply::Line("550 5.7.1 not from you");
     setup.server.reply(&[("MAIL", refuses)]);
     let mut process = setup.start();
