@@ -3,8 +3,7 @@
 use crate::bytes_of;
 use crate::{keys, options};
 use aws_lc_rs::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
-use sampan_host::{Args, Context, Error, Value, sealer};
-use std::time::{SystemTime, UNIX_EPOCH};
+use sampan_host::{Args, Context, Error, Value, clock, sealer};
 
 /// The longest time for which something is sealed: 100 years.
 const MAX_AGE_MAX: i64 = 100 * 365 * 24 * 60 * 60;
@@ -58,8 +57,7 @@ fn max_age(given: Value) -> Result<Option<u64>, Error> {
 }
 
 fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default().as_secs()
+    clock::since_1970().as_secs()
 }
 
 pub(crate) fn encrypt(mut args: Args) -> Result<Value, Error> {
