@@ -11,6 +11,9 @@ use std::fs;
 /// Folders whose scripts are not the app's, in every project.
 const OTHERS: [&str; 5] = ["node_modules", "lua_modules", "tests", "types", "templates"];
 
+/// The endings of templates that a mail names without them.
+const MAIL_ENDINGS: [&str; 2] = [".html", ".txt"];
+
 /// The scripts of a project.
 pub struct Scripts {
     /// Those that were loaded, and those of tests, with their texts.
@@ -88,7 +91,12 @@ impl Scripts {
         };
         let texts: Vec<_> = templates.iter().filter_map(of_template).collect();
         for name in templates {
-            let by_scripts = self.texts().iter().any(|(_, text)| names(text, name));
+            let mut called = vec![name.as_str()];
+            called.extend(MAIL_ENDINGS.iter().filter_map(|end| name.strip_suffix(end)));
+            let by_scripts = self
+                .texts()
+                .iter()
+                .any(|(_, text)| called.iter().any(|name| names(text, name)));
             let by_others = texts
                 .iter()
                 .any(|(of, text)| of != name && names(text, name));

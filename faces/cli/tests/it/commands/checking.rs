@@ -257,9 +257,13 @@ fn a_database_that_the_migrations_do_not_fit_is_an_error() {
 fn what_nothing_uses_is_a_warning() {
     let app = "import { app, render } from \"sampan\";\nimport \"./used.js\";\napp.get(\"/\", () => \
      render(\"pgae.html\"));\n";
+    let used =
+        "const lazy = () => import(\"./lazy.js\");\nconst mail = { template: \"mails/new\" };\n";
     let folder = project(&[
         ("app.js", app),
-        ("used.js", "const lazy = () => import(\"./lazy.js\");\n"),
+        ("used.js", used),
+        ("templates/mails/new.html", "<p>Hello</p>"),
+        ("templates/mails/new.txt", "Hello"),
         ("lazy.js", ""),
         ("old.js", ""),
         ("lib/index.js", ""),
@@ -277,7 +281,7 @@ warning: templates/page.html:1: asset(\"logo.svg\"): there is no public/logo.svg
 warning: lib/index.js: no script that is loaded imports it
 warning: old.js: no script that is loaded imports it
 warning: templates/page.html: no script and no other template names it
-0 errors, 5 warnings (1 route, 1 template)
+0 errors, 5 warnings (1 route, 3 templates)
 ";
     assert_eq!((status, out.as_str()), (0, expected));
     let (_, out) = said("check", &folder, &["--json"]);
