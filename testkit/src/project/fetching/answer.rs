@@ -132,6 +132,8 @@ pub(super) fn answer_of(answer: Value, request: &MockRequest) -> Result<FetchAns
                 pieces = [body].into();
                 content_type = Some("application/json");
             }
+            // An empty list of Lua.
+            ("chunks", Value::Map(chunks)) if chunks.is_empty() => {}
             ("chunks", Value::List(chunks)) => {
                 let chunks = chunks.into_iter().map(|chunk| bytes_of("chunks", chunk));
                 pieces = chunks.collect::<Result<_, _>>()?;
