@@ -1,10 +1,8 @@
-// Notes: register, log in, write notes with tags and a picture, search them.   sampan run examples/notes/app.js
-import { app, db, files, first, password, redirect } from "sampan";
+// Notes: register, log in, write notes with tags and a picture, search them.   sampan dev examples/notes/app.js
+import { app, crypto, db, files, first, redirect } from "sampan";
+import { usersOnly } from "./accounts.js";
+import "./thumbnails.js";
 
-const USER = {
-  name: { required: true, max: 40 },
-  password: { required: true, min: 8, max: 200, trim: false },
-};
 const NOTE = {
   title: { required: true, max: 200 },
   body: { required: true, max: 20000 },
@@ -15,6 +13,7 @@ const UPLOAD = { stream: true, bodyBytesMax: "10 MB" };
 // What pictures begin with: a client can call anything a picture.
 const PICTURES = {
   "image/png": /^\x89PNG\r\n\x1a\n/, "image/jpeg": /^\xff\xd8\xff/, "image/gif": /^GIF8/, "image/webp": /^RIFF.{4}WEBP/s,
+  "image/bmp": /^BM/,
 };
 
 async function pictureType(image) {
@@ -27,57 +26,9 @@ function page(req, name, data, status = 200) {
   return req.render(name, { ...data, user: req.state.user, is_refresh: req.headers.has("x-refresh") }, status);
 }
 
-// Entering and leaving
-
-function enterPage(req, isNew, form, errors) {
-  return page(req, "enter.html", { is_new: isNew, form, errors }, Object.keys(errors).length ? 422 : 200);
-}
-
-// A new session, so that one that somebody else knew is worth nothing after the login.
-function enter(req, userId) {
-  req.session.regenerate();
-  req.session.userId = userId;
-  return redirect("/", 303);
-}
-
-app.get("/register", (req) => enterPage(req, true, {}, {}));
-
-app.post("/register", async (req) => {
-  const form = await req.form();
-  const { data: user, errors } = app.validate(form, USER);
-  if (errors) return enterPage(req, true, form, errors);
-  const hash = await password.hash(user.password);
-  try {
-    return enter(req, db.exec("INSERT INTO users (name, password) VALUES (?, ?)", [user.name, hash]).lastId);
-  } catch (error) {
-    if (error.code !== "unique") throw error;
-    return enterPage(req, true, form, { name: "is taken" });
-  }
-});
-
-app.get("/login", (req) => enterPage(req, false, {}, {}));
-
-app.post("/login", async (req) => {
-  const form = await req.form();
-  const user = db.one("SELECT id, password FROM users WHERE name = ?", [first(form.name) ?? ""]);
-  // Without a user it takes as long, so that nobody can find out who is one.
-  if (await password.verify(first(form.password) ?? "", user?.password)) return enter(req, user.id);
-  return enterPage(req, false, form, { password: "does not fit the name" });
-});
-
-app.post("/logout", (req) => {
-  req.session.clear();
-  return redirect("/login", 303);
-});
-
 app.use(app.secureHeaders()); // with them a browser takes a picture for nothing else
 
 // All that follows is for users.
-async function usersOnly(req, next) {
-  const id = req.session.userId;
-  req.state.user = id && db.one("SELECT id, name FROM users WHERE id = ?", [id]);
-  return req.state.user ? next(req) : redirect("/login", 303);
-}
 app.use("/", usersOnly);
 app.use("/notes/*", usersOnly);
 
@@ -89,7 +40,7 @@ app.sse("/notes/events", (req, events) => { events.subscribe(topic(req)); });
 // Notes
 
 // What a list shows of a note.
-const CARD = "notes.id, title, created, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut";
+const CARD = "notes.id, title, created, image, has_thumbnail, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut";
 
 function search(user, q, tag) {
   if (q.trim()) {
@@ -117,10 +68,16 @@ app.get("/", (req) => {
 // A note of the user, with its tags in one text.
 function find(req) {
   const note = db.one(`
-    SELECT id, title, body, image, created, (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
+    SELECT id, title, body, image, image_type, has_thumbnail, no_thumbnail, created,
+      (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
     FROM notes WHERE id = ? AND user_id = ?`, [req.params.id, req.state.user.id]);
   if (!note) throw Object.assign(new Error("there is no such note"), { status: 404 });
   return note;
+}
+
+async function removePicture(note) {
+  if (note.image) await files.remove(`images/${note.image}`);
+  if (note.has_thumbnail) await files.remove(`thumbnails/${note.image}`);
 }
 
 // Writes a note with its tags, and its picture if one was sent.
@@ -129,8 +86,10 @@ async function save(req, note) {
   let { data, errors } = app.validate(form, NOTE);
   const image = first(form.image) || undefined; // a browser sends a part without a file too
   const kind = image?.read && await pictureType(image);
-  if (image && !kind) errors = { ...errors, image: "must be PNG, JPEG, GIF or WebP" };
+  if (image && !kind) errors = { ...errors, image: "must be PNG, JPEG, GIF, WebP or BMP" };
   if (errors) return page(req, "edit.html", { note, form, errors }, 422);
+  const name = image && crypto.token();
+  if (image) await image.save(`images/${name}`);
   const id = db.batch(() => {
     let id = note?.id;
     if (note) {
@@ -143,12 +102,14 @@ async function save(req, note) {
     for (const tag of data.tags.match(/[^\s,]+/g) ?? []) {
       db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", [id, tag.toLowerCase()]);
     }
+    if (image) {
+      db.exec("UPDATE notes SET image = ?, image_type = ?, has_thumbnail = 0, no_thumbnail = NULL WHERE id = ?",
+        [name, kind, id]);
+      app.enqueue("thumbnail", { image: name }); // is there if the note is
+    }
     return id;
   });
-  if (image) {
-    await image.save(`images/${id}`);
-    db.exec("UPDATE notes SET image = ? WHERE id = ?", [kind, id]);
-  }
+  if (image && note) await removePicture(note);
   app.publish(topic(req), "saved");
   req.flash("notice", "The note was saved.");
   return redirect(`/notes/${id}`, 303);
@@ -162,7 +123,13 @@ app.get("/notes/:id", (req) => page(req, "note.html", { note: find(req) }));
 app.get("/notes/:id/image", (req) => {
   const note = find(req);
   if (!note.image) throw Object.assign(new Error("the note has no picture"), { status: 404 });
-  return app.file(String(note.id), { folder: "storage/images", type: note.image });
+  return app.file(note.image, { folder: "storage/images", type: note.image_type });
+});
+
+app.get("/notes/:id/thumbnail", (req) => {
+  const note = find(req);
+  if (!note.has_thumbnail) throw Object.assign(new Error("the note has no thumbnail"), { status: 404 });
+  return app.file(note.image, { folder: "storage/thumbnails", type: "image/bmp" });
 });
 
 app.get("/notes/:id/edit", (req) => {
@@ -176,7 +143,7 @@ app.get("/notes/:id/delete", (req) => page(req, "delete.html", { note: find(req)
 app.post("/notes/:id/delete", async (req) => {
   const note = find(req);
   db.exec("DELETE FROM notes WHERE id = ?", [note.id]);
-  if (note.image) await files.remove(`images/${note.id}`);
+  await removePicture(note);
   app.publish(topic(req), "deleted");
   req.flash("notice", "The note was deleted.");
   return redirect("/", 303);
@@ -185,7 +152,12 @@ app.post("/notes/:id/delete", async (req) => {
 // Errors
 
 // What somebody can do about it. For all else there is a general text.
-const ADVICE = { 404: "It was deleted, or the address is not right.", 413: "A picture may have 10 MB. Choose a smaller one." };
+const ADVICE = {
+  404: "It was deleted, or the address is not right.",
+  410: "The link in the mail was used already, or is too old. Log in to get another.",
+  413: "A picture may have 10 MB. Choose a smaller one.",
+  429: "That was tried too often. Wait five minutes.",
+};
 const errorPage = (req, status) => page(req, "error.html", { status, advice: ADVICE[status] }, status);
 
 app.notFound((req) => errorPage(req, 404));

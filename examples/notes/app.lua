@@ -1,11 +1,9 @@
--- Notes: register, log in, write notes with tags and a picture, search them.   sampan run examples/notes/app.lua
+-- Notes: register, log in, write notes with tags and a picture, search them.   sampan dev examples/notes/app.lua
 local app = require "sampan"
+local accounts = require "accounts"
+require "thumbnails"
 local db, files = app.db, app.files
 
-local USER = {
-  name = { required = true, max = 40 },
-  password = { required = true, min = 8, max = 200, trim = false },
-}
 local NOTE = {
   title = { required = true, max = 200 },
   body = { required = true, max = 20000 },
@@ -16,6 +14,7 @@ local UPLOAD = { stream = true, body_bytes_max = "10 MB" }
 -- What pictures begin with: a client can call anything a picture.
 local PICTURES = {
   ["image/png"] = "^\137PNG\r\n\26\n", ["image/jpeg"] = "^\255\216\255", ["image/gif"] = "^GIF8", ["image/webp"] = "^RIFF....WEBP",
+  ["image/bmp"] = "^BM",
 }
 
 local function picture_type(image)
@@ -31,57 +30,11 @@ local function page(req, name, data, status)
   return req:render(name, data, status)
 end
 
--- Entering and leaving
-
-local function enter_page(req, is_new, form, errors)
-  return page(req, "enter.html", { is_new = is_new, form = form, errors = errors }, next(errors) and 422)
-end
-
--- A new session, so that one that somebody else knew is worth nothing after the login.
-local function enter(req, user_id)
-  req.session:regenerate()
-  req.session.user_id = user_id
-  return app.redirect("/", 303)
-end
-
-app.get("/register", function(req) return enter_page(req, true, {}, {}) end)
-
-app.post("/register", function(req)
-  local user, errors = app.validate(req:form(), USER)
-  if errors then return enter_page(req, true, req:form(), errors) end
-  user.password = app.password.hash(user.password)
-  local ok, added = pcall(db.exec, "INSERT INTO users (name, password) VALUES (:name, :password)", user)
-  if ok then return enter(req, added.last_id) end
-  if added.code ~= "unique" then error(added, 0) end
-  return enter_page(req, true, req:form(), { name = "is taken" })
-end)
-
-app.get("/login", function(req) return enter_page(req, false, {}, {}) end)
-
-app.post("/login", function(req)
-  local form = req:form()
-  local user = db.one("SELECT id, password FROM users WHERE name = ?", { app.first(form.name) or "" })
-  -- Without a user it takes as long, so that nobody can find out who is one.
-  if app.password.verify(app.first(form.password) or "", user and user.password) then return enter(req, user.id) end
-  return enter_page(req, false, form, { password = "does not fit the name" })
-end)
-
-app.post("/logout", function(req)
-  req.session:clear()
-  return app.redirect("/login", 303)
-end)
-
 app.use(app.secure_headers()) -- with them a browser takes a picture for nothing else
 
 -- All that follows is for users.
-local function users_only(req, next)
-  local id = req.session.user_id
-  req.state.user = id and db.one("SELECT id, name FROM users WHERE id = ?", { id })
-  if not req.state.user then return app.redirect("/login", 303) end
-  return next(req)
-end
-app.use("/", users_only)
-app.use("/notes/*", users_only)
+app.use("/", accounts.users_only)
+app.use("/notes/*", accounts.users_only)
 
 -- Open pages of a user follow what the user changes elsewhere: public/notes.js fetches them again.
 local function topic(req) return "notes:" .. req.state.user.id end
@@ -91,7 +44,7 @@ app.sse("/notes/events", function(req, events) events:subscribe(topic(req)) end)
 -- Notes
 
 -- What a list shows of a note.
-local CARD = "SELECT notes.id, title, created, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut FROM "
+local CARD = "SELECT notes.id, title, created, image, has_thumbnail, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut FROM "
 
 app.get("/", function(req)
   local user = req.state.user.id
@@ -116,9 +69,15 @@ end)
 -- A note of the user, with its tags in one text.
 local function find(req)
   return db.one([[
-    SELECT id, title, body, image, created, (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
+    SELECT id, title, body, image, image_type, has_thumbnail, no_thumbnail, created,
+      (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
     FROM notes WHERE id = ? AND user_id = ?]], { req.params.id, req.state.user.id })
     or error({ status = 404, message = "there is no such note" })
+end
+
+local function remove_picture(note)
+  if note.image then files.remove("images/" .. note.image) end
+  if note.has_thumbnail == 1 then files.remove("thumbnails/" .. note.image) end
 end
 
 -- Writes a note with its tags, and its picture if one was sent.
@@ -130,9 +89,11 @@ local function save(req, note)
   local kind = type(image) ~= "string" and image and picture_type(image)
   if image and not kind then
     errors = errors or {}
-    errors.image = "must be PNG, JPEG, GIF or WebP"
+    errors.image = "must be PNG, JPEG, GIF, WebP or BMP"
   end
   if errors then return page(req, "edit.html", { note = note, form = form, errors = errors }, 422) end
+  local name = image and app.crypto.token()
+  if image then image:save("images/" .. name) end
   local id = db.batch(function()
     local id = note and note.id
     if note then
@@ -145,12 +106,14 @@ local function save(req, note)
     for tag in typed.tags:gmatch("[^%s,]+") do
       db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", { id, tag:lower() })
     end
+    if image then
+      db.exec("UPDATE notes SET image = ?, image_type = ?, has_thumbnail = 0, no_thumbnail = NULL WHERE id = ?",
+        { name, kind, id })
+      app.enqueue("thumbnail", { image = name }) -- is there if the note is
+    end
     return id
   end)
-  if image then
-    image:save("images/" .. id)
-    db.exec("UPDATE notes SET image = ? WHERE id = ?", { kind, id })
-  end
+  if image and note then remove_picture(note) end
   app.publish(topic(req), "saved")
   req:flash("notice", "The note was saved.")
   return app.redirect("/notes/" .. id, 303)
@@ -164,7 +127,13 @@ app.get("/notes/:id", function(req) return page(req, "note.html", { note = find(
 app.get("/notes/:id/image", function(req)
   local note = find(req)
   if not note.image then error({ status = 404, message = "the note has no picture" }) end
-  return app.file(tostring(note.id), { folder = "storage/images", type = note.image })
+  return app.file(note.image, { folder = "storage/images", type = note.image_type })
+end)
+
+app.get("/notes/:id/thumbnail", function(req)
+  local note = find(req)
+  if note.has_thumbnail == 0 then error({ status = 404, message = "the note has no thumbnail" }) end
+  return app.file(note.image, { folder = "storage/thumbnails", type = "image/bmp" })
 end)
 
 app.get("/notes/:id/edit", function(req)
@@ -178,7 +147,7 @@ app.get("/notes/:id/delete", function(req) return page(req, "delete.html", { not
 app.post("/notes/:id/delete", function(req)
   local note = find(req)
   db.exec("DELETE FROM notes WHERE id = ?", { note.id })
-  if note.image then files.remove("images/" .. note.id) end
+  remove_picture(note)
   app.publish(topic(req), "deleted")
   req:flash("notice", "The note was deleted.")
   return app.redirect("/", 303)
@@ -187,7 +156,12 @@ end)
 -- Errors
 
 -- What somebody can do about it. For all else there is a general text.
-local ADVICE = { [404] = "It was deleted, or the address is not right.", [413] = "A picture may have 10 MB. Choose a smaller one." }
+local ADVICE = {
+  [404] = "It was deleted, or the address is not right.",
+  [410] = "The link in the mail was used already, or is too old. Log in to get another.",
+  [413] = "A picture may have 10 MB. Choose a smaller one.",
+  [429] = "That was tried too often. Wait five minutes.",
+}
 local function error_page(req, status)
   return page(req, "error.html", { status = status, advice = ADVICE[status] }, status)
 end

@@ -1,7 +1,9 @@
 CREATE TABLE users (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE COLLATE NOCASE,
-  password TEXT NOT NULL -- its hash
+  email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+  password TEXT NOT NULL, -- its hash
+  is_confirmed INTEGER NOT NULL DEFAULT 0, -- 1 once a link in a mail to this address was followed
+  invited_at REAL NOT NULL -- the time of the last mail that asks to confirm, in seconds since 1970
 ) STRICT;
 
 CREATE TABLE notes (
@@ -9,7 +11,10 @@ CREATE TABLE notes (
   user_id INTEGER NOT NULL REFERENCES users (id),
   title TEXT NOT NULL,
   body TEXT NOT NULL,
-  image TEXT, -- the type of the picture, which is storage/images/ID
+  image TEXT UNIQUE, -- the picture is storage/images/IMAGE; each one has a name of its own
+  image_type TEXT,
+  has_thumbnail INTEGER NOT NULL DEFAULT 0, -- 1 once storage/thumbnails/IMAGE is there
+  no_thumbnail TEXT, -- why the picture gets none
   created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 ) STRICT;
 CREATE INDEX notes_user ON notes (user_id);

@@ -1,11 +1,15 @@
 //! The examples as their users meet them: the same pages from both languages over HTTP, and in browsers.
 
+mod assistant;
+mod assistant_pages;
 mod browser;
 mod chat;
 mod chat_pages;
 mod dev;
+mod mailbox;
 mod notes;
 mod notes_pages;
+mod own_tests;
 mod petclinic;
 #[path = "../support/mod.rs"]
 mod support;

@@ -5,14 +5,40 @@ use crate::browser::{OVERFLOW, axe, faults_of, is_there, results, turn};
 use crate::notes::notes;
 use crate::support::Scratch;
 use crate::webdriver::Browser;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use sampan_testkit::wait;
 use serde_json::json;
 use std::fs;
 
-/// A PNG of one pixel.
-const ONE_PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+/// The width and the height of [`picture`].
+const PICTURE_SIDES: [u32; 2] = [320, 200];
+
+/// A BMP of 24 bits per pixel, without compression.
+fn picture() -> Vec<u8> {
+    let [width, height] = PICTURE_SIDES;
+    let mut bytes = b"BM".to_vec();
+    let body = width * height * 3;
+    for number in [
+        54 + body,
+        0,
+        54,
+        40,
+        width,
+        height,
+        1 | 24 << 16,
+        0,
+        body,
+        0,
+        0,
+        0,
+        0,
+    ] {
+        bytes.extend(number.to_le_bytes());
+    }
+    let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    bytes
+        .extend(pixels.flat_map(|(x, y)| [(x * 255 / width) as u8, (y * 255 / height) as u8, 128]));
+    bytes
+}
 
 /// A visit of examples/notes: register, write with a picture, search. axe-core looks at each page, where it is there.
 #[test]
@@ -23,7 +49,7 @@ fn notes_in_a_browser() {
     }
     let axe = axe();
     let scratch = Scratch::new(&[]);
-    let server = notes("lua", &scratch);
+    let (server, mailbox) = notes("lua", &scratch);
     let mut browser = Browser::start(server.address);
     let mut faults = Vec::new();
     let mut check = |browser: &mut Browser, what: &str| {
@@ -39,29 +65,56 @@ fn notes_in_a_browser() {
     assert_eq!(browser.path(), "/login");
     check(&mut browser, "login");
     browser.follow("Register");
-    browser.fill("#name", "Ann");
+    browser.fill("#email", "ann@example.org");
     browser.fill("#password", "short");
     browser.submit("main button");
     assert!(browser.has("#password-error"));
+    let has_focus = "return document.activeElement.id";
+    assert_eq!(browser.run(has_focus, &json!([])), json!("password"));
     check(&mut browser, "register");
     browser.fill("#password", "correct horse");
+    browser.submit("main button");
+    assert_eq!(browser.path(), "/sent");
+    check(&mut browser, "sent");
+    browser.open(&mailbox.next_link());
+    check(&mut browser, "confirm");
+    browser.submit("main button");
+    assert_eq!(browser.path(), "/login");
+    assert!(browser.text(".flash").contains("is confirmed"));
+    check(&mut browser, "confirmed");
+    browser.follow("You forgot your password?");
+    check(&mut browser, "forgotten");
+    browser.fill("#email", "ann@example.org");
+    browser.submit("main button");
+    assert_eq!(browser.path(), "/sent");
+    browser.open(&mailbox.next_link());
+    browser.fill("#password", "battery staple");
+    check(&mut browser, "password");
+    browser.submit("main button");
+    assert!(browser.text(".flash").contains("was changed"));
+    browser.fill("#email", "ann@example.org");
+    browser.fill("#password", "battery staple");
     browser.submit("main button");
     assert_eq!(browser.path(), "/");
     browser.follow("New note");
     browser.fill("#title", "Clinic");
     browser.fill("#body", "A dog and a cat");
     browser.fill("#tags", "pets");
-    let picture = scratch.path().join("one.png");
-    fs::write(&picture, BASE64_STANDARD.decode(ONE_PIXEL).expect("base64")).expect("written");
-    browser.choose("#image", &picture);
+    let file = scratch.path().join("picture.bmp");
+    fs::write(&file, picture()).expect("written");
+    browser.choose("#image", &file);
     check(&mut browser, "new");
     browser.submit("main button");
     assert_eq!(browser.text(".flash"), "The note was saved.");
-    assert_eq!(browser.property("main img", "naturalWidth"), json!(1));
+    let [width, _] = PICTURE_SIDES;
+    assert_eq!(browser.property("main img", "naturalWidth"), json!(width));
     check(&mut browser, "note");
     browser.follow("Notes");
-    browser.fill("#q", "dog");
-    browser.submit("main form button");
+    // A job makes the thumbnail, and the page shows it when it is there.
+    let shown = "return document.querySelector('.cards img')?.naturalWidth";
+    wait::until("a thumbnail", || {
+        browser.run(shown, &json!([])) == json!(160)
+    });
     browser.follow("Clinic");
     browser.follow("Notes");
     check(&mut browser, "list");
@@ -88,6 +141,13 @@ fn notes_in_a_browser() {
     }
     browser.submit("header button");
     assert_eq!(browser.path(), "/login");
+    browser.size(380, 844);
+    for page in ["login", "register", "forgotten", "sent", "confirm"] {
+        browser.open(&format!("/{page}"));
+        check(&mut browser, &format!("{page}-380"));
+        let overflow = browser.run(OVERFLOW, &json!([]));
+        assert_eq!(overflow, json!(0), "{page}");
+    }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -100,15 +160,20 @@ fn open_pages_follow_changes() {
     }
     for language in LANGUAGES {
         let scratch = Scratch::new(&[]);
-        let server = notes(language, &scratch);
+        let (server, mailbox) = notes(language, &scratch);
         let mut writer = Browser::start(server.address);
         let mut reader = Browser::start(server.address);
-        for (browser, page) in [(&mut writer, "/register"), (&mut reader, "/login")] {
+        let enter = |browser: &mut Browser, page: &str| {
             browser.open(page);
-            browser.fill("#name", "Ann");
+            browser.fill("#email", "ann@example.org");
             browser.fill("#password", "correct horse");
             browser.submit("main button");
-        }
+        };
+        enter(&mut writer, "/register");
+        writer.open(&mailbox.next_link());
+        writer.submit("main button");
+        enter(&mut writer, "/login");
+        enter(&mut reader, "/login");
         let shows = |reader: &mut Browser, text: &str| {
             wait::until(format!("{language}: {text:?}"), || {
                 reader.text("main").contains(text)
