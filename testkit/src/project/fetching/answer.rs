@@ -158,7 +158,13 @@ pub(super) fn answer_of(answer: Value, request: &MockRequest) -> Result<FetchAns
         fields,
         url: request.url.clone(),
         is_redirected: false,
-        body: has_body.then(|| Box::new(Pieces(pieces)) as Box<dyn StreamedBody>),
+        body: has_body.then(|| {
+            let pieces = Pieces {
+                rest: pieces,
+                has_waited: false,
+            };
+            Box::new(pieces) as Box<dyn StreamedBody>
+        }),
     })
 }
 
@@ -205,10 +211,19 @@ fn bytes_of(name: &str, value: Value) -> Result<Vec<u8>, Error> {
 }
 
 /// A body of these pieces, one at each read.
-struct Pieces(VecDeque<Vec<u8>>);
+struct Pieces {
+    rest: VecDeque<Vec<u8>>,
+    /// True if the reader has waited for the next piece. It gets all that is ready as one chunk, so it waits for each.
+    has_waited: bool,
+}
 
 impl StreamedBody for Pieces {
-    fn poll_chunk(&mut self, _: &mut task::Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
-        Poll::Ready(self.0.pop_front().map(|piece| Ok(piece.into())))
+    fn poll_chunk(&mut self, cx: &mut task::Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
+        if std::mem::replace(&mut self.has_waited, false) {
+            return Poll::Ready(self.rest.pop_front().map(|piece| Ok(piece.into())));
+        }
+        self.has_waited = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
