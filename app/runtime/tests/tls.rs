@@ -205,3 +205,65 @@ fn a_server_does_not_start_with_files_that_it_cannot_use() {
     );
     assert_eq!(fault, expected);
 }
+
+const LUA_ASKING: &str = r#"
+local app = require "sampan"
+app.get("/:port", function(req)
+  local ok, err = pcall(app.fetch, "https://localhost:" .. req.params.port .. "/")
+  return ok and err.status or err.code .. " " .. tostring(err)
+end)
+"#;
+
+const JS_ASKING: &str = r#"
+import { app } from "sampan";
+app.get("/:port", async (req) => {
+  try {
+    return `${(await fetch(`https://localhost:${req.params.port}/`)).status}`;
+  } catch (error) {
+    return `${error.cause.code} ${error.message}`;
+  }
+});
+"#;
+
+#[test]
+fn scripts_are_told_why_a_certificate_is_not_trusted() {
+    let expired = Identity::changed(&["localhost"], |params| {
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2021, 1, 1);
+    });
+    let (named, unknown) = (
+        Identity::new(&["other.test"]),
+        Identity::new(&["localhost"]),
+    );
+    for (identity, ca, reason) in [
+        (&expired, &expired, "the server's certificate has expired"),
+        (&named, &named, "is for another name (other.test)"),
+        (
+            &unknown,
+            &expired,
+            "name a file with the authority in [fetch]: ca = \"FILE\"",
+        ),
+    ] {
+        let folder = project("app.lua", LUA);
+        let asked = start(folder.path(), identity, "");
+        for (name, text) in [("app.lua", LUA_ASKING), ("app.js", JS_ASKING)] {
+            let folder = project(name, text);
+            let config = format!(
+                "[server]\nlisten = \"127.0.0.1:0\"\n[fetch]\nallow = [\"localhost\"]\nca = {:?}\n",
+                ca.certificate_file()
+            );
+            let config = AppConfig::from_text(folder.path(), &config).expect("valid");
+            let asking = Server::start(config).expect("it starts");
+            let mut stream = TcpStream::connect(asking.address()).expect("connected");
+            let target = format!("/{}", asked.address().port());
+            let (_, body) = ask(&mut stream, &target, "localhost");
+            let body = String::from_utf8(body).expect("text");
+            assert!(
+                body.starts_with("fetch_tls ") && body.contains(reason),
+                "{name}: {body}"
+            );
+            assert!(asking.shutdown());
+        }
+        assert!(asked.shutdown());
+    }
+}
