@@ -23,6 +23,12 @@ app.post("/send/:subject", function(req)
   db.exec("INSERT INTO t (n) VALUES (1)")
   send("ann@example.org", req.params.subject)
 end)
+app.post("/large", function()
+  local pdf = { name = "a.pdf", content = ("x"):rep(1024 * 1024) }
+  app.mail.send {
+    to = "ann@example.org", from = "app@example.com", subject = "large", text = "hello", attachments = { pdf },
+  }
+end)
 app.post("/to-three", function() send({ "ann@example.org", "gone@example.org", "bob@example.org" }, "three") end)
 "#;
 
@@ -277,6 +283,21 @@ fn a_mail_is_kept_or_rolled_back_with_what_is_written_beside_it() {
         }
         setup.none_is_left();
     }
+}
+
+#[test]
+fn a_mail_may_be_larger_than_the_arguments_of_other_jobs() {
+    let setup = Setup::new();
+    let process = setup.start_without_jobs();
+    post(&process, "/large");
+    let job = setup.only_one("ready");
+    assert!(job["args"].is_null(), "a list has no large arguments");
+    drop(process);
+    let _process = setup.start();
+    let lines = setup.server.next();
+    assert_eq!(sent(&lines).0, "large");
+    assert!(lines.iter().map(String::len).sum::<usize>() > 1024 * 1024);
+    setup.none_is_left();
 }
 
 #[test]
