@@ -4,7 +4,7 @@ use crate::body::{AnswerBody, BODY, Feeding, RUN_BODY, poll_some};
 use crate::call::{CALL, Call, aborted};
 use crate::limits::WHOLE_BYTES_MAX;
 use crate::request::ScriptRequest;
-use crate::under_way::{CallPlace, end_with};
+use crate::under_way::{CallPlace, WholePart, end_with};
 use sampan_host::fetch::{self, FetchAnswer, FieldLines};
 use sampan_host::{
     Args, Callback, Chunk, Context, CurrentRun, Error, LocalFuture, Objects, RunOwner,
@@ -26,8 +26,8 @@ struct Sending {
     is_bound: bool,
     /// The owner that such a body ends with.
     owner: Option<RunOwner>,
-    /// True if the script wants all of the body with the head.
-    is_whole: bool,
+    /// Present if the script wants all of the body with the head.
+    whole: Option<WholePart>,
     /// True if the bytes of header values are characters to the script.
     is_latin1: bool,
 }
@@ -69,7 +69,7 @@ fn begin(context: &Context, mut args: Args) -> Result<Sending, Error> {
         objects: context.objects().clone(),
         is_bound,
         owner,
-        is_whole,
+        whole: is_whole.then(|| WholePart::new(context)),
         is_latin1,
     })
 }
@@ -138,26 +138,29 @@ impl Sending {
             return Ok(Value::Map(members));
         };
         let mut bytes = Vec::new();
-        let is_whole = self.is_whole;
-        let bytes_max = if is_whole {
-            usize::MAX
-        } else {
-            WHOLE_BYTES_MAX
-        };
         let mut fault = None;
         let has_ended = poll_fn(|cx| {
             if self.is_aborted(cx) {
                 return Poll::Ready(Err(aborted()));
             }
             self.poll_fed(cx);
-            match poll_some(&mut *body, &mut bytes, bytes_max, cx) {
-                Poll::Pending if !is_whole => Poll::Ready(Ok(false)),
-                // The head, and what came before the fault, are there all the same.
-                Poll::Ready(Err(error)) if !is_whole => {
-                    fault = Some(error);
-                    Poll::Ready(Ok(false))
-                }
-                polled => polled,
+            let Some(whole) = &mut self.whole else {
+                return match poll_some(&mut *body, &mut bytes, WHOLE_BYTES_MAX, cx) {
+                    Poll::Pending => Poll::Ready(Ok(false)),
+                    // The head, and what came before the fault, are there all the same.
+                    Poll::Ready(Err(error)) => {
+                        fault = Some(error);
+                        Poll::Ready(Ok(false))
+                    }
+                    polled => polled,
+                };
+            };
+            let room = whole.room();
+            let polled = poll_some(&mut *body, &mut bytes, room.saturating_add(1), cx);
+            whole.set(bytes.len());
+            match bytes.len() > room {
+                true => Poll::Ready(Err(whole.too_large())),
+                false => polled,
             }
         })
         .await?;

@@ -3,7 +3,7 @@
 use crate::body::AnswerBody;
 use crate::limits::CALLS_MAX;
 use sampan_host::fetch::FetchFault;
-use sampan_host::{Context, CurrentRun, Error, RunOwner};
+use sampan_host::{Context, CurrentRun, Error, RunOwner, ScriptLimits};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -48,6 +48,59 @@ impl Drop for CallPlace {
     }
 }
 
+/// Counts the bytes of the bodies that are read as a whole for one isolate.
+#[derive(Default)]
+struct WholeBytes(Cell<usize>);
+
+/// The part of one body in them, for as long as this is there.
+pub(crate) struct WholePart {
+    all: Rc<WholeBytes>,
+    own: usize,
+    max: usize,
+}
+
+impl WholePart {
+    /// Begins with nothing. All bodies together may have as many bytes as the isolate may use.
+    pub(crate) fn new(context: &Context) -> Self {
+        let limits = context.get::<ScriptLimits>();
+        let max = limits.map_or_else(
+            || ScriptLimits::default().memory_bytes_max,
+            |limits| limits.memory_bytes_max,
+        );
+        if context.get::<WholeBytes>().is_none() {
+            context.put(WholeBytes::default());
+        }
+        let all = context.get().unwrap_or_default();
+        Self { all, own: 0, max }
+    }
+
+    /// Returns the bytes that this body may have.
+    pub(crate) fn room(&self) -> usize {
+        self.max.saturating_sub(self.all.0.get() - self.own)
+    }
+
+    /// Notes how many bytes of it are there.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        self.all.0.set(self.all.0.get() - self.own + bytes);
+        self.own = bytes;
+    }
+
+    /// Returns the error for a body that has no room.
+    #[cold]
+    pub(crate) fn too_large(&self) -> Error {
+        let max = self.max;
+        FetchFault::TooLarge.error(format!(
+            "the answers that are read now are larger than memory_bytes_max ({max} bytes): read them as streams"
+        ))
+    }
+}
+
+impl Drop for WholePart {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
 /// The bodies of a run, which are given up with it: a script in Lua may have forgotten them long before the collector
 /// finds them.
 #[derive(Default)]
@@ -77,6 +130,23 @@ pub(crate) fn end_with(owner: &RunOwner, body: &Rc<AnswerBody>) {
 mod tests {
     use super::*;
     use sampan_host::BackgroundRun;
+
+    #[test]
+    fn whole_bodies_share_the_memory_of_an_isolate() {
+        let context = Context::default();
+        let limits = ScriptLimits {
+            memory_bytes_max: 10,
+            ..ScriptLimits::default()
+        };
+        context.put(limits);
+        let (mut one, other) = (WholePart::new(&context), WholePart::new(&context));
+        one.set(7);
+        assert_eq!((one.room(), other.room()), (10, 3));
+        one.set(12);
+        assert_eq!((one.room(), other.room()), (10, 0));
+        drop(one);
+        assert_eq!(other.room(), 10);
+    }
 
     #[test]
     fn a_run_has_so_many_under_way_at_a_time() {

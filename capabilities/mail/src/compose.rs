@@ -6,8 +6,8 @@ use crate::plain::plain;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lettre::Message;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart};
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::{Attachment, Body, Mailbox, MultiPart, SinglePart};
 use sampan_host::mails::CaughtMail;
 use sampan_host::{Error, ErrorKind, clock};
 use std::time::UNIX_EPOCH;
@@ -122,12 +122,12 @@ pub(crate) fn compose(
 
 /// Puts the parts together: text and HTML, its pictures, the files.
 fn body(draft: &Draft, text: &str, html: Option<&str>) -> Result<Part, Error> {
-    let plain = SinglePart::plain(text.to_owned());
+    let plain = written(text, ContentType::TEXT_PLAIN);
     let Some(html) = html else {
         let files = draft.inline.iter().chain(&draft.attachments);
         return mixed(Part::Single(plain), files);
     };
-    let html = SinglePart::html(html.to_owned());
+    let html = written(html, ContentType::TEXT_HTML);
     let alternative = MultiPart::alternative().singlepart(plain);
     let alternative = match draft.inline.is_empty() {
         true => alternative.singlepart(html),
@@ -136,7 +136,7 @@ fn body(draft: &Draft, text: &str, html: Option<&str>) -> Result<Part, Error> {
             for picture in &draft.inline {
                 let part =
                     Attachment::new_inline_with_name(picture.name.clone(), picture.name.clone());
-                related = related.singlepart(part.body(picture.content.clone(), type_of(picture)?));
+                related = related.singlepart(part.body(encoded(picture)?, type_of(picture)?));
             }
             alternative.multipart(related)
         }
@@ -157,9 +157,23 @@ fn mixed<'a>(body: Part, files: impl Iterator<Item = &'a MailFile>) -> Result<Pa
     };
     for file in files {
         let part = Attachment::new(file.name.clone());
-        mixed = mixed.singlepart(part.body(file.content.clone(), type_of(file)?));
+        mixed = mixed.singlepart(part.body(encoded(file)?, type_of(file)?));
     }
     Ok(Part::Multi(mixed))
+}
+
+/// Makes a part of a text. Line ends of all kinds become those of mails: a server may take a bare CR or LF for one, and
+/// with it the rest of the text for commands. Mails have no NUL.
+fn written(text: &str, content_type: ContentType) -> SinglePart {
+    let part = SinglePart::builder().header(content_type);
+    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+    part.body(lines.replace('\0', "\u{fffd}"))
+}
+
+/// Encodes a file such that its bytes arrive as they are, whatever lines they have.
+fn encoded(file: &MailFile) -> Result<Body, Error> {
+    Body::new_with_encoding(file.content.clone(), ContentTransferEncoding::Base64)
+        .map_err(|_| Error::new(ErrorKind::Internal, "a file that Base64 cannot encode"))
 }
 
 fn type_of(file: &MailFile) -> Result<ContentType, Error> {
@@ -239,6 +253,27 @@ mod tests {
         place(&source, "To: Ann <ann@example.org>\r\n");
         place(&source, "Subject: =?utf-8?b?R3LDvMOfZQ==?=\r\n");
         place(&source, "@example.com>\r\n");
+    }
+
+    #[test]
+    fn no_content_has_a_line_end_that_is_none_of_a_mail() {
+        let odd = "a\n.\nMAIL FROM:<x@y.z>\rb\r.\r\nc\0d";
+        let file = || MailFile {
+            name: "odd.csv".to_owned(),
+            content_type: "text/csv".to_owned(),
+            content: odd.into(),
+        };
+        let draft = Draft {
+            attachments: vec![file()],
+            inline: vec![file()],
+            ..draft()
+        };
+        for html in [None, Some(odd)] {
+            let (_, _, source) = composed(&draft, Some(odd), html);
+            let bare = source.replace("\r\n", "");
+            assert!(!bare.contains(['\r', '\n', '\0']), "{source:?}");
+            place(&source, &STANDARD.encode(odd)[..40]);
+        }
     }
 
     #[test]

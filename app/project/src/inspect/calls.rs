@@ -39,6 +39,7 @@ pub fn of(
     for (file, text) in scripts {
         let names = in_text(file, text, "render", CallKind::Template).into_iter();
         found.extend(names.filter(|call| !templates.contains(&call.name)));
+        found.extend(mails(file, text, templates));
         found.extend(in_text(file, text, "asset", CallKind::Asset));
         for function in ["req:t", "req.t"] {
             found.extend(in_text(file, text, function, CallKind::Text));
@@ -52,6 +53,28 @@ pub fn of(
     }
     // A project without templates renders with something else.
     found.retain(|call| call.kind != CallKind::Template || !templates.is_empty());
+    found
+}
+
+/// The mails of a script whose template has neither HTML nor text.
+fn mails(file: &str, text: &str, templates: &[String]) -> Vec<NamingCall> {
+    if !text.contains("mail.send") {
+        return Vec::new();
+    }
+    let parts = |name: &str| [format!("{name}.html"), format!("{name}.txt")];
+    let mut found: Vec<NamingCall> = ["template =", "template:"]
+        .into_iter()
+        .flat_map(|option| in_text(file, text, option, CallKind::Template))
+        .filter(|call| {
+            !parts(&call.name)
+                .iter()
+                .any(|part| templates.contains(part))
+        })
+        .collect();
+    for call in &mut found {
+        call.shown = format!("template {:?}", call.name);
+        call.name.push_str(".html");
+    }
     found
 }
 

@@ -11,6 +11,7 @@ pub const WORDS: Words = Words {
     list: "an array",
     method: ".",
     spell: camel_case,
+    fetch: "fetch",
 };
 
 /// The error of a function that took too long to wait for it in place, with what to call instead: `awaited` of the same

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::future::LocalFuture;
 use crate::store::Store;
 use crate::tables::args::{Args, Prompt};
+use crate::tables::names::CLIENT;
 use crate::tables::objects::{Class, Objects};
 use crate::tables::reader::Reader;
 use crate::value::Value;
@@ -72,7 +73,7 @@ impl Module {
 
     /// Reports whether its functions send requests to other servers: engines make `fetch` of them, unseen by scripts.
     pub fn sends_requests(&self) -> bool {
-        self.name == "http_client"
+        self.name == CLIENT
     }
 
     /// Reports whether scripts see its functions.

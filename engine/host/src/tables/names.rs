@@ -1,5 +1,8 @@
 //! Names in both languages: rows are named in snake_case and JavaScript sees camelCase; and what a misspelt name means.
 
+/// The module whose functions send requests to other servers. Scripts see `fetch` in its place.
+pub(crate) const CLIENT: &str = "http_client";
+
 /// `now_ms` as JavaScript spells it: `nowMs`.
 pub fn camel_case(snake: &str) -> String {
     let mut out = String::with_capacity(snake.len());

@@ -1,6 +1,7 @@
 //! The names of things in a script's language, so that one template serves both: the engine gives the words.
 
 use crate::tables::module::{Function, RowOwner, Type};
+use crate::tables::names::CLIENT;
 use crate::value::Value;
 use std::borrow::Cow;
 
@@ -15,6 +16,8 @@ pub struct Words {
     pub method: &'static str,
     /// The way a name in snake_case is spelled.
     pub spell: fn(&str) -> String,
+    /// The function that sends requests to other servers.
+    pub fetch: &'static str,
 }
 
 /// The words of the tables themselves.
@@ -25,6 +28,7 @@ impl Default for Words {
             list: "a list",
             method: ".",
             spell: str::to_owned,
+            fetch: "fetch",
         }
     }
 }
@@ -32,6 +36,9 @@ impl Default for Words {
 impl Words {
     /// The name of a function as the caller writes it: `time.now_ms`, `time.nowMs`, `tx:query`.
     pub fn function(&self, owner: RowOwner<'_>, function: &Function) -> String {
+        if owner.name == CLIENT {
+            return self.fetch.to_owned();
+        }
         let mark = if owner.is_class { self.method } else { "." };
         format!("{}{mark}{}", owner.name, (self.spell)(function.name))
     }

@@ -101,7 +101,8 @@ impl ClientAnswerBody {
         self.bytes += piece.as_ref().map_or(0, |piece| piece.len() as u64);
         if self.bytes_max > 0 && self.bytes > self.bytes_max {
             let max = self.bytes_max;
-            let text = format!("the body is larger than allowed (answer_bytes_max is {max})");
+            let text =
+                format!("the body of the answer has more than the {max} bytes that are allowed");
             return Poll::Ready(Err(ClientFault::new(ClientFaultKind::TooLarge, text)));
         }
         Poll::Ready(Ok(piece))

@@ -101,7 +101,7 @@ fn answers_have_limits() {
     for (answer, text) in [
         (endless.as_str(), "head too long (at most 1000)"),
         (&many, "too many fields (at most 3)"),
-        (large, "larger than allowed (answer_bytes_max is 5)"),
+        (large, "more than the 5 bytes that are allowed"),
     ] {
         let fault = fault_of(answer, small.clone());
         assert_eq!(fault.kind, ClientFaultKind::TooLarge, "{fault}");

@@ -55,3 +55,4 @@ app.get("/function", () => cache.once("f", () => () => {}));
 app.get("/after-function", () => cache.once("f", () => "made"));
 app.get("/no-function", () => cache.once("f", { ttl: 1 }));
 app.get("/option", () => cache.once("o", { maxAge: 1 }, () => {}));
+app.get("/behind", () => cache.once("b", () => {}, { ttl: 1 }));

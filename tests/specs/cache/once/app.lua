@@ -55,3 +55,4 @@ app.get("/function", function() return cache.once("f", function() return functio
 app.get("/after-function", function() return cache.once("f", function() return "made" end) end)
 app.get("/no-function", function() return cache.once("f", { ttl = 1 }) end)
 app.get("/option", function() return cache.once("o", { max_age = 1 }, function() end) end)
+app.get("/behind", function() return cache.once("b", function() end, { ttl = 1 }) end)

@@ -93,15 +93,21 @@ impl Upload {
     }
 
     /// Sends a piece, once everything that it may depend on is committed. The future waits until there is room for
-    /// more; inside of a transaction, which would not end meanwhile, it does not.
+    /// more; inside of a transaction, which would not end meanwhile, it does not. Nothing is sent of an empty piece:
+    /// others have their turn.
     ///
     /// # Errors
     /// The request has ended, or more waits than may because earlier sends were not awaited.
     pub fn send(&self, context: &Context, bytes: Vec<u8>) -> LocalFuture<Result<(), Error>> {
+        let is_empty = bytes.is_empty();
         let pushed = self.push(context, bytes);
         let pipe = Rc::clone(&self.0.0);
         Box::pin(async move {
-            match pushed? {
+            let pushed = pushed?;
+            if is_empty {
+                others_turn().await;
+            }
+            match pushed {
                 true => poll_fn(|cx| pipe.poll_room(cx)).await,
                 false => Ok(()),
             }
@@ -147,6 +153,9 @@ impl Upload {
             .get::<CurrentRun>()
             .and_then(|current| current.request());
         let is_in_transaction = effects.are_in_transaction(request.as_ref())?;
+        if bytes.is_empty() {
+            return Ok(!is_in_transaction);
+        }
         pipe.waiting_bytes.set(waiting + bytes.len());
         let may_leave = Rc::new(Cell::new(false));
         pipe.pieces.borrow_mut().push_back(Piece {
@@ -170,6 +179,18 @@ impl Drop for UploadEnd {
         let text = "the script gave up the body of the request before its end";
         self.0.finish(Err(Error::script(text)));
     }
+}
+
+/// Ends at the next turn.
+fn others_turn() -> impl Future<Output = ()> {
+    let mut has_waited = false;
+    poll_fn(move |cx| match std::mem::replace(&mut has_waited, true) {
+        true => Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
 }
 
 /// The reader's end of a body.
@@ -251,6 +272,19 @@ mod tests {
         assert!(next(&mut body).is_pending());
         outbox.settle(Verdict::Committed);
         assert_eq!(next(&mut body), Poll::Ready(Some(Ok(b"late".to_vec()))));
+        assert_eq!(next(&mut body), Poll::Ready(None));
+    }
+
+    #[test]
+    fn an_empty_piece_is_none_and_gives_others_their_turn() {
+        let (context, _, upload, mut body) = setup();
+        for _ in 0..3 {
+            let mut sent = upload.send(&context, Vec::new());
+            assert!(is_pending(&mut sent));
+            assert!(!is_pending(&mut sent));
+        }
+        assert!(next(&mut body).is_pending());
+        upload.end();
         assert_eq!(next(&mut body), Poll::Ready(None));
     }
 

@@ -10,6 +10,7 @@ pub(crate) const WORDS: Words = Words {
     list: "a list",
     method: ":",
     spell: str::to_owned,
+    fetch: "app.fetch",
 };
 
 /// A row that a C function stands for.

@@ -157,7 +157,13 @@ local function function_of(row, ...)
   -- Optional parameters in front of the function may be left out.
   for at = row.fewest + 1, row.count + 1 do
     fn = select(at, ...)
-    if type(fn) == "function" then return fn end
+    if type(fn) == "function" then
+      -- Options behind the function would be lost without a word.
+      for behind = at + 1, select("#", ...) do
+        if select(behind, ...) ~= nil then error(row.title .. ": the function must be the last argument", 3) end
+      end
+      return fn
+    end
   end
   -- Where each request has a module of its own, it is known by its metatable.
   local meta = G.debug.getmetatable((...))

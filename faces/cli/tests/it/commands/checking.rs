@@ -254,6 +254,23 @@ fn a_database_that_the_migrations_do_not_fit_is_an_error() {
 }
 
 #[test]
+fn templates_of_mails_are_named_without_their_ending() {
+    let app = "local app = require 'sampan'\napp.post('/', function()\n  app.mail.send { to = 'a@b.c', \
+     template = 'mails/paid' }\n  app.mail.send { to = 'a@b.c', template = 'mails/piad' }\nend)\n";
+    let folder = project(&[
+        ("app.lua", app),
+        ("templates/mails/paid.html", "paid"),
+        ("templates/mails/paid.txt", "paid"),
+    ]);
+    let (status, out) = said("check", &folder, &[]);
+    let expected = "\
+warning: app.lua:4: template \"mails/piad\": there is no templates/mails/piad.html
+0 errors, 1 warning (1 route, 2 templates)
+";
+    assert_eq!((status, out.as_str()), (0, expected));
+}
+
+#[test]
 fn what_nothing_uses_is_a_warning() {
     let app = "import { app, render } from \"sampan\";\nimport \"./used.js\";\napp.get(\"/\", () => \
      render(\"pgae.html\"));\n";
