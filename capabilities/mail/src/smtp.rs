@@ -48,7 +48,10 @@ pub(crate) fn deliver(
     let mut connection = match connect(server, timeout, from.domain()) {
         Ok(connection) => connection,
         // A wrong password is mended by the server's owner: the mail waits for that.
-        Err(error) => return Outcome::Later(told(&error)),
+        Err(error) => {
+            let (host, port) = (&server.host, server.port);
+            return Outcome::Later(format!("{host}, port {port}: {}", told(&error)));
+        }
     };
     let outcome = transaction(&mut connection, from, mail, is_wanted);
     match outcome {
