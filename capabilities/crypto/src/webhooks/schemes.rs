@@ -136,6 +136,9 @@ impl Scheme {
             }
             Self::Standard => {
                 let (id, time) = (get("webhook-id")?, get("webhook-timestamp")?);
+                if !is_id(&id) {
+                    return Err(malformed("webhook-id", "ASCII without spaces and dots"));
+                }
                 let signatures = get("webhook-signature")?;
                 let seconds =
                     seconds(&time).ok_or_else(|| malformed("webhook-timestamp", "SECONDS"))?;
@@ -194,6 +197,12 @@ fn malformed(name: &str, form: &str) -> Error {
         "webhook_header",
         format!("the header field `{name}` is malformed; its form is {form}"),
     )
+}
+
+/// Reports whether this can be the id of a webhook. A dot would let a part of the signed body be sent as the id.
+fn is_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
+    !text.is_empty() && text.bytes().all(is_plain)
 }
 
 /// Reads a time: digits only.
@@ -274,6 +283,39 @@ mod tests {
         assert_eq!(fault(&[STANDARD_SECRET], "v1,AAAA"), "webhook_signature");
         assert_eq!(fault(&[STANDARD_SECRET], "v2,AAAA"), "webhook_header");
         assert!(fault(&[b"whsec_!"], right).contains("base64"));
+    }
+
+    /// The signed text of an old webhook, cut at other dots: its body has a new time.
+    #[test]
+    fn an_old_webhook_of_standard_webhooks_is_not_verified_by_other_cuts() {
+        let (old, now) = (1_614_265_330, 1_614_365_330);
+        let text = format!("m1.{old}.{{\"note\":\"hi.{now}.[\"evil\"]\"}}");
+        let key = Scheme::Standard.key(STANDARD_SECRET).expect("a secret");
+        let tag = STANDARD.encode(hmac::sign(&key, text.as_bytes()));
+        let (signature, time) = (format!("v1,{tag}"), now.to_string());
+        let verify = |id: &str, body: &str| {
+            let headers = [
+                ("webhook-id", id),
+                ("webhook-timestamp", &*time),
+                ("webhook-signature", &*signature),
+            ];
+            code(
+                Scheme::Standard,
+                &[STANDARD_SECRET],
+                body.as_bytes(),
+                &headers,
+                now,
+            )
+        };
+        let id = format!("m1.{old}.{{\"note\":\"hi");
+        assert_eq!(
+            verify(&id, "[\"evil\"]\"}").as_deref(),
+            Some("webhook_header")
+        );
+        for id in ["", "m.1", "m 1", "m\u{e9}", "m\t1"] {
+            assert_eq!(verify(id, "").as_deref(), Some("webhook_header"), "{id:?}");
+        }
+        assert_eq!(verify("m1", "").as_deref(), Some("webhook_signature"));
     }
 
     /// The example of GitHub's documentation.
