@@ -5,23 +5,23 @@ use crate::store::CacheStore;
 use sampan_host::current_run::RunOwner;
 use sampan_host::{CurrentRun, Effects, Error, Verdict};
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The changes of one worker, in their order.
+/// The changes of one worker.
 #[derive(Clone, Default)]
 pub(crate) struct Changes(Rc<ChangesState>);
 
 #[derive(Default)]
 struct ChangesState {
-    waiting: RefCell<Vec<Change>>,
+    /// By the key and the number, which is their order.
+    waiting: RefCell<HashMap<Arc<str>, BTreeMap<u64, Change>>>,
     next: Cell<u64>,
 }
 
 /// A change that is not made yet.
 struct Change {
-    number: u64,
-    key: Arc<str>,
     /// The new entry; without one the key is removed.
     entry: Option<Entry>,
     /// The run whose transaction it may depend on: only that run sees it.
@@ -41,34 +41,34 @@ impl Changes {
     /// removed.
     fn seen(&self, key: &str, owner: Option<&RunOwner>) -> Option<(u64, Option<Entry>)> {
         let waiting = self.0.waiting.borrow();
-        let is_seen = |change: &&Change| {
-            let is_mine = match (&change.owner, owner) {
-                (None, _) => true,
-                (Some(of), Some(owner)) => of.is(owner),
-                (Some(_), None) => false,
-            };
-            is_mine && *change.key == *key
+        let is_seen = |change: &Change| match (&change.owner, owner) {
+            (None, _) => true,
+            (Some(of), Some(owner)) => of.is(owner),
+            (Some(_), None) => false,
         };
-        let change = waiting.iter().rev().find(is_seen)?;
-        Some((change.number, change.entry.clone()))
+        let mut of_key = waiting.get(key)?.iter().rev();
+        let (number, change) = of_key.find(|(_, change)| is_seen(change))?;
+        Some((*number, change.entry.clone()))
     }
 
     fn add(&self, key: Arc<str>, entry: Option<Entry>, owner: Option<RunOwner>) -> u64 {
         let number = self.0.next.get();
         self.0.next.set(number + 1);
-        self.0.waiting.borrow_mut().push(Change {
-            number,
-            key,
-            entry,
-            owner,
-        });
+        let mut waiting = self.0.waiting.borrow_mut();
+        let of_key = waiting.entry(key).or_default();
+        of_key.insert(number, Change { entry, owner });
         number
     }
 
-    fn remove(&self, number: u64) {
+    fn remove(&self, key: &str, number: u64) {
         let mut waiting = self.0.waiting.borrow_mut();
-        let removed = waiting.iter().position(|change| change.number == number);
-        let removed = removed.map(|at| waiting.remove(at));
+        let Some(of_key) = waiting.get_mut(key) else {
+            return;
+        };
+        let removed = of_key.remove(&number);
+        if of_key.is_empty() {
+            waiting.remove(key);
+        }
         // The run that it belongs to may be the last of its kind, so no borrow is held when it is dropped.
         drop(waiting);
         drop(removed);
@@ -139,8 +139,12 @@ impl IsolateCache {
             false => None,
         };
         let changes = self.changes.clone();
-        let number = changes.add(key, entry, owner);
-        let withdrawn = Withdrawn { changes, number };
+        let number = changes.add(Arc::clone(&key), entry, owner);
+        let withdrawn = Withdrawn {
+            changes,
+            key,
+            number,
+        };
         self.effects.when_settled(None, move |verdict| {
             drop(withdrawn);
             if verdict == Verdict::Committed {
@@ -153,11 +157,60 @@ impl IsolateCache {
 /// Removes a change from those that wait, also where its outbox is dropped.
 struct Withdrawn {
     changes: Changes,
+    key: Arc<str>,
     number: u64,
 }
 
 impl Drop for Withdrawn {
     fn drop(&mut self) {
-        self.changes.remove(self.number);
+        self.changes.remove(&self.key, self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_host::topics::Payload;
+
+    fn entry(text: &str) -> Option<Entry> {
+        Some(Entry {
+            value: Arc::new(Payload::Text(text.to_owned())),
+            until: None,
+        })
+    }
+
+    #[test]
+    fn the_last_change_of_a_key_is_seen_until_it_is_made() {
+        let changes = Changes::default();
+        let seen = || {
+            let seen = changes.seen("k", None);
+            seen.map(|(_, entry)| entry.and_then(|entry| entry.value.text().map(str::to_owned)))
+        };
+        let key: Arc<str> = "k".into();
+        let first = changes.add(Arc::clone(&key), entry("a"), None);
+        let second = changes.add(Arc::clone(&key), None, None);
+        changes.add("other".into(), entry("b"), None);
+        assert_eq!(seen(), Some(None));
+        changes.remove("k", second);
+        assert_eq!(seen(), Some(Some("a".to_owned())));
+        changes.remove("k", first);
+        assert_eq!(seen(), None);
+        assert_eq!(changes.0.waiting.borrow().len(), 1);
+    }
+
+    /// Where each change looks at those before it, this takes many minutes.
+    #[test]
+    fn a_million_changes_are_made_in_their_order() {
+        const COUNT: usize = 1_000_000;
+        let changes = Changes::default();
+        let keys = |at: usize| -> Arc<str> { format!("k{}", at % (COUNT / 2)).into() };
+        let numbers: Vec<u64> = (0..COUNT)
+            .map(|at| changes.add(keys(at), None, None))
+            .collect();
+        for (at, number) in numbers.into_iter().enumerate() {
+            assert!(changes.seen(&keys(at), None).is_some());
+            changes.remove(&keys(at), number);
+        }
+        assert!(changes.0.waiting.borrow().is_empty());
     }
 }
