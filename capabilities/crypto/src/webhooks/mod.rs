@@ -55,7 +55,9 @@ fn body_of(request: &dyn RequestView) -> Result<&[u8], Error> {
         None => Ok(request.body()),
         Some(source) => source.whole().ok_or_else(|| {
             Error::script(
-                "the body of this route comes as a stream: read all of it before its signature is checked",
+                "the body of this route comes as a stream: read it whole before its signature is checked, by \
+                 req.text(), req.json(), req.bytes() or req.arrayBuffer(), in Lua by req:text() or req:json(); what was \
+                 read in pieces is not kept",
             )
         }),
     }

@@ -1,4 +1,4 @@
-//! The body of a native request: `json()`, `text()`, `bytes()` and `form()`, read from the bytes as they came.
+//! The body of a native request: `json()`, `text()`, `bytes()`, `arrayBuffer()` and `form()`, read from the bytes as they came.
 //!
 //! The first reader takes the body. Once the Web surface keeps it (as a stream or for a clone), its own methods
 //! answer.
@@ -55,6 +55,17 @@ pub(crate) fn text(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result
 /// `bytes()`: a promise of a `Uint8Array`.
 pub(crate) fn bytes(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
+}
+
+/// `arrayBuffer()`: a promise of an `ArrayBuffer`.
+pub(crate) fn array_buffer(
+    cx: Cx<'_>,
+    this: RawValue<'_>,
+    _: &[RawValue<'_>],
+) -> Result<Val, Failure> {
+    consume(cx, this, c"arrayBuffer", |cx, bytes| {
+        Ok(cx.get(cx.bytes(bytes)?.raw(), c"buffer")?)
+    })
 }
 
 /// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.

@@ -211,10 +211,11 @@ pub(crate) fn install(cx: Cx<'_>, tables: &Tables) -> Result<Val, Thrown> {
         0,
         None,
     )?;
-    let methods: [(&Val, &CStr, Native); 5] = [
+    let methods: [(&Val, &CStr, Native); 6] = [
         (&web, c"json", entry(body::json)),
         (&web, c"text", entry(body::text)),
         (&web, c"bytes", entry(body::bytes)),
+        (&web, c"arrayBuffer", entry(body::array_buffer)),
         (&web, c"clone", entry(body::clone)),
         (&proto, c"form", entry(body::form)),
     ];

@@ -67,6 +67,20 @@ app.post("/read", { stream: true }, async (req) => {
   req.verifyWebhook("github", GITHUB);
   return text;
 });
+app.post("/read-buffer", { stream: true }, async (req) => {
+  const buffer = await req.arrayBuffer();
+  req.verifyWebhook("github", GITHUB);
+  return { bytes: buffer instanceof ArrayBuffer && buffer.byteLength };
+});
+app.post("/pieces", { stream: true }, async (req) => {
+  for await (const _ of req.body);
+  req.verifyWebhook("github", GITHUB);
+  return "thanks";
+});
+app.get("/id", () => {
+  const headers = standard("x");
+  return ["msg.1", "msg 1", "", "msg_1"].map((id) => code("standard", STANDARD, "x", { ...headers, "webhook-id": id }));
+});
 app.get("/scheme", () => crypto.verifyWebhook("svix", "s", "", {}));
 app.get("/no_secret", () => crypto.verifyWebhook("github", "", "", {}));
 app.get("/no_secrets", () => crypto.verifyWebhook("github", [], "", {}));

@@ -65,6 +65,25 @@ app.post("/read", { stream = true }, function(req)
   req:verify_webhook("github", GITHUB)
   return text
 end)
+app.post("/read-buffer", { stream = true }, function(req)
+  local json = req:text()
+  req:verify_webhook("github", GITHUB)
+  return { bytes = #json }
+end)
+app.post("/pieces", { stream = true }, function(req)
+  for _ in req:chunks() do end
+  req:verify_webhook("github", GITHUB)
+  return "thanks"
+end)
+app.get("/id", function()
+  local codes = {}
+  for i, id in ipairs { "msg.1", "msg 1", "", "msg_1" } do
+    local headers = standard("x")
+    headers["webhook-id"] = id
+    codes[i] = code("standard", STANDARD, "x", headers)
+  end
+  return codes
+end)
 app.get("/scheme", function() return crypto.verify_webhook("svix", "s", "", {}) end)
 app.get("/no_secret", function() return crypto.verify_webhook("github", "", "", {}) end)
 app.get("/no_secrets", function() return crypto.verify_webhook("github", {}, "", {}) end)
