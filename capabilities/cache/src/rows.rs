@@ -5,7 +5,7 @@ use crate::changes::IsolateCache;
 use crate::entries::{Entries, Entry};
 use crate::limits::{DEPTH_MAX, KEY_BYTES_MAX, TTL_SECONDS_MAX};
 use crate::store::{Begun, Filling, Made, now};
-use sampan_host::json::Tape;
+use sampan_host::json::kept_value;
 use sampan_host::topics::Payload;
 use sampan_host::{
     Args, Class, Context, Error, ErrorKind, FunctionKind, Lifetime, LocalFuture, Module, Param,
@@ -129,26 +129,20 @@ fn entry(
 }
 
 /// Returns a copy of a value for a script.
-fn copy(value: &Payload) -> Value {
+fn copy(value: &Payload) -> Result<Value, Error> {
     match value {
-        Payload::Text(text) => Value::Text(text.clone()),
-        Payload::Bytes(bytes) => Value::Bytes(bytes.clone()),
-        Payload::Json(json) => {
-            let mut tape = Tape::default();
-            match tape.read(json.as_bytes(), DEPTH_MAX) {
-                Ok(()) => tape.value(json.as_bytes()),
-                Err(_) => Value::Null,
-            }
-        }
+        Payload::Text(text) => Ok(Value::Text(text.clone())),
+        Payload::Bytes(bytes) => Ok(Value::Bytes(bytes.clone())),
+        Payload::Json(json) => kept_value(json, DEPTH_MAX),
     }
 }
 
 /// Returns the value as [`FunctionKind::Fill`] wants it.
-fn there(value: &Payload) -> Value {
-    match copy(value) {
+fn there(value: &Payload) -> Result<Value, Error> {
+    Ok(match copy(value)? {
         Value::Null => Value::Map(Vec::new()),
         value => Value::Map(vec![("value".to_owned(), value)]),
-    }
+    })
 }
 
 fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -157,7 +151,7 @@ fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
         Some(change) => change.map(|entry| entry.value),
         None => cache.store.get(&key),
     };
-    Ok(found.map_or(Value::Null, |value| copy(&value)))
+    found.map_or(Ok(Value::Null), |value| copy(&value))
 }
 
 fn set(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -188,19 +182,19 @@ fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
             Value::Map(vec![("filling".to_owned(), filling)])
         };
         match cache.change_seen(&key) {
-            Some(Some(entry)) => return Ok(there(&entry.value)),
+            Some(Some(entry)) => return there(&entry.value),
             Some(None) => return Ok(fill(cache.store.begin_alone(&key))),
             None => {}
         }
         loop {
             let mut receiver = match cache.store.begin(&key) {
-                Begun::There(value) => return Ok(there(&value)),
+                Begun::There(value) => return there(&value),
                 Begun::Fills(filling) => return Ok(fill(filling)),
                 Begun::Waits(receiver) => receiver,
             };
             let made = receiver.wait_for(Option::is_some).await;
             match made.ok().and_then(|made| made.clone()) {
-                Some(Made::Value(value)) => return Ok(there(&value)),
+                Some(Made::Value(value)) => return there(&value),
                 Some(Made::Failed) => {
                     return Err(Error::script(format!(
                         "cache.once({key:?}): the function that another request called has failed"
@@ -240,7 +234,7 @@ fn keep(context: &Context, filling: Value, made: Option<Value>) -> Result<Value,
     let Some((filling, fills)) = fills else {
         // The request was given up, and another one makes the value.
         let made = made.and_then(Payload::of_argument);
-        return Ok(made.map_or(Value::Null, |made| copy(&made)));
+        return made.map_or(Ok(Value::Null), |made| copy(&made));
     };
     let entry = made.map(|made| entry(&cache, filling.key(), made, fills.ttl));
     let entry = match entry {
@@ -254,7 +248,13 @@ fn keep(context: &Context, filling: Value, made: Option<Value>) -> Result<Value,
             return Ok(Value::Null);
         }
     };
-    let value = copy(&entry.value);
+    let value = match copy(&entry.value) {
+        Ok(value) => value,
+        Err(error) => {
+            filling.fail();
+            return Err(error);
+        }
+    };
     let key = filling.key();
     let is_outdated = cache.is_changed_since(key, fills.moment);
     let shown = (!is_outdated).then(|| (Arc::clone(key), Some(entry.clone())));

@@ -5,7 +5,7 @@ use crate::limits::{
     NAME_BYTES_MAX, PRIORITY_MAX, TIMEOUT_MILLIS, TIMEOUT_MILLIS_MAX,
 };
 use sampan_host::jobs::JobPolicy;
-use sampan_host::json::{self, Tape};
+use sampan_host::json;
 use sampan_host::settings::units;
 use sampan_host::{Error, Value, refusals};
 use std::time::Duration;
@@ -47,12 +47,8 @@ pub(crate) struct BatchOptions {
 }
 
 /// Reads arguments that an engine has written.
-pub(crate) fn json_value(text: &str) -> Value {
-    let mut tape = Tape::default();
-    match tape.read(text.as_bytes(), DEPTH_MAX) {
-        Ok(()) => tape.value(text.as_bytes()),
-        Err(_) => Value::Null,
-    }
+pub(crate) fn json_value(text: &str) -> Result<Value, Error> {
+    json::kept_value(text, DEPTH_MAX)
 }
 
 /// Writes arguments as JSON.

@@ -213,10 +213,15 @@ fn enqueue(queue: &QueueHandle, args: Args) -> Result<Change, Error> {
 
 fn enqueue_batch(queue: &QueueHandle, mut args: Args) -> Result<Change, Error> {
     let (name, list) = (args.text(0), args.text(1));
-    let Value::List(items) = json_value(&list) else {
-        return Err(Error::script(
-            "enqueue_batch: the arguments must be a list, with one item for each job",
-        ));
+    let items = match json_value(&list)? {
+        Value::List(items) => items,
+        // An empty table of Lua.
+        Value::Map(members) if members.is_empty() => Vec::new(),
+        _ => {
+            return Err(Error::script(
+                "enqueue_batch: the arguments must be a list, with one item for each job",
+            ));
+        }
     };
     if items.len() > BATCH_JOBS_MAX {
         return Err(Error::script(format!(

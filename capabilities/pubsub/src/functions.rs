@@ -167,7 +167,14 @@ impl Receiver for FunctionReceiver {
                 let Some(message) = own.next() else {
                     break;
                 };
-                let args = vec![message_value(&message.payload), about(&message)];
+                let value = match message_value(&message.payload) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        own.warn(format!("{what}: {error}"));
+                        continue;
+                    }
+                };
+                let args = vec![value, about(&message)];
                 let function = Rc::clone(&own.function);
                 own.background.run(&what, function, args).await;
             }
@@ -183,10 +190,10 @@ impl Receiver for FunctionReceiver {
 }
 
 /// The content of a message for a script.
-pub(crate) fn message_value(payload: &Payload) -> Value {
+fn message_value(payload: &Payload) -> Result<Value, Error> {
     match payload {
-        Payload::Text(text) => Value::Text(text.clone()),
-        Payload::Bytes(bytes) => Value::Bytes(bytes.clone()),
+        Payload::Text(text) => Ok(Value::Text(text.clone())),
+        Payload::Bytes(bytes) => Ok(Value::Bytes(bytes.clone())),
         Payload::Json(json) => json_value(json),
     }
 }

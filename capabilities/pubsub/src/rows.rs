@@ -152,5 +152,5 @@ fn presence(context: &Context, mut args: Args) -> Result<Value, Error> {
     let topics = running(context, "presence")?;
     let topic = args.text(0);
     check_topic(&topic)?;
-    Ok(topics.topics.members(&topic))
+    topics.topics.members(&topic)
 }

@@ -359,7 +359,7 @@ impl Topics for TopicsHandle {
         Ok(Membership(Subscription::new(leaves)))
     }
 
-    fn members(&self, topic: &str) -> Value {
+    fn members(&self, topic: &str) -> Result<Value, Error> {
         self.0.hub.members(topic)
     }
 }

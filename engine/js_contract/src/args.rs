@@ -2,6 +2,7 @@
 
 use crate::row::BoundRow;
 use crate::vm::{Failure, Kind, Vm, found};
+use crate::well_formed::well_formed;
 use sampan_host::javascript::{self, WORDS};
 use sampan_host::{Args, Error, Type, Value};
 
@@ -32,7 +33,7 @@ pub(crate) fn read<'a, V: Vm<'a>>(
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
             Type::Json if param.optional && vm.is_nothing(*raw) => Ok(Value::Null),
-            Type::Json => vm.json_at(*raw).map(Value::Text),
+            Type::Json => json(vm, *raw).map(Value::Text),
             Type::Message => message(vm, *raw),
             Type::Shown => vm.shown_at(*raw),
             Type::InPlace => Ok(Value::Null),
@@ -66,10 +67,12 @@ pub(crate) fn read<'a, V: Vm<'a>>(
 pub(crate) fn message<'a, V: Vm<'a>>(vm: V, raw: V::Raw<'_>) -> Result<Value, Failure> {
     match vm.read(raw) {
         Ok(plain @ (Value::Text(_) | Value::Bytes(_))) => Ok(plain),
-        _ => vm
-            .json_at(raw)
-            .map(|json| Value::json_member(Value::Text(json))),
+        _ => json(vm, raw).map(|json| Value::json_member(Value::Text(json))),
     }
+}
+
+fn json<'a, V: Vm<'a>>(vm: V, raw: V::Raw<'_>) -> Result<String, Failure> {
+    vm.json_at(raw).map(well_formed)
 }
 
 /// Reads the arguments of a template tag: the strings around the values, and the values.

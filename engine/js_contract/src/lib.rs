@@ -42,6 +42,7 @@ mod row;
 mod spellings;
 mod state;
 mod vm;
+mod well_formed;
 
 pub use call::{call, call_method, renamed, request_field};
 pub use callback::{call_at_once, call_kept};

@@ -166,6 +166,10 @@ async fn run(
             (background.run_within(timeout, work).await, ran.take())
         }
         Body::Function(function) => {
+            let args = match json_value(&args) {
+                Ok(args) => args,
+                Err(error) => return (Err(error), Failure::default()),
+            };
             let attempt = Rc::new(Attempt {
                 job: job.clone(),
                 desk: Arc::clone(&jobs.desk),
@@ -174,7 +178,7 @@ async fn run(
             });
             let objects = context.objects();
             let object = objects.add_shared(&JOB, Rc::clone(&attempt));
-            let args = vec![json_value(&args), Value::Object(object)];
+            let args = vec![args, Value::Object(object)];
             let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
             let ended = background.run_within(timeout, future).await;
             attempt.is_over.set(true);

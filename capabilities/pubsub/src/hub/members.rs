@@ -2,7 +2,7 @@
 
 use crate::hub::WorkerKey;
 use crate::limits::MEMBERS_MAX;
-use sampan_host::json::{Tape, write_string};
+use sampan_host::json::{kept_value, write_string};
 use sampan_host::{Error, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -49,21 +49,20 @@ impl Member {
         format!("{epoch}-m{}", self.number)
     }
 
-    fn value(&self, epoch: &str) -> Value {
-        Value::Map(vec![
+    fn value(&self, epoch: &str) -> Result<Value, Error> {
+        Ok(Value::Map(vec![
             ("id".to_owned(), self.id(epoch).into()),
-            ("data".to_owned(), json_value(&self.data)),
-        ])
+            ("data".to_owned(), json_value(&self.data)?),
+        ]))
     }
 }
 
-/// The value of JSON that an engine has written.
-pub(crate) fn json_value(text: &str) -> Value {
-    let mut tape = Tape::default();
-    match tape.read(text.as_bytes(), DEPTH_MAX) {
-        Ok(()) => tape.value(text.as_bytes()),
-        Err(_) => Value::Null,
-    }
+/// Returns the value of JSON that an engine has written.
+///
+/// # Errors
+/// The text is not JSON.
+pub(crate) fn json_value(text: &str) -> Result<Value, Error> {
+    kept_value(text, DEPTH_MAX)
 }
 
 impl Members {
@@ -124,8 +123,12 @@ impl Members {
     }
 
     /// Returns the members of a topic for a script.
-    pub(crate) fn list(&self, topic: &str, epoch: &str) -> Value {
+    ///
+    /// # Errors
+    /// The data of a member is not JSON.
+    pub(crate) fn list(&self, topic: &str, epoch: &str) -> Result<Value, Error> {
         let members = self.0.get(topic).into_iter().flat_map(BTreeMap::values);
-        Value::List(members.map(|member| member.value(epoch)).collect())
+        let values: Result<Vec<Value>, Error> = members.map(|member| member.value(epoch)).collect();
+        values.map(Value::List)
     }
 }

@@ -233,7 +233,10 @@ impl Hub {
     }
 
     /// Returns the members of a topic.
-    pub(crate) fn members(&self, topic: &str) -> Value {
+    ///
+    /// # Errors
+    /// The data of a member is not JSON.
+    pub(crate) fn members(&self, topic: &str) -> Result<Value, Error> {
         self.state().members.list(topic, &self.epoch)
     }
 

@@ -102,7 +102,7 @@ fn members_come_and_go_and_all_workers_hear_of_it() {
     let ann = hub.join(key, &topic, "\"Ann\"".to_owned()).expect("room");
     hub.join(lost, &topic, "\"Bob\"".to_owned()).expect("room");
     let names = || match hub.members(&topic) {
-        Value::List(members) => members
+        Ok(Value::List(members)) => members
             .iter()
             .map(|member| member.get("data").cloned())
             .collect::<Option<Vec<_>>>(),

@@ -1,7 +1,23 @@
 //! Values from a tape.
 
+use crate::error::{Error, ErrorKind};
 use crate::json::read::{Tape, Token};
 use crate::value::Value;
+
+/// Returns the value of JSON that an engine has written and a capability has kept.
+///
+/// # Errors
+/// The text is not JSON.
+pub fn kept_value(text: &str, depth_max: usize) -> Result<Value, Error> {
+    let mut tape = Tape::default();
+    tape.read(text.as_bytes(), depth_max).map_err(|fault| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("a value that was kept: {fault}"),
+        )
+    })?;
+    Ok(tape.value(text.as_bytes()))
+}
 
 /// A container that is being filled, with the name that its next member goes under.
 enum Open {
@@ -55,5 +71,20 @@ impl Tape {
             }
         }
         whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_value_that_cannot_be_read_is_an_error() {
+        let value = kept_value("{\"a\":[1]}", 2).expect("JSON");
+        assert_eq!(value.get("a"), Some(&Value::List(vec![Value::Int(1)])));
+        for text in ["", "{", "\"caf\\ud83d\"", "[[[]]]"] {
+            let error = kept_value(text, 2).expect_err("it is refused");
+            assert!(error.message().contains("invalid JSON"), "{error}");
+        }
     }
 }

@@ -8,6 +8,7 @@ mod error;
 mod read;
 mod write;
 
+pub use build::kept_value;
 pub use error::{JsonError, bad_json};
 pub use read::{Tape, Token};
 pub use write::{

@@ -254,7 +254,10 @@ pub trait Topics {
     ) -> Result<Membership, Error>;
 
     /// Returns the members of a topic as a list of maps with `id` and `data`, in the order in which they joined.
-    fn members(&self, topic: &str) -> Value;
+    ///
+    /// # Errors
+    /// The data of a member is not JSON.
+    fn members(&self, topic: &str) -> Result<Value, Error>;
 }
 
 /// Carries messages to all processes of an app. Without one, they stay in this process.

@@ -20,6 +20,10 @@ app.get("/values", () => {
     missing: cache.get("missing") == null,
   };
 });
+app.get("/cut", () => {
+  cache.set("cut", { text: "caf\ud83d", "n\ude00": ["\ud83d\ude00", "\\ud83d"] });
+  return cache.get("cut");
+});
 app.get("/copies", () => {
   const value = { list: [1] };
   cache.set("copy", value);

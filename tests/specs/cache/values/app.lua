@@ -20,6 +20,11 @@ app.get("/values", function()
     missing = cache.get("missing") == nil,
   }
 end)
+app.get("/cut", function()
+  -- Texts are bytes here, so none has half of a character of UTF-16.
+  cache.set("cut", { text = "caf\239\191\189", ["n\239\191\189"] = { "😀", "\\ud83d" } })
+  return cache.get("cut")
+end)
 app.get("/copies", function()
   local value = { list = { 1 } }
   cache.set("copy", value)

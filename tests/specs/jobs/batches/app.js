@@ -27,6 +27,7 @@ app.post("/batch", () => {
   app.enqueueBatch("part", [1, "broken", [2], "three"], { after: "report", args: { name: "four" } });
 });
 app.post("/empty", () => { app.enqueueBatch("part", [], { after: "report", args: { name: "none" } }); });
+app.post("/empty-table", () => { app.enqueueBatch("part", [], { after: "report", args: { name: "none" } }); });
 app.post("/wrong", () => [
   tried(app.enqueueBatch, "part", "text"),
   tried(app.enqueueBatch, "other", [1]),

@@ -23,6 +23,9 @@ end)
 app.post("/empty", function()
   app.enqueue_batch("part", app.json.array {}, { after = "report", args = { name = "none" } })
 end)
+app.post("/empty-table", function()
+  app.enqueue_batch("part", {}, { after = "report", args = { name = "none" } })
+end)
 app.post("/wrong", function()
   return {
     tried(app.enqueue_batch, "part", "text"),
