@@ -194,9 +194,10 @@ pub(crate) fn new_job(jobs: &IsolateJobs, call: JobCall) -> Result<NewJob, Error
     } = EnqueueOptions::read(options, now())?;
     let declared = jobs.declarations.get(&name);
     let unique = match unique {
-        Some(key) => Some(format!("{name} {key}")),
+        // Names and keys have no control characters, so no key of one job is one of another.
+        Some(key) => Some(format!("{name}\n{key}")),
         None if declared.is_some_and(|declared| declared.is_unique) => {
-            Some(format!("{name}={json}"))
+            Some(format!("{name}\t{json}"))
         }
         None => None,
     };

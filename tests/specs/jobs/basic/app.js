@@ -21,6 +21,23 @@ app.post("/resize", () => {
   const id = app.enqueue("resize", { file: "a.png", sizes: [1, 2] });
   return { is_number: typeof id === "number" && id > 0 };
 });
+app.job("text", (args) => note(args.text));
+app.post("/cut", () => { app.enqueue("text", { text: "caf\ud83d" }); });
+app.post("/cut-batch", () => { app.enqueueBatch("text", [{ text: "b\ude00" }]); });
+app.post("/shown", () => {
+  const id = app.enqueue("chain", 3);
+  return { shown: String(id) === id.toFixed(0) };
+});
+app.post("/keys", () => {
+  const first = app.enqueue("a", null, { unique: "b c", delay: "1 h" });
+  return {
+    apart: first !== app.enqueue("a b", null, { unique: "c", delay: "1 h" }),
+    again: first === app.enqueue("a", null, { unique: "b c", delay: "1 h" }),
+    cancelled: app.cancelJob(first),
+  };
+});
+app.job("a", () => {});
+app.job("a b", () => {});
 app.post("/wait", () => { app.enqueue("wait"); });
 app.post("/chain", () => { app.enqueue("chain", 1); });
 app.get("/get", () => { app.enqueue("chain", 3); });

@@ -22,6 +22,24 @@ app.post("/resize", function()
   local id = app.enqueue("resize", { file = "a.png", sizes = { 1, 2 } })
   return { is_number = type(id) == "number" and id > 0 }
 end)
+app.job("text", function(args) note(args.text) end)
+-- Texts are bytes here, so none has half of a character of UTF-16.
+app.post("/cut", function() app.enqueue("text", { text = "caf\239\191\189" }) end)
+app.post("/cut-batch", function() app.enqueue_batch("text", { { text = "b\239\191\189" } }) end)
+app.post("/shown", function()
+  local id = app.enqueue("chain", 3)
+  return { shown = tostring(id) == string.format("%.0f", id) and "" .. id == string.format("%.0f", id) }
+end)
+app.post("/keys", function()
+  local first = app.enqueue("a", nil, { unique = "b c", delay = "1 h" })
+  return {
+    apart = first ~= app.enqueue("a b", nil, { unique = "c", delay = "1 h" }),
+    again = first == app.enqueue("a", nil, { unique = "b c", delay = "1 h" }),
+    cancelled = app.cancel_job(first),
+  }
+end)
+app.job("a", function() end)
+app.job("a b", function() end)
 app.post("/wait", function() app.enqueue("wait") end)
 app.post("/chain", function() app.enqueue("chain", 1) end)
 app.get("/get", function() app.enqueue("chain", 3) end)
