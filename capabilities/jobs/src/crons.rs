@@ -1,8 +1,9 @@
 //! Jobs by the clock: a cron adds a job each time that its schedule says, once for all processes that share the
 //! database.
 
-use crate::limits::MISSED_MILLIS;
+use crate::limits::{FORGOTTEN_MILLIS, MISSED_MILLIS};
 use crate::schedule::Schedule;
+use crate::table::crons::StoredCron;
 use crate::table::{JobTable, NewRow};
 use sampan_host::Error;
 use sampan_host::jobs::JobPolicy;
@@ -67,27 +68,27 @@ impl Crons {
             if self.next_of(name, rule).is_some_and(|next| next > now) {
                 continue;
             }
-            let Schedule { pattern, zone, .. } = &rule.schedule;
-            let next = match table.cron(name)? {
+            let schedule = &rule.schedule;
+            // Processes of other versions have schedules of their own.
+            let stored = table.cron(name)?;
+            let (own, others): (Vec<_>, Vec<_>) =
+                stored.into_iter().partition(|one| one.is_of(schedule));
+            let next = match own.first().map(|own| own.next) {
                 // Another process has run it, or runs it later.
-                Some(stored)
-                    if stored.is_of(pattern, zone)
-                        && stored.next > now
-                        && !rule.schedule.is_set_back(stored.next, now) =>
-                {
-                    stored.next
-                }
-                stored => {
-                    let due = stored.filter(|stored| stored.is_of(pattern, zone));
-                    let due = due.map(|stored| stored.next).filter(|due| *due <= now);
-                    if let Some(due) = due.filter(|due| rule.makes_up || now - due <= MISSED_MILLIS)
+                Some(next) if next > now && !schedule.is_set_back(next, now) => next,
+                next => {
+                    let due = next.filter(|due| *due <= now);
+                    let due = due.filter(|due| rule.makes_up || now - due <= MISSED_MILLIS);
+                    if let Some(due) = due
+                        && !others.iter().any(|other| has_run(other, due, now))
                     {
                         let job = format!("{CRON_PREFIX}{name}");
                         let queue = policy(&job).map_or_else(String::new, |policy| policy.queue);
                         add(table, &job, &queue, due, now)?;
                     }
-                    let next = rule.schedule.next(now).unwrap_or(i64::MAX);
-                    table.put_cron(name, pattern, zone, next)?;
+                    let next = schedule.next(now).unwrap_or(i64::MAX);
+                    table.put_cron(name, schedule, next, due)?;
+                    table.forget_crons(name, now - FORGOTTEN_MILLIS)?;
                     next
                 }
             };
@@ -95,6 +96,15 @@ impl Crons {
         }
         Ok(())
     }
+}
+
+/// Reports whether another schedule of a cron ran for a time that is due: at that time, or later where the run makes up
+/// for it.
+fn has_run(other: &StoredCron, due: i64, now: i64) -> bool {
+    let is_late = now - due > MISSED_MILLIS;
+    // A clock that was ahead may have left a later time.
+    let ran = other.ran.filter(|ran| *ran <= now);
+    ran.is_some_and(|ran| ran >= due) && (is_late || other.has_time(due))
 }
 
 /// Adds the job of a cron, unless that of an earlier time has not ended.

@@ -30,10 +30,10 @@ app.get("/left", function() return app.text(("%d"):format(db.one("SELECT count(*
 "#;
 
 /// Sets the time of day again when it is dropped.
-struct Clock;
+pub(crate) struct Clock;
 
 impl Clock {
-    fn set(&self, seconds: u64) {
+    pub(crate) fn set(&self, seconds: u64) {
         clock::set(Some(Duration::from_secs(seconds)));
     }
 }

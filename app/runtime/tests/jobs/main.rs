@@ -2,6 +2,7 @@
 
 mod clock;
 mod million;
+mod versions;
 
 use sampan_client::Client;
 use sampan_db::{Database, DatabaseConfig, Db};

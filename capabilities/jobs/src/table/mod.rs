@@ -2,7 +2,7 @@
 //! none.
 
 pub(crate) mod batches;
-mod crons;
+pub(crate) mod crons;
 pub(crate) mod people;
 
 use crate::limits::TAKEN_ARGS_BYTES_MAX;

@@ -14,7 +14,7 @@ const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jobs WHERE st
     UNION ALL SELECT queue, state, count(*) FROM _sampan_jobs
         WHERE state IN ('done', 'dead', 'cancelled') AND ended IS NOT NULL GROUP BY queue, state
     ORDER BY 1, 2";
-const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_crons ORDER BY next";
+const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_cron_times ORDER BY next";
 const RETRY: &str = "UPDATE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL
     WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))";
 const CANCELLED: &str = "SELECT id, batch FROM _sampan_jobs

@@ -24,4 +24,4 @@ const atLoad = [
   tried(app.job, "cron:nightly", nothing),
 ];
 app.get("/at-load", () => atLoad);
-app.get("/crons", () => db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_crons"));
+app.get("/crons", () => db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_cron_times"));

@@ -21,5 +21,5 @@ local at_load = {
 }
 app.get("/at-load", function() return at_load end)
 app.get("/crons", function()
-  return app.db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_crons")
+  return app.db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_cron_times")
 end)
