@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(changes.0.waiting.borrow().len(), 1);
     }
 
-    /// Where each change looks at those before it, this takes many minutes.
+    /// Takes many minutes if a change looks at those before it.
     #[test]
     fn a_million_changes_are_made_in_their_order() {
         const COUNT: usize = 1_000_000;

@@ -56,8 +56,7 @@ fn body_of(request: &dyn RequestView) -> Result<&[u8], Error> {
         Some(source) => source.whole().ok_or_else(|| {
             Error::script(
                 "the body of this route comes as a stream: read it whole before its signature is checked, by \
-                 req.text(), req.json(), req.bytes() or req.arrayBuffer(), in Lua by req:text() or req:json(); what was \
-                 read in pieces is not kept",
+                 text() or json() of the request; what was read in pieces is not kept",
             )
         }),
     }

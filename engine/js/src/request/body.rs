@@ -1,4 +1,5 @@
-//! The body of a native request: `json()`, `text()`, `bytes()`, `arrayBuffer()` and `form()`, read from the bytes as they came.
+//! The body of a native request: `json()`, `text()`, `bytes()`, `arrayBuffer()` and `form()`, read from the bytes as
+//! they came.
 //!
 //! The first reader takes the body. Once the Web surface keeps it (as a stream or for a clone), its own methods
 //! answer.
