@@ -43,8 +43,8 @@ impl MailServer {
     /// # Errors
     /// Fails if the URL is not valid. The message does not show it, since it has a password.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
-        let form = "url must be smtps://user:password@host or smtp://user:password@host, with %40 for an @ in the login, \
-                    %23 for a # and the like";
+        let form = "url must be smtps://user:password@host or smtp://user:password@host, with %40 for an @ in the \
+                    login, %23 for a # and the like";
         let parsed = Url::parse(url).map_err(|_| form.to_owned())?;
         let (protection, port) = match parsed.scheme() {
             "smtps" => (Protection::Tls, 465),
