@@ -1256,13 +1256,13 @@ function app.job(name, options, fn) end
 ---@param pattern string Five fields: minute, hour, day of the month, month, day of the week, as in `0 3 * * *`.
 ---@param name string The name of the cron.
 ---@param options table | function `tz`: the time zone of the pattern, such as `Europe/Berlin`; `UTC` unless given. `missed`: what becomes of runs that were missed while no process was there; with `once`, as unless given, one run makes up for them, with `skip` none. `attempts` (1 unless given), `timeout`, `backoff` and `queue` (`cron` unless given) as for `job`. May be left out.
----@param fn? function Called with an object that has `due`, the time that it was to run, in seconds since 1970, and with `job`.
+---@param fn? function Called with two arguments: an object that has `due`, the time that it was to run, in seconds since 1970, and `job`.
 function app.cron(pattern, name, options, fn) end
 
 --- Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there.
 ---@param name string The name of the job.
 ---@param args? any The arguments: anything that JSON has.
----@param options? table `delay`: starts it after this time, a text such as `"10 m"` or seconds. `at`: starts it at this time, in seconds since 1970. `priority`: jobs of a greater number start first; 0 unless given. `unique`: a text; of the jobs with the same one that have not ended there is one at a time.
+---@param options? table `delay`: starts it after this time, a text such as `"10 m"` or seconds. `at`: starts it at this time, in seconds since 1970. `priority`: jobs of a greater number start first; 0 unless given. `unique`: a text; of the jobs of this name with the same one that have not ended there is one at a time.
 ---@return integer
 function app.enqueue(name, args, options) end
 

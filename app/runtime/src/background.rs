@@ -92,6 +92,6 @@ impl Background for GatedRuns {
 
 fn too_long(time_max: Duration) -> Error {
     let millis = time_max.as_millis();
-    let text = format!("it took longer than its time limit of {millis} ms");
+    let text = format!("it took longer than its timeout of {millis} ms");
     Error::new(ErrorKind::Timeout, text)
 }

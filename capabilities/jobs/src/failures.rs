@@ -37,7 +37,7 @@ pub(crate) fn fail(
 }
 
 /// Returns the pause after a failed attempt, counted from 1, in milliseconds.
-fn pause(first: Duration, attempt: u32) -> i64 {
+pub(crate) fn pause(first: Duration, attempt: u32) -> i64 {
     spread_pause(first, attempt, random())
 }
 

@@ -229,6 +229,10 @@ impl EnqueueOptions {
         let Value::Map(members) = value else {
             return Ok(options);
         };
+        let has = |wanted: &str| members.iter().any(|(name, _)| name.as_str() == wanted);
+        if has("delay") && has("at") {
+            return Err(Error::script("give delay or at, not both"));
+        }
         for (name, value) in members {
             match (name.as_str(), value) {
                 ("delay", value) => {

@@ -1,9 +1,10 @@
 //! The jobs of one isolate: what it declares, and what tells the keeper of jobs that were added.
 
+use crate::crons::CRON_PREFIX;
 use crate::declared::Declarations;
 use crate::desk::Desk;
 use sampan_host::database::{AppTables, WorkerDatabase};
-use sampan_host::jobs::JobPolicy;
+use sampan_host::jobs::{JobPolicy, OWN_PREFIX};
 use sampan_host::log::Log;
 use sampan_host::{Background, Context, Effects, Error, ErrorKind, Verdict, clock};
 use std::cell::Cell;
@@ -29,7 +30,15 @@ pub(crate) fn now() -> i64 {
 
 impl IsolateJobs {
     /// Returns the rules for the jobs of a name, from this isolate or the process.
+    ///
+    /// # Errors
+    /// There are no jobs of this name, or a cron adds them.
     pub(crate) fn policy(&self, name: &str) -> Result<JobPolicy, Error> {
+        if name.starts_with(CRON_PREFIX) {
+            return Err(Error::script(format!(
+                "the job {name:?} is added by the clock only: declare one with app.job"
+            )));
+        }
         if let Some(declared) = self.declarations.get(name) {
             return Ok(declared.policy.clone());
         }
@@ -40,7 +49,7 @@ impl IsolateJobs {
     #[cold]
     fn unknown(&self, name: &str) -> Error {
         let mut known = self.desk.names();
-        known.retain(|name| !name.starts_with(sampan_host::jobs::OWN_PREFIX));
+        known.retain(|name| !name.starts_with(OWN_PREFIX) && !name.starts_with(CRON_PREFIX));
         let text = match known.is_empty() {
             true => format!("there is no job {name:?}: declare it with app.job"),
             false => format!("there is no job {name:?}; there are {}", known.join(", ")),

@@ -43,8 +43,8 @@ pub(crate) static MODULE: Module = Module {
                      run makes up for them, with `skip` none. `attempts` (1 unless given), `timeout`, `backoff` and \
                      `queue` (`cron` unless given) as for `job`. May be left out."),
                 param!("fn"? Type::Function,
-                    "Called with an object that has `due`, the time that it was to run, in seconds since 1970, and \
-                     with `job`."),
+                    "Called with two arguments: an object that has `due`, the time that it was to run, in seconds \
+                     since 1970, and `job`."),
             ) -> Type::Nothing, FunctionKind::Sync(cron),
             "Declares a job that is added by the clock: once for each time of the pattern in all processes that \
              share the database. A time that comes while the job of an earlier one has not ended is left out. Only \
@@ -55,8 +55,8 @@ pub(crate) static MODULE: Module = Module {
                 param!("options"? Type::Map,
                     "`delay`: starts it after this time, a text such as `\"10 m\"` or seconds. `at`: starts it at \
                      this time, in seconds since 1970. `priority`: jobs of a greater number start first; 0 unless \
-                     given. `unique`: a text; of the jobs with the same one that have not ended there is one at a \
-                      time."),
+                     given. `unique`: a text; of the jobs of this name with the same one that have not ended \
+                     there is one at a time."),
             ) -> Type::Int,
             FunctionKind::Prompt {
                 body: |context, args| at_once(context, args, enqueue),
@@ -146,7 +146,12 @@ fn cron(context: &Context, mut args: Args) -> Result<Value, Error> {
         zone,
         makes_up,
     } = CronOptions::read(options)?;
-    let schedule = Schedule::read(&pattern, &zone).map_err(Error::script)?;
+    let schedule = Schedule::read(&pattern, &zone).map_err(|fault| {
+        Error::script(match Schedule::read(&name, &zone) {
+            Ok(_) => format!("cron: the pattern {name:?} comes first, then the name {pattern:?}"),
+            Err(_) => format!("cron: {fault}"),
+        })
+    })?;
     let job = Declared {
         policy,
         is_unique: false,

@@ -32,8 +32,8 @@ impl Schedule {
         if pattern.len() > PATTERN_BYTES_MAX {
             return Err(format!("a pattern has at most {PATTERN_BYTES_MAX} bytes"));
         }
-        let parser = CronParser::builder().seconds(Seconds::Disallowed);
-        let cron = parser.build().parse(pattern).map_err(|fault| {
+        let cron = parse(pattern).map_err(|fault| {
+            let fault = faulty_field(pattern).unwrap_or_else(|| fault.to_string());
             format!(
                 "{pattern:?} is not a pattern such as \"0 3 * * *\" (minute, hour, day of the month, month, day of the \
                  week): {fault}"
@@ -44,12 +44,18 @@ impl Schedule {
                 "there is no time zone {zone:?}: names are such as \"UTC\" or \"Europe/Berlin\""
             )
         })?;
-        Ok(Self {
+        let schedule = Self {
             pattern: pattern.to_owned(),
             zone: zone.to_owned(),
             cron,
             time_zone,
-        })
+        };
+        match schedule.next(0) {
+            Some(_) => Ok(schedule),
+            None => Err(format!(
+                "the pattern {pattern:?} has no day that ever comes"
+            )),
+        }
     }
 
     /// Returns the first time after `after`, both in milliseconds since 1970; `None` if the pattern has none.
@@ -75,6 +81,36 @@ impl Schedule {
         Some(Moment(time.to_zoned_datetime(self.time_zone.clone())))
     }
 }
+
+fn parse(pattern: &str) -> Result<Cron, CronError> {
+    let parser = CronParser::builder().seconds(Seconds::Disallowed);
+    parser.build().parse(pattern)
+}
+
+/// Returns the first faulty field of a pattern with its name and its fault; `None` if the pattern does not have five
+/// fields.
+fn faulty_field(pattern: &str) -> Option<String> {
+    let fields: Vec<&str> = pattern.split_whitespace().collect();
+    if fields.len() != FIELDS.len() {
+        return None;
+    }
+    let mut faults = fields.iter().zip(FIELDS).enumerate();
+    faults.find_map(|(at, (field, (name, values)))| {
+        let mut alone = ["*"; FIELDS.len()];
+        *alone.get_mut(at)? = field;
+        parse(&alone.join(" ")).err()?;
+        Some(format!("{name}: {field:?} is not in {values}"))
+    })
+}
+
+/// The fields of a pattern, each with its values.
+const FIELDS: [(&str, &str); 5] = [
+    ("minute", "0-59"),
+    ("hour", "0-23"),
+    ("day of the month", "1-31"),
+    ("month", "1-12 or JAN-DEC"),
+    ("day of the week", "0-7 or SUN-SAT"),
+];
 
 /// A moment on the wall clock of a time zone.
 #[derive(Clone, Debug)]
@@ -202,8 +238,6 @@ mod tests {
         assert!(!spring("2026-03-28T02:30") && !spring("2026-03-29T01:59"));
         let autumn = |now| is_set_back("30 2 * * *", "2026-10-26T02:30", now);
         assert!(!autumn("2026-10-25T02:30") && !autumn("2026-10-25T00:00"));
-        let never = Schedule::read("0 0 30 2 *", "UTC").expect("a pattern");
-        assert!(!never.is_set_back(i64::MAX, 0));
     }
 
     #[test]
@@ -267,7 +301,28 @@ mod tests {
         }
         let fault = Schedule::read("* * * * *", "Europe/Atlantis").expect_err("no zone");
         assert!(fault.contains("\"Europe/Atlantis\""), "{fault}");
-        let never = Schedule::read("0 0 30 2 *", "UTC").expect("a pattern");
-        assert_eq!(never.next(0), None);
+        let never = Schedule::read("0 3 31 2 *", "UTC").expect_err("no such day");
+        assert_eq!(
+            never,
+            "the pattern \"0 3 31 2 *\" has no day that ever comes"
+        );
+    }
+
+    #[test]
+    fn a_fault_of_a_pattern_names_the_field() {
+        for (pattern, part) in [
+            ("60 * * * *", "minute: \"60\" is not in 0-59"),
+            ("0 25 * * *", "hour: \"25\" is not in 0-23"),
+            ("0 0 32 * *", "day of the month: \"32\" is not in 1-31"),
+            ("0 0 * 13 *", "month: \"13\" is not in 1-12 or JAN-DEC"),
+            (
+                "0 0 * * 9",
+                "day of the week: \"9\" is not in 0-7 or SUN-SAT",
+            ),
+        ] {
+            let fault = Schedule::read(pattern, "UTC").expect_err(pattern);
+            assert!(fault.contains(&format!("{pattern:?}")), "{fault}");
+            assert!(fault.ends_with(part), "{fault}");
+        }
     }
 }

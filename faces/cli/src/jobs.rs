@@ -7,6 +7,7 @@ use sampan_jobs::console::JobsConsole;
 use sampan_jobs::{CronView, JobFilter, JobView};
 use sampan_runtime::with_tables;
 use serde_json::{Value, json};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -44,6 +45,9 @@ enum JobsCommand {
 struct ListArgs {
     #[command(flatten)]
     storage: StorageArgs,
+    /// The project's folder, or a file in it.
+    #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
+    project: Option<PathBuf>,
     /// Only jobs in this state.
     #[arg(long, value_parser = STATES)]
     state: Option<String>,
@@ -67,6 +71,9 @@ struct ShowArgs {
     id: i64,
     #[command(flatten)]
     storage: StorageArgs,
+    /// The project's folder, or a file in it.
+    #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
+    project: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -84,8 +91,11 @@ struct ChangeArgs {
 #[derive(clap::Args)]
 struct PruneArgs {
     /// Only those that ended so many days ago.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    days: u32,
+    #[arg(long, value_name = "N")]
+    days: Option<u32>,
+    /// All that ended.
+    #[arg(long, conflicts_with = "days")]
+    all: bool,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -124,18 +134,29 @@ pub(crate) fn run(args: JobsArgs) -> Result<i32, String> {
         Some(JobsCommand::Show(args)) => show(args),
         Some(JobsCommand::Retry(args)) => {
             let (ids, is_json) = (args.ids, args.place.json);
-            let count = change(args.place, async move |jobs| jobs.retry(&ids).await)?;
-            changed(is_json, "retried", count, "runs now", "run now")
+            let (count, kept) = change(args.place, async move |jobs| {
+                let kept = unchanged(&jobs, &ids, &["ready", "running"])?;
+                Ok((jobs.retry(&ids).await?, kept))
+            })?;
+            changed(is_json, "retried", (count, kept), "runs now", "run now")
         }
         Some(JobsCommand::Cancel(args)) => {
             let (ids, is_json) = (args.ids, args.place.json);
-            let count = change(args.place, async move |jobs| jobs.cancel(&ids).await)?;
+            let (count, kept) = change(args.place, async move |jobs| {
+                let kept = unchanged(&jobs, &ids, &["done", "dead", "cancelled"])?;
+                Ok((jobs.cancel(&ids).await?, kept))
+            })?;
+            let count = (count, kept);
             changed(is_json, "cancelled", count, "is cancelled", "are cancelled")
         }
         Some(JobsCommand::Prune(args)) => {
-            let millis = i64::from(args.days) * 24 * 3_600 * 1_000;
+            if args.days.is_none() && !args.all {
+                return Err("prune: --days N or --all is missing".to_owned());
+            }
+            let millis = i64::from(args.days.unwrap_or(0)) * 24 * 3_600 * 1_000;
             let is_json = args.place.json;
             let count = change(args.place, async move |jobs| jobs.prune(millis).await)?;
+            let count = (count, Vec::new());
             changed(is_json, "removed", count, "is removed", "are removed")
         }
     }
@@ -152,15 +173,40 @@ fn with_jobs<T: 'static>(
     })
 }
 
-fn change(
+fn change<T: 'static>(
     place: PlaceArgs,
-    work: impl AsyncFnOnce(JobsConsole) -> Result<i64, Error> + 'static,
-) -> Result<i64, String> {
+    work: impl AsyncFnOnce(JobsConsole) -> Result<T, Error> + 'static,
+) -> Result<T, String> {
     with_jobs(place.storage(), work)
 }
 
-/// Prints how many jobs were changed. The exit status is 1 if there was none.
-fn changed(is_json: bool, key: &str, count: i64, one: &str, more: &str) -> Result<i32, String> {
+/// Returns why jobs are not changed: those that are not there, or in one of these states.
+fn unchanged(jobs: &JobsConsole, ids: &[i64], states: &[&str]) -> Result<Vec<String>, Error> {
+    let mut kept = Vec::new();
+    for id in ids {
+        match jobs.show(*id)? {
+            None => kept.push(no_job(*id)),
+            Some(job) if states.contains(&&*job.state) => {
+                kept.push(format!("job {id} is {} already", job.state));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(kept)
+}
+
+fn no_job(id: i64) -> String {
+    format!("there is no job {id}: it may have ended, see [jobs] keep_done_days")
+}
+
+/// Prints how many jobs were changed, and why others were not. The exit status is 1 if one was not, or there was none.
+fn changed(
+    is_json: bool,
+    key: &str,
+    (count, kept): (i64, Vec<String>),
+    one: &str,
+    more: &str,
+) -> Result<i32, String> {
     if is_json {
         say(json!({ key: count }))?;
     } else {
@@ -168,15 +214,20 @@ fn changed(is_json: bool, key: &str, count: i64, one: &str, more: &str) -> Resul
         let count = u64::try_from(count).unwrap_or(0);
         say(format_args!("{} {verb}", counted(count, "job")))?;
     }
-    Ok(i32::from(count == 0))
+    for reason in &kept {
+        let _ = writeln!(io::stderr(), "{reason}");
+    }
+    Ok(i32::from(count == 0 || !kept.is_empty()))
 }
+
+/// The year 10,000, in milliseconds since 1970: a pattern without a next time has a later one.
+const NEVER_MILLIS: i64 = 253_402_300_800_000;
 
 /// A time for people, in UTC.
 fn time(millis: i64) -> String {
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     match UNIX_EPOCH.checked_add(since) {
-        // Later than any calendar: a pattern without a next time.
-        _ if millis >= 253_402_300_800_000 => "never".to_owned(),
+        _ if millis >= NEVER_MILLIS => "never".to_owned(),
         Some(time) => httpdate::fmt_http_date(time),
         None => "never".to_owned(),
     }
@@ -196,10 +247,15 @@ fn job_json(job: &JobView) -> Value {
 }
 
 fn cron_json(cron: &CronView) -> Value {
-    json!({ "name": cron.name, "pattern": cron.pattern, "tz": cron.zone, "next": cron.next })
+    let next = Some(cron.next).filter(|next| *next < NEVER_MILLIS);
+    json!({ "name": cron.name, "pattern": cron.pattern, "tz": cron.zone, "next": next })
 }
 
-fn list(args: ListArgs) -> Result<i32, String> {
+fn list(mut args: ListArgs) -> Result<i32, String> {
+    if let Some(project) = args.project {
+        args.storage.path = project;
+    }
+    let is_filtered = args.state.is_some() || args.name.is_some() || args.queue.is_some();
     let filter = JobFilter {
         state: args.state,
         name: args.name,
@@ -218,6 +274,16 @@ fn list(args: ListArgs) -> Result<i32, String> {
             "crons": crons.iter().map(cron_json).collect::<Vec<_>>(),
             "jobs": jobs.iter().map(job_json).collect::<Vec<_>>(),
         }))?;
+        return Ok(0);
+    }
+    if is_filtered {
+        // The counts and the crons are of all jobs.
+        for job in &jobs {
+            say(line(job))?;
+        }
+        if jobs.is_empty() {
+            say("no such jobs")?;
+        }
         return Ok(0);
     }
     if counts.is_empty() && crons.is_empty() {
@@ -278,12 +344,13 @@ fn last_error(job: &JobView) -> Option<String> {
     last.as_str().map(str::to_owned)
 }
 
-fn show(args: ShowArgs) -> Result<i32, String> {
+fn show(mut args: ShowArgs) -> Result<i32, String> {
     let id = args.id;
+    if let Some(project) = args.project {
+        args.storage.path = project;
+    }
     let job = with_jobs(args.storage, async move |jobs| jobs.show(id))?;
-    let job = job.ok_or_else(|| {
-        format!("there is no job {id}: it may have ended, see [jobs] keep_done_days")
-    })?;
+    let job = job.ok_or_else(|| no_job(id))?;
     if args.json {
         say(job_json(&job))?;
         return Ok(0);

@@ -3,6 +3,7 @@
 use crate::attempts::object::{Attempt, JOB, key};
 use crate::declared::{Body, Declared};
 use crate::desk::{Desk, Failure, Outcome};
+use crate::failures::pause;
 use crate::keeper::Keeper;
 use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
 use crate::options::json_value;
@@ -14,6 +15,7 @@ use sampan_host::{Error, ErrorKind, LocalFuture, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::{spawn_local, yield_now};
 
@@ -82,15 +84,8 @@ pub(crate) async fn work(thread: Rc<ThreadJobs>, desk: Arc<Desk>) {
 /// Makes an attempt.
 async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
     let Some(declared) = jobs.declarations.get(&job.name) else {
-        let error = format!(
-            "there is no job {:?} in this version of the project",
-            job.name
-        );
-        report(jobs, job, &error);
-        return Outcome::Failed(Failure {
-            error,
-            ..Failure::default()
-        });
+        tell_undeclared(jobs, job);
+        return Outcome::Undeclared;
     };
     let args = match &job.args {
         Some(args) => Ok(args.clone()),
@@ -98,10 +93,12 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
             .args(job.id, job.token)
             .and_then(|args| args.ok_or_else(|| Error::script("another attempt has begun"))),
     };
-    let (result, ran) = match args {
+    let (result, mut ran) = match args {
         Ok(args) => run(jobs, &declared, job, args).await,
         Err(error) => (Err(error), Failure::default()),
     };
+    let policy = &declared.policy;
+    let is_last = ran.is_final || job.attempt >= policy.attempts;
     let error = match result {
         Ok(()) if ran.again.is_none() => return Outcome::Done,
         Ok(()) => "asked to run again (job:retry_in)".to_owned(),
@@ -110,7 +107,18 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
             if let Some(stack) = error.stack() {
                 text = format!("{text}\n{stack}");
             }
-            report(jobs, job, &text);
+            // The log says when the next attempt begins.
+            let pause = || pause(policy.backoff, job.attempt).unsigned_abs();
+            let again = *ran
+                .again
+                .get_or_insert_with(|| Duration::from_millis(pause()));
+            report(
+                jobs,
+                job,
+                policy.attempts,
+                (!is_last).then_some(again),
+                &text,
+            );
             if text.len() > ERROR_BYTES_MAX {
                 text.truncate(text.floor_char_boundary(ERROR_BYTES_MAX));
             }
@@ -120,14 +128,36 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
     Outcome::Failed(Failure { error, ..ran })
 }
 
+/// Logs a failed attempt and what follows it: another after `again`, or none.
 #[cold]
-fn report(jobs: &IsolateJobs, job: &Taken, error: &str) {
+fn report(jobs: &IsolateJobs, job: &Taken, attempts: u32, again: Option<Duration>, error: &str) {
     if let Some(log) = jobs.log() {
         let Taken {
             name, id, attempt, ..
         } = job;
-        let text = format!("job {name} {id}, attempt {attempt}: {error}");
-        log.write_limited(Level::Warn, Cause::message(error), &Entry::text(text));
+        let (level, follows) = match again {
+            Some(again) => {
+                let next = attempt + 1;
+                let seconds = again.as_millis().div_ceil(1_000);
+                let follows = format!("attempt {next} follows in {seconds} s");
+                (Level::Warn, follows)
+            }
+            None => (Level::Error, "the job is dead".to_owned()),
+        };
+        let text = format!("job {name} {id}, attempt {attempt} of {attempts}; {follows}: {error}");
+        log.write_limited(level, Cause::message(error), &Entry::text(text));
+    }
+}
+
+#[cold]
+fn tell_undeclared(jobs: &IsolateJobs, job: &Taken) {
+    if let Some(log) = jobs.log() {
+        let name = &job.name;
+        let text = format!(
+            "job {name} {}: this version of the project declares no job {name:?}; the job is kept for one that does",
+            job.id
+        );
+        log.write_limited(Level::Warn, Cause::message(name), &Entry::text(text));
     }
 }
 

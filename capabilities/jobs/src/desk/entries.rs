@@ -30,6 +30,8 @@ pub(crate) enum Outcome {
     Done,
     /// A failure.
     Failed(Failure),
+    /// None: this process declares no jobs of the name.
+    Undeclared,
 }
 
 /// A failed attempt, and what follows it.

@@ -278,6 +278,10 @@ impl Keeper {
                     done.push(job.id);
                     false
                 }
+                Outcome::Undeclared => {
+                    table.put_off(job.id, now)?;
+                    continue;
+                }
                 Outcome::Failed(failure) => {
                     let job = (job.id, &*job.name, job.attempt);
                     if !fail(table, &self.desk, job, failure, now)? {

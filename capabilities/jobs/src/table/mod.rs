@@ -3,9 +3,11 @@
 
 pub(crate) mod batches;
 pub(crate) mod crons;
+mod given_back;
 pub(crate) mod people;
 
 use crate::limits::TAKEN_ARGS_BYTES_MAX;
+use given_back::{GIVE_BACK, PUT_OFF};
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 
@@ -74,17 +76,14 @@ const DIE: &str =
     "UPDATE _sampan_jobs SET state = 'dead', ended = ?, lease = NULL, unique_key = NULL,
     errors = json_insert(coalesce(errors, '[]'), '$[#]', json(?)) WHERE id = ?";
 const SET_ARGS: &str = "UPDATE _sampan_jobs SET args = ? WHERE id = ?";
-const GIVE_BACK: &str =
-    "UPDATE _sampan_jobs SET state = 'ready', attempt = attempt - 1, lease = NULL
-    WHERE id IN (SELECT value FROM json_each(?))";
 const PROGRESS: &str = "UPDATE _sampan_jobs SET progress = ?, progress_text = ? WHERE id = ?";
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
 
 /// The statements on the table of jobs that a server runs again and again. None may look at all rows.
-pub const SERVER_STATEMENTS: [&str; 20] = [
+pub const SERVER_STATEMENTS: [&str; 21] = [
     OF_KEY, ANY_READY, NEXT_DUE, PROMOTE, READY, ARGS, SET_ARGS, TAKE, TOKENS, EXTEND, EXPIRED,
-    ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PROGRESS, PRUNE,
+    ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PUT_OFF, PROGRESS, PRUNE,
 ];
 
 /// A row to be added.
@@ -362,11 +361,6 @@ impl JobTable<'_> {
     pub(crate) fn die(self, id: i64, now: i64, error: String) -> Result<(), Error> {
         self.write(DIE, vec![Value::Int(now), error.into(), Value::Int(id)])
             .map(drop)
-    }
-
-    /// Gives jobs back that were taken and not begun.
-    pub(crate) fn give_back(self, ids: impl IntoIterator<Item = i64>) -> Result<(), Error> {
-        self.write(GIVE_BACK, vec![list(ids)]).map(drop)
     }
 
     /// Writes the progress of a job.

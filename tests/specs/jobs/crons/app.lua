@@ -12,6 +12,8 @@ local at_load = {
   tried(app.cron, "@hourly", "nightly", nothing),
   tried(app.cron, "0 3 * *", "short", nothing),
   tried(app.cron, "0 25 * * *", "late", nothing),
+  tried(app.cron, "swapped", "0 3 * * *", nothing),
+  tried(app.cron, "0 3 31 2 *", "never", nothing),
   tried(app.cron, "0 3 * * *", "nowhere", { tz = "Europe/Atlantis" }, nothing),
   tried(app.cron, "0 3 * * *", "missed", { missed = "all" }, nothing),
   tried(app.cron, "0 3 * * *", "option", { zone = "UTC" }, nothing),

@@ -10,6 +10,7 @@ const tried = (fn, ...args) => {
 };
 const nothing = () => {};
 
+app.cron("0 0 29 2 *", "nightly", nothing);
 const atLoad = [
   tried(app.job, "one", nothing),
   tried(app.job, "one", nothing),
@@ -45,6 +46,8 @@ app.post("/wrong", () => {
     tried(app.enqueue, "one", null, { unique: true }),
     tried(app.enqueue, "one", null, { later: true }),
     tried(app.enqueue, 7),
+    tried(app.enqueue, "one", null, { delay: 1, at: 1 }),
+    tried(app.enqueue, "cron:nightly"),
   ];
 });
 app.get("/table", () => ({

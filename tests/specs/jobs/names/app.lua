@@ -6,6 +6,7 @@ local function tried(fn, ...)
 end
 local function nothing() end
 
+app.cron("0 0 29 2 *", "nightly", nothing)
 local at_load = {
   tried(app.job, "one", nothing),
   tried(app.job, "one", nothing),
@@ -41,6 +42,8 @@ app.post("/wrong", function()
     tried(app.enqueue, "one", nil, { unique = true }),
     tried(app.enqueue, "one", nil, { later = true }),
     tried(app.enqueue, 7),
+    tried(app.enqueue, "one", nil, { delay = 1, at = 1 }),
+    tried(app.enqueue, "cron:nightly"),
   }
 end)
 app.get("/table", function()

@@ -95,14 +95,50 @@ fn jobs_are_listed_shown_retried_cancelled_and_removed() {
     assert_eq!(text, "{\"cancelled\":1}\n");
     assert_eq!(state(&scratch, held)["state"], "cancelled");
     let (is_fine, text) = jobs(&scratch, &["cancel", &held.to_string()]);
-    assert!(!is_fine && text == "0 jobs are cancelled\n", "{text}");
+    let reason = format!("0 jobs are cancelled\njob {held} is cancelled already\n");
+    assert!(!is_fine && text == reason, "{text}");
+    let (is_fine, text) = jobs(&scratch, &["retry", "7", "--project", "."]);
+    assert!(!is_fine && text.contains("there is no job 7: "), "{text}");
+    let (_, text) = jobs(&scratch, &["list", "--name", "other", "--project", "."]);
+    assert_eq!(text, "no such jobs\n");
+    let id = held.to_string();
+    let (is_fine, text) = jobs(&scratch, &["show", &id, "--project", "."]);
+    assert!(is_fine && text.contains("held: cancelled"), "{text}");
 
     let (_, text) = jobs(&scratch, &["prune", "--days", "1"]);
     assert_eq!(text, "0 jobs are removed\n");
-    let (_, text) = jobs(&scratch, &["prune"]);
+    let (is_fine, text) = jobs(&scratch, &["prune"]);
+    assert!(!is_fine && text.contains("--all"), "{text}");
+    let (_, text) = jobs(&scratch, &["prune", "--all"]);
     assert_eq!(text, "3 jobs are removed\n");
     let (is_fine, text) = jobs(&scratch, &["show", &held.to_string()]);
     assert!(!is_fine && text.contains("there is no job"), "{text}");
+}
+
+#[test]
+fn a_job_that_is_not_declared_waits_for_a_process_that_declares_it() {
+    let toml = "[jobs]\nkeep_done_days = 1\n";
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", toml)]);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let id = ask(&process, "/later/fine");
+    drop(process);
+    let other = APP.replace("app.job(\"fine\"", "app.job(\"renamed\"");
+    std::fs::write(scratch.file("app.lua"), other).expect("written");
+    let mut process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let log = process.read_errors();
+    let (is_fine, text) = jobs(&scratch, &["retry", &id.to_string()]);
+    assert!(is_fine, "{text}");
+    log.until("this version of the project declares no job \"fine\"");
+    wait::until("it is given back", || {
+        state(&scratch, id)["state"] == "scheduled"
+    });
+    assert_eq!(state(&scratch, id)["attempt"], 0);
+    drop(process);
+    std::fs::write(scratch.file("app.lua"), APP).expect("written");
+    let _process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let (is_fine, text) = jobs(&scratch, &["retry", &id.to_string()]);
+    assert!(is_fine, "{text}");
+    wait::until("its end", || state(&scratch, id)["state"] == "done");
 }
 
 #[test]
