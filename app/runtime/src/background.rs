@@ -1,7 +1,7 @@
 //! Functions of the script that run while no request waits for them.
 
 use sampan_host::log::Log;
-use sampan_host::{Background, Callback, Error, ErrorKind, LocalFuture, Value, Watch};
+use sampan_host::{Background, Callback, Error, ErrorKind, LocalFuture, Stopper, Value, Watch};
 use sampan_serve::{Gate, Visit};
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -43,6 +43,7 @@ impl Background for GatedRuns {
     fn run_within(
         &self,
         time_max: Duration,
+        stopper: Arc<Stopper>,
         work: LocalFuture<Result<(), Error>>,
     ) -> LocalFuture<Result<(), Error>> {
         let (gate, watch) = (Rc::clone(&self.gate), Arc::clone(&self.watch));
@@ -56,7 +57,9 @@ impl Background for GatedRuns {
                 if gate.is_open() {
                     watch.shorten_to(write_time_max);
                 }
+                stopper.enter(&watch);
                 let polled = work.as_mut().poll(cx);
+                stopper.leave();
                 watch.limit_until(None);
                 polled
             });
@@ -76,6 +79,7 @@ impl Background for GatedRuns {
             // Stopped by the watchdog, which another limit may have told.
             let is_stopped = error.kind() == ErrorKind::Stopped && error.code().is_none();
             Err(match is_stopped {
+                true if stopper.is_stopped() => error.with_message("it was given up".to_owned()),
                 true if Instant::now() >= until => too_long(time_max),
                 true => {
                     let millis = write_time_max.as_millis();

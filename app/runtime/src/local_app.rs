@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The database that the others are copies of.
 const TEMPLATE: &str = "migrated.db";
@@ -289,15 +289,16 @@ impl LocalApp {
         connect_directly(&*self.dispatch, request, peer, &self.limits).await
     }
 
-    /// Runs the jobs that are due, and those that they add. Returns the number of attempts.
+    /// Runs the jobs that are due, and those that they add, each until this time at the latest. Returns the number of
+    /// attempts.
     ///
     /// # Errors
     /// The database's own, or there are too many.
-    pub async fn run_jobs(&self) -> Result<i64, Error> {
+    pub async fn run_jobs(&self, until: Option<Instant>) -> Result<i64, Error> {
         self.gate.settled().await?;
         let queue = self.loaded().context.get::<Rc<dyn JobQueue>>();
         match queue {
-            Some(queue) => queue.run_due().await,
+            Some(queue) => queue.run_due(until).await,
             None => Ok(0),
         }
     }

@@ -13,6 +13,7 @@ use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, NewJob, OWN_PRE
 use sampan_host::{Error, LocalFuture, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The queue as other capabilities have it.
 pub(crate) struct QueueHandle(pub(crate) Rc<IsolateJobs>);
@@ -170,9 +171,9 @@ impl JobQueue for QueueHandle {
         let _ = self.0.declarations.add(name.to_owned(), declared);
     }
 
-    fn run_due(&self) -> LocalFuture<Result<i64, Error>> {
+    fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<i64, Error>> {
         let jobs = Rc::clone(&self.0);
-        Box::pin(async move { worker::run_due(&jobs).await })
+        Box::pin(async move { worker::run_due(&jobs, until).await })
     }
 }
 

@@ -257,6 +257,7 @@ mod tests {
         fn run_within(
             &self,
             _: Duration,
+            _: Arc<sampan_host::Stopper>,
             work: LocalFuture<Result<(), Error>>,
         ) -> LocalFuture<Result<(), Error>> {
             work

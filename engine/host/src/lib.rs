@@ -31,7 +31,7 @@ pub use offers::{
     attached, database, effects, events, fetch, jobs, log, mails, memberships, pages, renderer,
     sealer, sockets, texts, topics,
 };
-pub use run::{background, current_run, isolation, limits, outbox, samples, watch};
+pub use run::{background, current_run, isolation, limits, outbox, samples, stopper, watch};
 pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};
 
 pub use background::Background;
@@ -57,6 +57,7 @@ pub use rows::{Cell, Rows};
 pub use sealer::Sealer;
 pub use settings::{AllSettings, Section, Settings};
 pub use sources::Sources;
+pub use stopper::Stopper;
 pub use store::Store;
 pub use value::{Callback, ScriptFunction, Value};
 pub use watch::{StopCause, Watch};

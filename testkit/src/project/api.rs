@@ -213,7 +213,8 @@ fn run_jobs(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     let running = state_of(context).map(|state| state.runs("t.run_jobs()".to_owned()));
     Box::pin(async move {
         let _running = running?;
-        state?.app.run_jobs().await.map(Value::Int)
+        let state = state?;
+        state.app.run_jobs(state.until()).await.map(Value::Int)
     })
 }
 

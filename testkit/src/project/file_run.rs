@@ -95,7 +95,7 @@ impl FileRun {
             let left_before = script.unfinished();
             let run = async {
                 app.restore().await?;
-                state.begin(&test.name);
+                state.begin(&test.name, begun + self.options.test_time_max);
                 for function in &before_each {
                     app.call(Rc::clone(function)).await?;
                 }

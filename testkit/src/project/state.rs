@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// The address that requests of tests come from.
 pub(super) const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);
@@ -35,6 +36,8 @@ pub(super) struct TestState {
     pub(super) is_loaded: Cell<bool>,
     /// The test that runs.
     pub(super) name: RefCell<String>,
+    /// When it must have ended.
+    until: Cell<Option<Instant>>,
     browsers: RefCell<BTreeMap<String, Cookies>>,
     /// The snapshots that it compared, and those of them that it wrote.
     pub(super) snapshots: RefCell<Vec<String>>,
@@ -72,6 +75,7 @@ impl TestState {
             before_each: RefCell::default(),
             is_loaded: Cell::new(false),
             name: RefCell::default(),
+            until: Cell::new(None),
             browsers: RefCell::default(),
             snapshots: RefCell::default(),
             written: RefCell::default(),
@@ -88,13 +92,19 @@ impl TestState {
         (self.tests.take(), self.before_each.take())
     }
 
-    /// A test begins.
-    pub(super) fn begin(&self, name: &str) {
+    /// A test begins, which has this time to end.
+    pub(super) fn begin(&self, name: &str, until: Instant) {
+        self.until.set(Some(until));
         self.name.replace(name.to_owned());
         self.browsers.take();
         self.snapshots.take();
         self.unawaited.take();
         self.fetcher.begin();
+    }
+
+    /// Returns when the test must have ended.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until.get()
     }
 
     /// Records an error of an unawaited promise.

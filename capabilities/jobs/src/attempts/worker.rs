@@ -2,7 +2,7 @@
 
 use crate::attempts::object::{Attempt, JOB, key};
 use crate::declared::{Body, Declared};
-use crate::desk::{Desk, Failure, Outcome};
+use crate::desk::{Desk, Failure, Handed, Outcome};
 use crate::failures::pause;
 use crate::keeper::Keeper;
 use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
@@ -15,7 +15,7 @@ use sampan_host::{Error, ErrorKind, LocalFuture, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::{spawn_local, yield_now};
 
@@ -62,8 +62,8 @@ pub(crate) async fn work(thread: Rc<ThreadJobs>, desk: Arc<Desk>) {
         };
         drop(spawn_local(async move {
             let outcome = tokio::select! {
-                outcome = attempt(&jobs, &handed.job) => Some(outcome),
-                () = handed.given_up.notified() => None,
+                outcome = attempt(&jobs, &handed) => outcome,
+                () = handed.given_up.told() => None,
             };
             running.job = None;
             match outcome {
@@ -81,11 +81,12 @@ pub(crate) async fn work(thread: Rc<ThreadJobs>, desk: Arc<Desk>) {
     }
 }
 
-/// Makes an attempt.
-async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
+/// Makes an attempt. Returns nothing if it was given up.
+async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
+    let job = &handed.job;
     let Some(declared) = jobs.declarations.get(&job.name) else {
         tell_undeclared(jobs, job);
-        return Outcome::Undeclared;
+        return Some(Outcome::Undeclared);
     };
     let args = match &job.args {
         Some(args) => Ok(args.clone()),
@@ -94,13 +95,16 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
             .and_then(|args| args.ok_or_else(|| Error::script("another attempt has begun"))),
     };
     let (result, mut ran) = match args {
-        Ok(args) => run(jobs, &declared, job, args).await,
+        Ok(args) => run(jobs, &declared, handed, args).await,
         Err(error) => (Err(error), Failure::default()),
     };
+    if handed.given_up.stopper.is_stopped() {
+        return None;
+    }
     let policy = &declared.policy;
     let is_last = ran.is_final || job.attempt >= policy.attempts;
     let error = match result {
-        Ok(()) if ran.again.is_none() => return Outcome::Done,
+        Ok(()) if ran.again.is_none() => return Some(Outcome::Done),
         Ok(()) => "asked to run again (job:retry_in)".to_owned(),
         Err(error) => {
             let mut text = error.to_string();
@@ -125,7 +129,7 @@ async fn attempt(jobs: &IsolateJobs, job: &Taken) -> Outcome {
             text
         }
     };
-    Outcome::Failed(Failure { error, ..ran })
+    Some(Outcome::Failed(Failure { error, ..ran }))
 }
 
 /// Logs a failed attempt and what follows it: another after `again`, or none.
@@ -165,14 +169,19 @@ fn tell_undeclared(jobs: &IsolateJobs, job: &Taken) {
 async fn run(
     jobs: &IsolateJobs,
     declared: &Declared,
-    job: &Taken,
+    handed: &Handed,
     args: String,
 ) -> (Result<(), Error>, Failure) {
     let missing = || Error::new(ErrorKind::Internal, "the isolate of the job has ended");
     let (Some(background), Some(context)) = (jobs.background(), jobs.context.upgrade()) else {
         return (Err(missing()), Failure::default());
     };
+    let (job, stopper) = (&handed.job, Arc::clone(&handed.given_up.stopper));
+    let left = |until: Instant| until.saturating_duration_since(Instant::now());
     let timeout = declared.policy.timeout;
+    let timeout = handed
+        .until
+        .map_or(timeout, |until| timeout.min(left(until)));
     match &declared.body {
         Body::Runner(runner) => {
             let future = runner.run(JobAttempt {
@@ -193,7 +202,10 @@ async fn run(
                     failure.error
                 })
             });
-            (background.run_within(timeout, work).await, ran.take())
+            {
+                let ended = background.run_within(timeout, stopper, work).await;
+                (ended, ran.take())
+            }
         }
         Body::Function(function) => {
             let args = match json_value(&args) {
@@ -210,7 +222,7 @@ async fn run(
             let object = objects.add_shared(&JOB, Rc::clone(&attempt));
             let args = vec![args, Value::Object(object)];
             let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
-            let ended = background.run_within(timeout, future).await;
+            let ended = background.run_within(timeout, stopper, future).await;
             attempt.is_over.set(true);
             let ran = Failure {
                 again: attempt.again.get(),
@@ -221,8 +233,8 @@ async fn run(
     }
 }
 
-/// Runs all jobs that are due here, one after the other, and those that they add.
-pub(crate) async fn run_due(jobs: &Rc<IsolateJobs>) -> Result<i64, Error> {
+/// Runs all jobs that are due here, one after the other, and those that they add. Each ends at `until` at the latest.
+pub(crate) async fn run_due(jobs: &Rc<IsolateJobs>, until: Option<Instant>) -> Result<i64, Error> {
     let (desk, tables) = (&jobs.desk, &jobs.tables);
     let outbox = jobs.context.upgrade().and_then(|context| context.get());
     let gone = || Error::new(ErrorKind::Internal, "the isolate has ended");
@@ -236,11 +248,14 @@ pub(crate) async fn run_due(jobs: &Rc<IsolateJobs>) -> Result<i64, Error> {
     loop {
         desk.look_anew();
         while keeper.turn().await? {}
-        let Some(handed) = desk.take() else {
+        let Some(taken) = desk.take() else {
             return Ok(count);
         };
-        let outcome = attempt(jobs, &handed.job).await;
-        desk.end(handed.job, outcome);
+        let handed = Handed { until, ..taken };
+        match attempt(jobs, &handed).await {
+            Some(outcome) => desk.end(handed.job, outcome),
+            None => desk.abandon(&handed.job),
+        }
         count += 1;
         if count >= TEST_ATTEMPTS_MAX {
             return Err(Error::script(format!(

@@ -1,6 +1,7 @@
 //! The entries of a desk: jobs on their way to a thread, that a process has, and that have ended.
 
 use crate::table::Taken;
+use sampan_host::Stopper;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -11,8 +12,7 @@ pub(super) struct Held {
     pub(super) name: String,
     pub(super) attempt: u32,
     pub(super) queue: String,
-    /// Given up when this is notified.
-    pub(super) given_up: Arc<Notify>,
+    pub(super) given_up: Arc<GivenUp>,
     /// When it is believed that the thread of a job that runs is lost.
     pub(super) until: Option<Instant>,
 }
@@ -57,5 +57,27 @@ pub(crate) struct Progress {
 /// A job on its way to a thread.
 pub(crate) struct Handed {
     pub(crate) job: Taken,
-    pub(crate) given_up: Arc<Notify>,
+    pub(crate) given_up: Arc<GivenUp>,
+    /// When its attempt must have ended, beside its own timeout.
+    pub(crate) until: Option<Instant>,
+}
+
+/// Tells an attempt that nothing waits for its end any more.
+#[derive(Default)]
+pub(crate) struct GivenUp {
+    notify: Notify,
+    pub(crate) stopper: Arc<Stopper>,
+}
+
+impl GivenUp {
+    /// Gives the attempt up.
+    pub(super) fn tell(&self) {
+        self.stopper.stop();
+        self.notify.notify_one();
+    }
+
+    /// Waits until it is given up.
+    pub(crate) async fn told(&self) {
+        self.notify.notified().await;
+    }
 }

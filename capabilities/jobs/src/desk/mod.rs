@@ -283,6 +283,7 @@ impl Desk {
         Some(Handed {
             job,
             given_up: given_up.unwrap_or_default(),
+            until: None,
         })
     }
 
@@ -345,7 +346,7 @@ impl Desk {
         let mut lost = Vec::new();
         for id in ids {
             if let Some(held) = state.held.get(id) {
-                held.given_up.notify_one();
+                held.given_up.tell();
                 lost.push((*id, held.name.clone(), held.attempt));
             }
             if let Some(at) = state.waiting.iter().position(|job| job.id == *id)

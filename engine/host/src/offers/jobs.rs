@@ -8,7 +8,7 @@ use crate::future::LocalFuture;
 use crate::offers::database::AppTables;
 use crate::value::Value;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The prefix of the names of jobs that capabilities declare. Names of scripts do not have it.
 pub const OWN_PREFIX: &str = "sampan.";
@@ -122,9 +122,9 @@ pub trait JobQueue {
     fn declare(&self, name: &str, policy: JobPolicy, runner: Rc<dyn JobRunner>);
 
     /// Runs all jobs that are due on this thread, and those that they add. Returns the number of attempts. For tests
-    /// of projects.
+    /// of projects: an attempt that goes on at `until` is stopped.
     ///
     /// # Errors
     /// The database's own, or there are too many.
-    fn run_due(&self) -> LocalFuture<Result<i64, Error>>;
+    fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<i64, Error>>;
 }

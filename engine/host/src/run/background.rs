@@ -2,7 +2,9 @@
 
 use crate::error::Error;
 use crate::future::LocalFuture;
+use crate::run::stopper::Stopper;
 use crate::value::{Callback, Value};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs functions of an isolate that no request waits for. It is in the [`Context`](crate::Context) of the isolate as
@@ -14,13 +16,14 @@ pub trait Background {
 
     /// Runs work that may enter the isolate, until it has ended and what it wrote is committed, within `time_max`: an
     /// uninterrupted run of its script is stopped when the time is up, or `transaction_millis_max` after a write.
-    /// Dropping the future gives the work up.
+    /// Dropping the future gives the work up; `stopper` stops a run of it that goes on.
     ///
     /// # Errors
-    /// The error of the work; or its time is up, or its writes were lost.
+    /// The error of the work; or it was stopped, its time is up, or its writes were lost.
     fn run_within(
         &self,
         time_max: Duration,
+        stopper: Arc<Stopper>,
         work: LocalFuture<Result<(), Error>>,
     ) -> LocalFuture<Result<(), Error>>;
 }

@@ -6,4 +6,5 @@ pub mod isolation;
 pub mod limits;
 pub mod outbox;
 pub mod samples;
+pub mod stopper;
 pub mod watch;

@@ -15,7 +15,7 @@ app.get("/whole", async (req) => {
     await (await fetch(up(req, "endless"))).text();
     return { ok: true };
   } catch (error) {
-    return { ok: false, code: error.cause?.code ?? "fetch_too_large" };
+    return { ok: false, message: error.message };
   }
 });
 app.get("/empty-pieces", async (req) => {

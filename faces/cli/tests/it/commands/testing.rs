@@ -538,3 +538,15 @@ fn two_hundred_small_tests_pass() {
     let (status, out, _) = test(folder.path(), &[]);
     assert_eq!(status, 0, "{out}");
 }
+
+#[test]
+fn a_job_that_spins_ends_with_its_test() {
+    let app = "local app = require 'sampan'\napp.job('spins', { timeout = '1 h' }, function() while true do end \
+     end)\napp.get('/', function() app.enqueue('spins') end)\n";
+    let tests =
+        "local t = require('sampan').t\nt.test('spins', function() t.get('/') t.run_jobs() end)\n";
+    let folder = project(&[("app.lua", app), ("tests/a.test.lua", tests)]);
+    let (status, out, errors) = test(folder.path(), &["--timeout", "0.5"]);
+    let text = "the test did not end within 0.5 s (--timeout)";
+    assert!(status == 1 && out.contains(text), "{out}{errors}");
+}

@@ -13,6 +13,10 @@ app.job("held", { timeout = "1 h" }, function(_, job)
   job:progress(40, "forty")
   app.time.sleep(3600)
 end)
+app.job("spins", { timeout = "1 h" }, function(_, job)
+  job:progress(10)
+  while true do end
+end)
 app.cron("0 3 * * *", "nightly", { tz = "Europe/Berlin" }, function() end)
 app.post("/:name", function(req) return { id = app.enqueue(req.params.name, { what = "way" }) } end)
 app.post("/later/:name", function(req)
@@ -150,4 +154,22 @@ fn a_project_without_jobs_or_database_is_told_so() {
     let scratch = Scratch::new(&[("app.lua", app)]);
     drop(Process::start(&mut serve(&scratch.file("app.lua"), 1)));
     assert_eq!(jobs(&scratch, &[]), (true, "no jobs\n".to_owned()));
+}
+
+#[test]
+fn a_job_that_spins_is_stopped_when_it_is_cancelled() {
+    let toml = "[jobs]\nworkers = 1\nlease = \"1s\"\n";
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", toml)]);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let spins = ask(&process, "/spins");
+    wait::until("its beginning", || {
+        state(&scratch, spins)["state"] == "running"
+    });
+    assert!(jobs(&scratch, &["cancel", &spins.to_string()]).0);
+    // Its thread is the only one.
+    let fine = ask(&process, "/fine");
+    wait::until("another job", || {
+        !jobs(&scratch, &["show", &fine.to_string()]).0 || state(&scratch, fine)["state"] == "done"
+    });
+    assert_eq!(state(&scratch, spins)["state"], "cancelled");
 }
