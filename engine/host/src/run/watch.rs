@@ -87,7 +87,8 @@ impl Watch {
     /// Sets when the runs from now on must end, in place of the usual limit, which `None` puts back. Only the worker's
     /// own thread may call this.
     pub fn limit_until(&self, until: Option<Instant>) {
-        let millis = until.map_or(0, millis_of);
+        // Rounded up: no run is stopped before its limit.
+        let millis = until.map_or(0, |until| millis_of(until + JUST_BELOW_A_MILLI));
         self.until.store(millis, Ordering::Release);
     }
 
@@ -95,7 +96,7 @@ impl Watch {
     pub fn shorten_to(&self, time_max: Duration) {
         let until = self.until.load(Ordering::Acquire);
         if until != 0 {
-            let sooner = millis_of(Instant::now() + time_max);
+            let sooner = millis_of(Instant::now() + time_max + JUST_BELOW_A_MILLI);
             self.until.store(until.min(sooner), Ordering::Release);
         }
     }
@@ -161,6 +162,9 @@ impl Watch {
     }
 }
 
+/// The time that, added to a moment, rounds it up to a whole millisecond.
+const JUST_BELOW_A_MILLI: Duration = Duration::from_nanos(999_999);
+
 /// The moment from which limits are counted.
 fn origin() -> Instant {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
@@ -213,9 +217,20 @@ mod tests {
         watch.limit_until(Some(Instant::now() + hour));
         assert!(!watch.is_over(second, second));
         watch.shorten_to(Duration::ZERO);
-        assert!(watch.is_over(Duration::ZERO, second));
+        while !watch.is_over(Duration::ZERO, second) {}
         watch.limit_until(None);
         assert!(!watch.is_over(Duration::ZERO, second));
+    }
+
+    #[test]
+    fn no_limit_has_passed_before_its_moment() {
+        let (watch, hour) = (Watch::default(), Duration::from_secs(3_600));
+        for _ in 0..100 {
+            let until = Instant::now() + Duration::from_micros(300);
+            watch.limit_until(Some(until));
+            while !watch.is_over(Duration::ZERO, hour) {}
+            assert!(Instant::now() >= until);
+        }
     }
 
     #[test]
