@@ -5,6 +5,7 @@
 //! compiles all targets but benchmarks with the features that the tests use. Test programs and fuzz targets run from
 //! that build, side by side: many of them wait more than they compute.
 
+mod retry;
 mod step;
 
 use std::path::Path;
@@ -30,6 +31,9 @@ pub(crate) struct TestOptions {
     /// The time for which the fuzz program feeds its targets mutated input, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = FUZZ_SECONDS)]
     fuzz_seconds: u32,
+    /// Run tests that failed once more, alone, and count those that pass then as passed, named FLAKY at the end
+    #[arg(long)]
+    retry: bool,
 }
 
 /// Runs every step and prints the closing line. `false` if anything failed.
@@ -74,11 +78,18 @@ pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
         programs.push(fuzz(&root, &[], seconds)?);
         programs.push(fuzz(&root, &["differential"], 5 * seconds)?);
     }
-    let (tests, skipped) = step::run_all("tests", programs);
-    total.add(tests);
+    let tests = step::run_all("tests", programs);
+    total.add(tests.tally);
+    let flaky = match options.retry {
+        true => retry::run(&mut total, tests.failed),
+        false => Vec::new(),
+    };
     println!();
-    for what in &skipped {
+    for what in &tests.skipped {
         println!("SKIPPED: {what}");
+    }
+    for test in &flaky {
+        println!("FLAKY: {test}: it failed beside others and passed alone");
     }
     println!("all steps: {:.1} s", started.elapsed().as_secs_f64());
     println!("{total}");

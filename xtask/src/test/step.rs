@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::retry::{self, FailedTest};
 use crate::tally::Tally;
 
 /// A step that takes longer hangs: it is ended and counts as failed.
@@ -47,6 +48,16 @@ impl TestStep {
     }
 }
 
+/// The end of steps that ran side by side.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) tally: Tally,
+    /// The tests that could not run, and why.
+    pub(super) skipped: Vec<String>,
+    /// The tests that failed, as far as their programs name them.
+    pub(super) failed: Vec<FailedTest>,
+}
+
 /// Runs a step, prints what matters of its output and one line with its counts and its time.
 pub(super) fn run(step: TestStep) -> Tally {
     println!("==> {}", step.name);
@@ -58,28 +69,34 @@ pub(super) fn run(step: TestStep) -> Tally {
 }
 
 /// Runs steps side by side, as many as there are processors, and prints for each what matters of its output when it has
-/// ended. Beside the counts it gives what was skipped.
-pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> (Tally, Vec<String>) {
+/// ended.
+pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Outcome {
     println!("==> {name}");
     let started = Instant::now();
-    let total = Mutex::new((Tally::default(), Vec::new()));
+    let total = Mutex::new(Outcome::default());
     let rest = Mutex::new(steps.into_iter());
     let work = || {
         // A statement of its own: the lock must not be held while the step runs.
         while let Some(step) = { rest.lock().unwrap_or_else(PoisonError::into_inner).next() } {
             let (name, began, mut news) = (step.name.clone(), Instant::now(), Vec::new());
-            let mut skipped = Vec::new();
+            let (mut skipped, mut failed) = (Vec::new(), Vec::new());
+            let program = retry::copy(&step.command);
+            let is_program = step.reading == CountFormat::Libtest;
             let tally = follow(step, |line| {
                 news.push(format!("      {line}\n"));
                 if let Some((_, what)) = line.split_once(SKIPPED) {
                     skipped.push(format!("{name}: {what}"));
                 }
+                if let Some(test) = retry::name_of_failed(line).filter(|_| is_program) {
+                    failed.push(FailedTest::new(&name, test, &program));
+                }
             });
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             close(&name, tally, began);
             print!("{}", news.concat());
-            total.0.add(tally);
-            total.1.append(&mut skipped);
+            total.tally.add(tally);
+            total.skipped.append(&mut skipped);
+            total.failed.append(&mut failed);
         }
     };
     std::thread::scope(|scope| {
@@ -88,7 +105,7 @@ pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> (Tally, Vec<String>) 
         }
     });
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    close(name, total.0, started);
+    close(name, total.tally, started);
     total
 }
 
@@ -264,9 +281,23 @@ mod tests {
             )
         };
         let steps = vec![passing(), failing(), skipping(), passing(), passing()];
-        let wanted = tally(6, 1);
-        let skipped = vec!["shell: no browser".to_owned()];
-        assert_eq!(run_all("all", steps), (wanted, skipped));
+        let outcome = run_all("all", steps);
+        assert_eq!(outcome.tally, tally(6, 1));
+        assert_eq!(outcome.skipped, ["shell: no browser"]);
+    }
+
+    #[test]
+    fn failed_tests_are_named_with_the_command_that_runs_them_alone() {
+        let script =
+            "echo 'test a::b ... FAILED'; echo 'test result: FAILED. 1 passed; 1 failed'; exit 101";
+        let outcome = run_all("all", vec![shell(script, CountFormat::Libtest)]);
+        assert_eq!(outcome.tally, tally(1, 1));
+        let [failed] = &outcome.failed[..] else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!(failed.name, "a::b");
+        let words: Vec<_> = failed.command.get_args().collect();
+        assert_eq!(words, ["-c", script, "a::b", "--exact"]);
     }
 
     #[test]
