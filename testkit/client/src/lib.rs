@@ -6,6 +6,8 @@
 #[cfg(feature = "tls")]
 pub mod certificates;
 pub mod ports;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "tls")]
 pub mod tunnel;
 pub mod wait;

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/napi", &["engine/host", "engine/js_contract"]),
     ("engine/rig", &["engine/host", "testkit/client"]),
     ("capabilities/", &["engine/host"]),
+    ("capabilities/db", &["capabilities/postgres"]),
     ("app/acme", &[]),
     ("app/project", &["engine/host", "engine/js_modules"]),
     ("app/serve", &["engine/http", "engine/host", "app/project"]),
@@ -110,6 +111,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("napi-sys", "faces/node"),
     ("rusqlite", "capabilities/db"),
     ("libsqlite3-sys", "capabilities/db"),
+    ("postgres-protocol", "capabilities/postgres"),
 ];
 
 /// Licences that allow the use of Sampan under either of its own.

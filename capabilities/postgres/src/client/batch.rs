@@ -1,0 +1,155 @@
+//! Batches: statements that are recorded first and sent together, as one transaction in one round trip.
+
+use super::run::{UnderWay, may_run_again, shape};
+use super::{Client, PostgresClient, permit};
+use crate::client::pool::Use;
+use crate::connection::exchange::{Ask, Gather, Stake, Step};
+use crate::connection::state::Connection;
+use crate::connection::statement::Statement;
+use crate::error::Failure;
+use crate::limits::RERUNS_MAX;
+use crate::types::params;
+use sampan_host::{Error, Value};
+use std::rc::Rc;
+
+/// A statement of a batch.
+struct Recorded<'a> {
+    sql: &'a str,
+    params: &'a Value,
+    statement: Rc<Statement>,
+}
+
+/// A failure, and the index of the statement that is to blame.
+type FailedAt = (usize, Failure);
+
+impl PostgresClient {
+    /// Runs statements with their parameters as one transaction, all in one round trip. Either all of them are kept or
+    /// none. The error of one begins with its number.
+    ///
+    /// # Errors
+    /// As for [`PostgresClient::query`].
+    pub async fn batch(&self, statements: &[(String, Value)]) -> Result<(), Error> {
+        let mut recorded = Vec::with_capacity(statements.len());
+        for (at, (sql, params)) in statements.iter().enumerate() {
+            let statement = self.0.statements.get(sql);
+            let statement = statement.and_then(|statement| {
+                permit(statement.sql.verb, sql)?;
+                Ok(statement)
+            });
+            let statement = statement.map_err(|error| numbered(error, at, statements.len()))?;
+            recorded.push(Recorded {
+                sql,
+                params,
+                statement,
+            });
+        }
+        if recorded.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..RERUNS_MAX {
+            let connection = self.0.pool.shared(Use::Write).await?;
+            let (at, failure) = match send(&connection, &recorded).await {
+                Ok(()) => {
+                    for one in &recorded {
+                        self.0.ran(one.statement.sql.verb);
+                    }
+                    return Ok(());
+                }
+                Err(failed) => failed,
+            };
+            if needs_order(&failure) {
+                return self.one_by_one(&recorded).await;
+            }
+            let one = &recorded[at];
+            if !may_run_again(&failure) {
+                let error = failure.error(one.sql, Some(&one.statement.sql));
+                return Err(numbered(error, at, recorded.len()));
+            }
+            self.0.renew(&mut recorded, &failure);
+        }
+        let failure = Failure::Lost("it was lost again and again".to_owned());
+        Err(failure.error("", None))
+    }
+
+    /// Runs statements in a transaction, each after the one before: one of them may need a table that one before it
+    /// makes, which the server does not know beforehand.
+    async fn one_by_one(&self, recorded: &[Recorded<'_>]) -> Result<(), Error> {
+        let tx = self.begin().await?;
+        for (at, one) in recorded.iter().enumerate() {
+            let ran = tx.exec(one.sql, one.params).await;
+            ran.map_err(|error| numbered(error, at, recorded.len()))?;
+        }
+        tx.commit().await
+    }
+}
+
+impl Client {
+    /// Replaces statements that do not fit the schema any more.
+    fn renew(&self, recorded: &mut [Recorded<'_>], failure: &Failure) {
+        if let Failure::Server { error, .. } = failure
+            && error.is_stale()
+        {
+            for one in recorded {
+                one.statement = self.statements.renew(one.sql, &one.statement);
+            }
+        }
+    }
+}
+
+/// Reports whether a statement could not be described because something is not there that an earlier one may make.
+fn needs_order(failure: &Failure) -> bool {
+    let Failure::Server { error, .. } = failure else {
+        return false;
+    };
+    // Undefined table, column, function, schema, type, collation.
+    matches!(
+        &*error.sqlstate,
+        "42P01" | "42703" | "42883" | "3F000" | "42704"
+    )
+}
+
+async fn send(connection: &Connection, recorded: &[Recorded<'_>]) -> Result<(), FailedAt> {
+    let unknown = recorded.iter().map(|one| &one.statement);
+    let unknown: Vec<_> = unknown.filter(|one| one.shape.borrow().is_none()).collect();
+    for statement in unknown {
+        let at = recorded
+            .iter()
+            .position(|one| Rc::ptr_eq(&one.statement, statement));
+        let described = shape(connection, statement).await;
+        described.map_err(|failure| (at.unwrap_or(0), failure))?;
+    }
+    let mut steps = Vec::with_capacity(recorded.len());
+    for (at, one) in recorded.iter().enumerate() {
+        let shape = shape(connection, &one.statement)
+            .await
+            .map_err(|failure| (at, failure))?;
+        let params = params::encode(&one.statement.sql, &shape.params, one.params, one.sql);
+        steps.push(Step {
+            statement: Rc::clone(&one.statement),
+            shape,
+            params: params.map_err(|error| (at, error.into()))?,
+            gather: Gather::Last(None),
+        });
+    }
+    let run = UnderWay::send(connection, Ask::Run(steps), Stake::Commit);
+    run.over().await.map_err(|failure| {
+        let at = match &failure {
+            Failure::Server { step, .. } => (*step).min(recorded.len() - 1),
+            _ => recorded.len() - 1,
+        };
+        (at, failure)
+    })
+}
+
+/// Tells which statement it was.
+fn numbered(error: Error, at: usize, count: usize) -> Error {
+    if count == 1 {
+        return error;
+    }
+    let message = format!(
+        "statement {} of {count} in the batch: {}",
+        at + 1,
+        error.message()
+    );
+    error.with_message(message)
+}

@@ -1,0 +1,139 @@
+//! The database as a worker uses it: statements, transactions and batches over a few connections.
+
+mod batch;
+pub(crate) mod connect;
+mod identity;
+pub(crate) mod pool;
+mod run;
+pub(crate) mod seats;
+mod statements;
+mod transaction;
+
+pub use run::{Done, RowLimits};
+pub use transaction::PostgresTransaction;
+
+use crate::config::PostgresConfig;
+use crate::connection::wire::{Dial, TokioDial};
+use crate::error::refused;
+use crate::sql::Verb;
+use identity::Identities;
+use pool::{Pool, Use};
+use sampan_host::{Error, Rows, Value};
+use seats::Process;
+use statements::Statements;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A database on a server, for all workers of the process: its settings and limits.
+#[derive(Clone)]
+pub struct Postgres(Arc<Process>);
+
+impl Postgres {
+    /// Makes what the workers share. Nothing is connected yet.
+    pub fn new(config: PostgresConfig) -> Self {
+        Self(Arc::new(Process::new(config)))
+    }
+
+    /// Returns the settings.
+    pub fn config(&self) -> &PostgresConfig {
+        &self.0.config
+    }
+
+    /// Makes the client of a worker, whose thread runs a tokio runtime with sockets, inside of a `LocalSet`.
+    pub fn client(&self) -> PostgresClient {
+        self.client_over(Rc::new(TokioDial))
+    }
+
+    /// Makes the client of a worker that has sockets of its own. Its thread needs time and a `LocalSet` of tokio.
+    pub fn client_over(&self, dial: Rc<dyn Dial>) -> PostgresClient {
+        PostgresClient(Rc::new(Client {
+            pool: Pool::new(Arc::clone(&self.0), dial),
+            statements: Statements::default(),
+            identities: Identities::default(),
+        }))
+    }
+}
+
+/// The client of a worker. Clones are the same, and stay on its thread.
+#[derive(Clone)]
+pub struct PostgresClient(pub(crate) Rc<Client>);
+
+pub(crate) struct Client {
+    pub(crate) pool: Rc<Pool>,
+    pub(crate) statements: Statements,
+    pub(crate) identities: Identities,
+}
+
+impl PostgresClient {
+    /// Returns the rows of a statement. It is a transaction of its own, which is committed when this returns.
+    ///
+    /// # Errors
+    /// Those of the server, by the codes of the SQLite backend; `io` without a connection, `busy` without room for one,
+    /// [`COMMIT_UNKNOWN`](crate::COMMIT_UNKNOWN) if the connection was lost while the statement may have been
+    /// committed.
+    pub async fn query(&self, sql: &str, params: &Value, limits: RowLimits) -> Result<Rows, Error> {
+        let statement = self.0.statements.get(sql)?;
+        permit(statement.sql.verb, sql)?;
+        let shared = self.0.shared(&statement, sql, params, limits.gather());
+        Ok(shared.await?.rows.unwrap_or_else(no_rows))
+    }
+
+    /// Runs a statement, and tells what it changed. It is a transaction of its own, which is committed when this
+    /// returns.
+    ///
+    /// # Errors
+    /// As for [`PostgresClient::query`].
+    pub async fn exec(&self, sql: &str, params: &Value) -> Result<Done, Error> {
+        let statement = self.0.statements.get(sql)?;
+        permit(statement.sql.verb, sql)?;
+        self.0.exec_shared(&statement, sql, params).await
+    }
+
+    /// Begins a transaction, on a connection of its own. Dropping it rolls it back.
+    ///
+    /// # Errors
+    /// `io` without a connection, `busy` if none is free in time.
+    pub async fn begin(&self) -> Result<PostgresTransaction, Error> {
+        PostgresTransaction::begin(self.clone()).await
+    }
+
+    /// Runs a text of several statements without parameters, which is one transaction unless it says otherwise. For
+    /// migrations: the text is not checked.
+    ///
+    /// # Errors
+    /// As for [`PostgresClient::query`].
+    pub async fn script(&self, sql: &str) -> Result<(), Error> {
+        let lease = self.0.pool.lease().await?;
+        self.0.script_on(&lease, sql).await
+    }
+}
+
+fn no_rows() -> Rows {
+    Rows::new(Arc::from([]))
+}
+
+/// Refuses what would change a connection that others share.
+fn permit(verb: Verb, sql: &str) -> Result<(), Error> {
+    let why = match verb {
+        Verb::Read | Verb::Write | Verb::Other => return Ok(()),
+        Verb::Transaction => {
+            "not authorized: db.batch and db.transaction make transactions: one commits when its function ends, and is \
+             rolled back when that throws an error"
+        }
+        Verb::Local => {
+            "not authorized: SET LOCAL and SET TRANSACTION belong into a transaction: use db.transaction"
+        }
+        Verb::Session => {
+            "not authorized: connections are shared: this statement would change one for others"
+        }
+    };
+    Err(refused("denied", why, sql))
+}
+
+/// Returns the use that a statement makes of a connection.
+fn use_of(verb: Verb) -> Use {
+    match verb {
+        Verb::Read => Use::Read,
+        _ => Use::Write,
+    }
+}

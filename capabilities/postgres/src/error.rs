@@ -1,0 +1,296 @@
+//! Errors of PostgreSQL as scripts see them: the codes are those of the SQLite backend.
+//!
+//! A message begins with the server's own words, tells the place in the statement where the server knows it, and ends
+//! with the statement, shortened to one line.
+
+use crate::sql::Sql;
+use sampan_host::{Details, Error, ErrorKind, Hint};
+use std::fmt::Write;
+
+/// The most characters of a statement that an error message shows.
+const SHOWN_CHARS_MAX: usize = 200;
+
+/// The code of errors after which a commit may have happened or not.
+pub const COMMIT_UNKNOWN: &str = "commit_unknown";
+
+/// An error or a notice of the server: its fields, see "Error and Notice Message Fields" in the documentation of the
+/// protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerError {
+    pub(crate) sqlstate: String,
+    pub(crate) message: String,
+    pub(crate) detail: String,
+    pub(crate) hint: String,
+    /// The character of the statement, from 1; 0 if it is not known.
+    pub(crate) position: usize,
+    pub(crate) table: String,
+    pub(crate) column: String,
+    pub(crate) constraint: String,
+    /// The function of the server that raised it.
+    pub(crate) routine: String,
+    /// True if the server ends the connection.
+    pub(crate) is_fatal: bool,
+}
+
+impl ServerError {
+    /// Reads the fields of a message.
+    pub(crate) fn read(body: &[u8]) -> Self {
+        let mut error = Self::default();
+        for field in body.split(|&byte| byte == 0) {
+            let Some((&kind, text)) = field.split_first() else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(text);
+            let place = match kind {
+                b'V' => {
+                    error.is_fatal = text == "FATAL" || text == "PANIC";
+                    continue;
+                }
+                b'P' => {
+                    error.position = text.parse().unwrap_or(0);
+                    continue;
+                }
+                b'C' => &mut error.sqlstate,
+                b'M' => &mut error.message,
+                b'D' => &mut error.detail,
+                b'H' => &mut error.hint,
+                b't' => &mut error.table,
+                b'c' => &mut error.column,
+                b'n' => &mut error.constraint,
+                b'R' => &mut error.routine,
+                _ => continue,
+            };
+            *place = text.into_owned();
+        }
+        error
+    }
+
+    /// Reports whether the transaction failed because of others: it can be run again.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(&*self.sqlstate, "40001" | "40P01")
+    }
+
+    /// Reports whether a statement that was prepared does not fit any more, or is not there: it has not run.
+    pub(crate) fn is_stale(&self) -> bool {
+        match &*self.sqlstate {
+            "0A000" => self.routine == "RevalidateCachedQuery",
+            // Invalid statement name; a protocol violation by Bind, whose formats are those of other columns.
+            "26000" => true,
+            "08P01" => {
+                self.routine == "exec_bind_message" || self.routine == "PortalSetResultFormat"
+            }
+            _ => false,
+        }
+    }
+
+    /// The kind that decides the answer's status, and the code.
+    fn classify(&self) -> (ErrorKind, Option<&'static str>) {
+        let state = &*self.sqlstate;
+        let class = state.get(..2).unwrap_or_default();
+        let (kind, code) = match state {
+            "23505" | "23P01" => (ErrorKind::Script, "unique"),
+            "23503" | "23001" => (ErrorKind::Script, "foreign_key"),
+            "23502" => (ErrorKind::Script, "not_null"),
+            "22P02" | "22007" | "42804" => (ErrorKind::Script, "type"),
+            "22001" => (ErrorKind::Script, "too_large"),
+            "42501" => (ErrorKind::Script, "denied"),
+            "40001" | "40P01" | "55P03" | "53300" => (ErrorKind::Unavailable, "busy"),
+            "57014" | "25P03" | "57P05" => (ErrorKind::TooLong, "timeout"),
+            "25006" => (ErrorKind::Unavailable, "read_only"),
+            "53100" => (ErrorKind::Unavailable, "full"),
+            "25P02" => (ErrorKind::Script, "aborted"),
+            "XX001" | "XX002" => (ErrorKind::Internal, "corrupt"),
+            "53200" => (ErrorKind::Unavailable, "full"),
+            _ => match class {
+                "23" | "44" => (ErrorKind::Script, "check"),
+                "22" => (ErrorKind::Script, "data"),
+                "42" | "3D" | "3F" | "26" | "34" | "0A" => (ErrorKind::Script, "syntax"),
+                "54" => (ErrorKind::Script, "too_large"),
+                "P0" => (ErrorKind::Script, "trigger"),
+                "40" | "25" | "2D" => (ErrorKind::Script, "aborted"),
+                "28" => (ErrorKind::Unavailable, "denied"),
+                "08" | "57" | "58" | "53" => (ErrorKind::Unavailable, "io"),
+                "55" => (ErrorKind::Unavailable, "busy"),
+                _ => return (ErrorKind::Internal, None),
+            },
+        };
+        (kind, Some(code))
+    }
+
+    /// The message with the detail that the server adds.
+    pub(crate) fn words(&self) -> String {
+        let mut words = self.message.clone();
+        for (more, before) in [(&self.detail, ": "), (&self.hint, "; hint: ")] {
+            if !more.is_empty() {
+                words.push_str(before);
+                words.push_str(more.trim_end_matches('.'));
+            }
+        }
+        words
+    }
+
+    /// Returns the error that a script sees. `sql` is the statement as it is written, `parsed` the one that was sent.
+    pub(crate) fn error(&self, sql: &str, parsed: Option<&Sql>) -> Error {
+        let (kind, code) = self.classify();
+        let mut message = self.words();
+        if let Some(parsed) = parsed
+            && let Some(at) = self.position.checked_sub(1)
+        {
+            let byte = parsed.text.char_indices().nth(at).map(|(byte, _)| byte);
+            let (line, column) = position(sql, parsed.place(byte.unwrap_or(parsed.text.len())));
+            let _ = write!(message, " at {line}:{column}");
+        }
+        if self.sqlstate == "42P18" {
+            message.push_str("; write its type: CAST(? AS text)");
+        }
+        let error = Error::new(kind, with_statement(&message, sql));
+        let Some(code) = code else {
+            return error;
+        };
+        error.with_details(Details {
+            code: code.into(),
+            table: Some(self.table.clone()).filter(|table| !table.is_empty()),
+            columns: self.columns(),
+            constraint: Some(self.constraint.clone()).filter(|name| !name.is_empty()),
+        })
+    }
+
+    /// The columns that it is about: of keys the server names them in the detail alone, `Key (a, b)=(1, 2) ...`, in
+    /// each of its languages.
+    fn columns(&self) -> Vec<String> {
+        if !self.column.is_empty() {
+            return vec![self.column.clone()];
+        }
+        if !matches!(&*self.sqlstate, "23505" | "23503") {
+            return Vec::new();
+        }
+        let list = self.detail.split_once('(');
+        let list = list.and_then(|(_, rest)| rest.split_once(")=("));
+        let Some((list, _)) = list else {
+            return Vec::new();
+        };
+        // An index on an expression names no column.
+        match list.contains(['(', ')']) {
+            true => Vec::new(),
+            false => list
+                .split(", ")
+                .map(|name| name.trim_matches('"').to_owned())
+                .collect(),
+        }
+    }
+}
+
+/// A statement or a connection that failed.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The server said so. `step` is the statement's index among those that were sent together.
+    Server {
+        error: Box<ServerError>,
+        step: usize,
+    },
+    /// The connection was lost. Nothing was sent of the statement, so nothing happened.
+    NotSent(String),
+    /// The connection was lost, and the statement's transaction with it: it was not committed.
+    Lost(String),
+    /// The connection was lost while a commit may have been under way.
+    Unknown(String),
+    /// The result is larger than allowed.
+    TooLarge(usize),
+    /// The error is complete.
+    Refused(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl Failure {
+    /// Returns the error that a script sees.
+    pub(crate) fn error(self, sql: &str, parsed: Option<&Sql>) -> Error {
+        let (kind, code, message) = match self {
+            Self::Server { error, .. } => return error.error(sql, parsed),
+            Self::Refused(error) => return error,
+            Self::NotSent(why) | Self::Lost(why) => (
+                ErrorKind::Unavailable,
+                "io",
+                format!("the connection to PostgreSQL was lost, and nothing was changed: {why}"),
+            ),
+            Self::Unknown(why) => return unknown(&why, sql),
+            Self::TooLarge(max) => (
+                ErrorKind::Script,
+                "too_large",
+                format!(
+                    "the result is larger than result_bytes_max ({max} bytes): ask for fewer rows (LIMIT) or fewer \
+                     columns"
+                ),
+            ),
+        };
+        Error::new(kind, with_statement(&message, sql)).with_code(code)
+    }
+}
+
+/// Returns the error of a commit of which no answer came.
+pub(crate) fn unknown(why: &str, sql: &str) -> Error {
+    let message = format!(
+        "the connection to PostgreSQL was lost before it said whether the changes were committed: they may be there or \
+         not: {why}"
+    );
+    Error::new(ErrorKind::Internal, with_statement(&message, sql)).with_code(COMMIT_UNKNOWN)
+}
+
+/// Returns the error of a statement that was refused before it was sent.
+pub(crate) fn refused(code: &'static str, message: &str, sql: &str) -> Error {
+    Error::script(with_statement(message, sql)).with_code(code)
+}
+
+/// Returns the error of parameters that do not fit.
+pub(crate) fn parameter(message: &str, hint: Option<Hint>, sql: &str) -> Error {
+    refused("parameter", message, sql).with_hint(hint)
+}
+
+/// The message with the statement behind it.
+fn with_statement(message: &str, sql: &str) -> String {
+    let shown = shorten(sql);
+    if shown.is_empty() {
+        return message.to_owned();
+    }
+    format!("{message} (in: {shown})")
+}
+
+/// The statement on one line, at most [`SHOWN_CHARS_MAX`] characters of it. Control characters become spaces.
+fn shorten(sql: &str) -> String {
+    let mut shown = String::new();
+    let mut count = 0;
+    let mut gap = false;
+    for char in sql.chars() {
+        if char.is_whitespace() || char.is_control() {
+            gap = count > 0;
+            continue;
+        }
+        let needed = 1 + usize::from(gap);
+        if count + needed > SHOWN_CHARS_MAX {
+            shown.push('…');
+            break;
+        }
+        if gap {
+            shown.push(' ');
+            gap = false;
+        }
+        shown.push(char);
+        count += needed;
+    }
+    shown
+}
+
+/// Line and column, both from 1 and in characters, of a byte of the statement.
+fn position(sql: &str, offset: usize) -> (usize, usize) {
+    let before = &sql.as_bytes()[..offset.min(sql.len())];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    let line = 1 + memchr::memchr_iter(b'\n', before).count();
+    // Bytes that continue a character are none of their own.
+    let is_start = |byte: &&u8| **byte & 0xC0 != 0x80;
+    let column = 1 + before[line_start..].iter().filter(is_start).count();
+    (line, column)
+}

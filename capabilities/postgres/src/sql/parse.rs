@@ -1,0 +1,259 @@
+//! A statement as PostgreSQL gets it: parameters as `$1`, and the words that decide how it is run.
+
+use super::tokens::{Token, Tokens, is_word};
+
+/// The most parameters of a statement: their count has 16 bits in the protocol.
+const PARAMS_MAX: u32 = u16::MAX as u32;
+
+/// The kind of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// Gives rows, and changes nothing unless a function in it does.
+    Read,
+    /// Changes rows.
+    Write,
+    /// Changes the schema, or anything else.
+    Other,
+    /// Begins or ends a transaction.
+    Transaction,
+    /// Sets a property of the transaction that is open.
+    Local,
+    /// Changes the connection, or takes it over.
+    Session,
+}
+
+/// An INSERT without RETURNING.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Insert {
+    /// The table's name as it is written.
+    pub(crate) table: String,
+    /// The place in the text for PostgreSQL where RETURNING goes.
+    returning_at: usize,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sql {
+    /// The text for PostgreSQL.
+    pub(crate) text: String,
+    /// The parameters `$1`, `$2` and so on: the name of each as it is written, with its prefix.
+    pub(crate) params: Vec<Option<Box<str>>>,
+    pub(crate) verb: Verb,
+    /// The target of an INSERT without RETURNING.
+    pub(crate) insert: Option<Insert>,
+    /// Reports whether rows are asked for by RETURNING.
+    pub(crate) has_returning: bool,
+    /// Places behind parameters: in the text for PostgreSQL, and as it is written.
+    places: Vec<(usize, usize)>,
+}
+
+impl Sql {
+    /// Reads a statement.
+    ///
+    /// # Errors
+    /// A message: there are too many parameters, a number is none of a parameter, or the text has a NUL.
+    pub(crate) fn parse(sql: &str) -> Result<Self, String> {
+        if sql.len() > crate::limits::SQL_BYTES_MAX {
+            let max = crate::limits::SQL_BYTES_MAX;
+            return Err(format!(
+                "the statement has {} bytes, of which there may be {max}",
+                sql.len()
+            ));
+        }
+        if memchr::memchr(0, sql.as_bytes()).is_some() {
+            return Err("the statement has a character NUL, which PostgreSQL does not take".into());
+        }
+        let mut parsed = Self {
+            text: String::with_capacity(sql.len() + 8),
+            params: Vec::new(),
+            verb: Verb::Read,
+            insert: None,
+            has_returning: false,
+            places: Vec::new(),
+        };
+        let mut words = Words::default();
+        for (token, range) in Tokens::new(sql) {
+            let (text, end) = (&sql[range.clone()], range.end);
+            match token {
+                Token::Positional => {
+                    let number = parsed.params.len() as u32 + 1;
+                    parsed.add_param(number, None, end)?;
+                }
+                Token::Numbered(number) => parsed.add_param(number, None, end)?,
+                Token::Named => {
+                    let known = parsed
+                        .params
+                        .iter()
+                        .position(|name| name.as_deref() == Some(text));
+                    let number = known.unwrap_or(parsed.params.len()) as u32 + 1;
+                    parsed.add_param(number, Some(text), end)?;
+                }
+                Token::Doubled => {
+                    parsed.text.push_str(&text[1..]);
+                    parsed.places.push((parsed.text.len(), end));
+                }
+                _ => parsed.text.push_str(text),
+            }
+            words.see(token, text, parsed.text.len());
+        }
+        parsed.verb = words.verb();
+        parsed.has_returning = words.has_returning;
+        if !words.has_returning && !words.has_many {
+            parsed.insert = words.table.map(|table| Insert {
+                table,
+                returning_at: words.end,
+            });
+        }
+        Ok(parsed)
+    }
+
+    fn add_param(&mut self, number: u32, name: Option<&str>, end: usize) -> Result<(), String> {
+        if number == 0 {
+            return Err("parameters are numbered from 1".to_owned());
+        }
+        if number > PARAMS_MAX {
+            return Err(format!(
+                "the statement has more than {PARAMS_MAX} parameters: give a list as one, for = ANY(?)"
+            ));
+        }
+        let count = self.params.len().max(number as usize);
+        self.params.resize(count, None);
+        if let Some(name) = name {
+            self.params[number as usize - 1] = Some(name.into());
+        }
+        // Behind a letter it would be a part of that word.
+        if self.text.bytes().next_back().is_some_and(is_word) {
+            self.text.push(' ');
+        }
+        self.text.push('$');
+        self.text.push_str(itoa::Buffer::new().format(number));
+        self.places.push((self.text.len(), end));
+        Ok(())
+    }
+
+    /// Returns the place in the statement as it is written, both in bytes, for one in the text for PostgreSQL.
+    pub(crate) fn place(&self, at: usize) -> usize {
+        let behind = self.places.partition_point(|&(place, _)| place <= at);
+        match behind.checked_sub(1).map(|index| self.places[index]) {
+            Some((place, written)) => written + (at - place),
+            None => at,
+        }
+    }
+
+    /// Returns the INSERT that also gives a column of the rows that it inserts.
+    pub(crate) fn returning(&self, insert: &Insert, column: &str) -> Self {
+        let mut with = self.clone();
+        let quoted = column.replace('"', "\"\"");
+        let clause = format!(" RETURNING \"{quoted}\"");
+        with.text.insert_str(insert.returning_at, &clause);
+        with.insert = None;
+        with.has_returning = true;
+        with
+    }
+}
+
+/// The words of a statement outside of parentheses.
+#[derive(Default)]
+struct Words {
+    depth: u32,
+    first: Option<String>,
+    second: Option<String>,
+    /// The word that says what a statement does, behind `WITH`.
+    main: Option<String>,
+    /// The word before.
+    last: String,
+    /// True directly behind an opening parenthesis.
+    is_opened: bool,
+    /// A part of `WITH` changes rows.
+    changes_inside: bool,
+    has_returning: bool,
+    /// The name behind `INSERT INTO`.
+    table: Option<String>,
+    is_in_table: bool,
+    /// The end of the last token that is neither white space nor a semicolon, in the text for PostgreSQL.
+    end: usize,
+    has_ended: bool,
+    /// There is something behind a semicolon.
+    has_many: bool,
+}
+
+impl Words {
+    fn see(&mut self, token: Token, text: &str, end: usize) {
+        match token {
+            Token::Gap => return,
+            Token::Semicolon => {
+                self.has_ended = true;
+                self.is_in_table = false;
+                return;
+            }
+            _ => {}
+        }
+        self.has_many |= self.has_ended;
+        self.end = end;
+        let was_opened = std::mem::take(&mut self.is_opened);
+        match token {
+            Token::Open => (self.depth, self.is_opened) = (self.depth + 1, true),
+            Token::Close => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_name = matches!(token, Token::Word | Token::Quoted);
+        if self.is_in_table {
+            let table = self.table.get_or_insert_default();
+            let is_next = (is_name && (table.is_empty() || table.ends_with('.')))
+                || (token == Token::Dot && !table.is_empty());
+            self.is_in_table = is_next;
+            if is_next {
+                table.push_str(text);
+                return;
+            }
+        }
+        if token != Token::Word {
+            if self.depth == 0 {
+                self.last.clear();
+            }
+            return;
+        }
+        let word = text.to_ascii_uppercase();
+        // Parentheses may stand around a whole SELECT.
+        if self.first.is_none() {
+            self.first = Some(word.clone());
+        } else if self.second.is_none() {
+            self.second = Some(word.clone());
+        }
+        let changes = matches!(&*word, "INSERT" | "UPDATE" | "DELETE" | "MERGE");
+        if self.depth > 0 {
+            self.changes_inside |= changes && was_opened;
+            return;
+        }
+        if self.main.is_none() && (changes || matches!(&*word, "SELECT" | "VALUES" | "TABLE")) {
+            self.main = Some(word.clone());
+        }
+        match &*word {
+            "INTO" if self.last == "INSERT" && self.table.is_none() => self.is_in_table = true,
+            "RETURNING" => self.has_returning = true,
+            _ => {}
+        }
+        self.last = word;
+    }
+
+    fn verb(&self) -> Verb {
+        let first = self.first.as_deref().unwrap_or_default();
+        match first {
+            "SELECT" | "VALUES" | "TABLE" | "SHOW" => Verb::Read,
+            "INSERT" | "UPDATE" | "DELETE" | "MERGE" => Verb::Write,
+            "WITH" => match self.main.as_deref() {
+                Some("SELECT" | "VALUES" | "TABLE") if !self.changes_inside => Verb::Read,
+                _ => Verb::Write,
+            },
+            "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT"
+            | "RELEASE" => Verb::Transaction,
+            "PREPARE" | "EXECUTE" | "DEALLOCATE" | "DISCARD" | "RESET" | "LISTEN" | "UNLISTEN"
+            | "COPY" | "DECLARE" | "FETCH" | "MOVE" | "CLOSE" | "LOAD" => Verb::Session,
+            "SET" => match self.second.as_deref() {
+                Some("LOCAL" | "TRANSACTION" | "CONSTRAINTS") => Verb::Local,
+                _ => Verb::Session,
+            },
+            _ => Verb::Other,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Values of scripts as parameters of a type that the server has found.
+//!
+//! All go as text but for `bytea`. The server reads dates, numbers and JSON itself, so its errors tell what is wrong
+//! with them. Whole numbers and booleans are checked here, where the message can name the parameter.
+
+use super::array;
+use super::oids::{self, Oid};
+use bytes::{BufMut, BytesMut};
+use sampan_host::Value;
+
+/// The reason for which text is refused.
+pub(crate) const HAS_NUL: &str =
+    "PostgreSQL keeps no text with the character NUL: use bytes, in a column of type bytea";
+
+/// Returns the format in which a parameter of a type goes: 0 for text, 1 for binary.
+pub(crate) fn format(oid: Oid) -> i16 {
+    i16::from(oid == oids::BYTEA)
+}
+
+/// Writes a parameter with its length.
+///
+/// # Errors
+/// The reason for which the type does not take the value.
+pub(crate) fn write(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String> {
+    if *value == Value::Null {
+        out.put_i32(-1);
+        return Ok(());
+    }
+    let start = out.len();
+    out.put_i32(0);
+    write_value(value, oid, out)?;
+    let len = i32::try_from(out.len() - start - 4).map_err(|_| "too large".to_owned())?;
+    out[start..start + 4].copy_from_slice(&len.to_be_bytes());
+    Ok(())
+}
+
+fn write_value(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String> {
+    match oid {
+        oids::INT2 => write_integer(value, oid, i16::MIN.into(), i16::MAX.into(), out),
+        oids::INT4 => write_integer(value, oid, i32::MIN.into(), i32::MAX.into(), out),
+        oids::INT8 => write_integer(value, oid, i64::MIN, i64::MAX, out),
+        oids::OID => write_integer(value, oid, 0, u32::MAX.into(), out),
+        oids::BOOL => write_bool(value, out),
+        oids::BYTEA => match value {
+            Value::Bytes(bytes) => put(bytes, out),
+            Value::Text(text) => put(text.as_bytes(), out),
+            other => Err(unfit(other, oid, "")),
+        },
+        oids::FLOAT4 | oids::FLOAT8 | oids::NUMERIC => match value {
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) => write_text(value, oid, out),
+            // The server reads it, so that no digit is lost.
+            Value::Text(text) if text.trim().parse::<f64>().is_ok() => write_text(value, oid, out),
+            other => Err(unfit(other, oid, "")),
+        },
+        oids::DATE | oids::TIMESTAMP | oids::TIMESTAMPTZ | oids::TIME | oids::TIMETZ => match value
+        {
+            Value::Text(_) => write_text(value, oid, out),
+            other => Err(unfit(other, oid, ": give text such as 2026-01-31 12:00:00")),
+        },
+        oids::JSON | oids::JSONB => match value {
+            Value::Bool(value) => put(value.to_string().as_bytes(), out),
+            Value::List(_) | Value::Map(_) => Err(unfit(value, oid, ": give it as JSON text")),
+            other => write_text(other, oid, out),
+        },
+        _ => write_text(value, oid, out),
+    }
+}
+
+fn put(bytes: &[u8], out: &mut BytesMut) -> Result<(), String> {
+    out.put_slice(bytes);
+    Ok(())
+}
+
+/// Writes a value for a type that takes text.
+fn write_text(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String> {
+    match value {
+        Value::Text(text) if text.contains('\0') => return Err(HAS_NUL.to_owned()),
+        Value::Text(text) => out.put_slice(text.as_bytes()),
+        Value::Int(value) => out.put_slice(itoa::Buffer::new().format(*value).as_bytes()),
+        Value::Bool(value) => out.put_u8(b'0' + u8::from(*value)),
+        Value::Float(value) if value.is_nan() => return Err("NaN is no number".to_owned()),
+        Value::Float(value) => out.put_slice(float_text(*value).as_bytes()),
+        Value::List(items) if oids::element(oid).is_some() || !is_known(oid) => {
+            let mut literal = String::new();
+            array::write_literal(items, &mut literal)?;
+            out.put_slice(literal.as_bytes());
+        }
+        Value::List(_) => {
+            let advice = "; for IN write = ANY(?), which takes a list";
+            return Err(unfit(value, oid, advice));
+        }
+        other => return Err(unfit(other, oid, "")),
+    }
+    Ok(())
+}
+
+fn is_known(oid: Oid) -> bool {
+    oids::name(oid) != oids::name(0)
+}
+
+fn write_integer(
+    value: &Value,
+    oid: Oid,
+    min: i64,
+    max: i64,
+    out: &mut BytesMut,
+) -> Result<(), String> {
+    let number = match value {
+        Value::Int(value) => *value,
+        Value::Bool(value) => i64::from(*value),
+        // 2^63 is the first that an i64 does not have.
+        Value::Float(value)
+            if value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0 =>
+        {
+            *value as i64
+        }
+        Value::Float(value) => {
+            return Err(format!(
+                "{value} is not a whole number, as the type {} has",
+                oids::name(oid)
+            ));
+        }
+        // SQLite compares text with digits to numbers too: parts of paths are given so.
+        Value::Text(text) => text.trim().parse().map_err(|_| {
+            let shown: String = text.chars().take(40).collect();
+            format!(
+                "the text \"{shown}\" is not a whole number, as the type {} has",
+                oids::name(oid)
+            )
+        })?,
+        other => return Err(unfit(other, oid, "")),
+    };
+    if number < min || number > max {
+        return Err(format!(
+            "{number} is outside of the type {}",
+            oids::name(oid)
+        ));
+    }
+    out.put_slice(itoa::Buffer::new().format(number).as_bytes());
+    Ok(())
+}
+
+fn write_bool(value: &Value, out: &mut BytesMut) -> Result<(), String> {
+    let flag = match value {
+        Value::Bool(flag) => *flag,
+        Value::Int(0) => false,
+        Value::Int(1) => true,
+        Value::Text(text) if matches!(&**text, "0" | "f" | "false" | "no" | "off") => false,
+        Value::Text(text) if matches!(&**text, "1" | "t" | "true" | "yes" | "on") => true,
+        other => return Err(unfit(other, oids::BOOL, ": give a boolean, 0 or 1")),
+    };
+    out.put_u8(if flag { b't' } else { b'f' });
+    Ok(())
+}
+
+/// Returns a number as PostgreSQL reads it, with the point that SQLite writes where it stores one as text.
+pub(crate) fn float_text(value: f64) -> String {
+    match value.is_finite() {
+        true => format!("{value:?}"),
+        false if value > 0.0 => "Infinity".to_owned(),
+        false => "-Infinity".to_owned(),
+    }
+}
+
+fn unfit(value: &Value, oid: Oid, advice: &str) -> String {
+    let found = match value {
+        Value::Int(value) => format!("the number {value}"),
+        Value::Float(value) => format!("the number {value}"),
+        other => other.type_name().into_owned(),
+    };
+    format!("{found} is not of the type {}{advice}", oids::name(oid))
+}

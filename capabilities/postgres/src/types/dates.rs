@@ -1,0 +1,72 @@
+//! Dates and times as text.
+
+use std::fmt::Write;
+
+/// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
+const EPOCH_DAYS: i64 = 10_957;
+const DAY_MICROS: i64 = 24 * 3_600 * 1_000_000;
+
+/// Writes a timestamp, in microseconds from 2000-01-01.
+pub(crate) fn write_timestamp(micros: i64, out: &mut String) {
+    match micros {
+        i64::MAX => return out.push_str("infinity"),
+        i64::MIN => return out.push_str("-infinity"),
+        _ => {}
+    }
+    let is_before_christ = write_day(micros.div_euclid(DAY_MICROS), out);
+    let time = micros.rem_euclid(DAY_MICROS);
+    let (seconds, fraction) = (time / 1_000_000, time % 1_000_000);
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let _ = write!(out, " {hour:02}:{minute:02}:{second:02}");
+    match (fraction, fraction % 1_000) {
+        (0, _) => {}
+        (_, 0) => {
+            let _ = write!(out, ".{:03}", fraction / 1_000);
+        }
+        _ => {
+            let _ = write!(out, ".{fraction:06}");
+        }
+    }
+    if is_before_christ {
+        out.push_str(" BC");
+    }
+}
+
+/// Writes a date, in days from 2000-01-01.
+pub(crate) fn write_date(days: i32, out: &mut String) {
+    match days {
+        i32::MAX => out.push_str("infinity"),
+        i32::MIN => out.push_str("-infinity"),
+        _ => {
+            if write_day(days.into(), out) {
+                out.push_str(" BC");
+            }
+        }
+    }
+}
+
+/// Writes `YYYY-MM-DD`, and reports whether the year is one before Christ.
+fn write_day(days: i64, out: &mut String) -> bool {
+    // Days to civil date, for the proleptic Gregorian calendar in eras of 400 years that begin in March.
+    let shifted = days + EPOCH_DAYS + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    // There is no year 0: 1 BC comes before 1.
+    let (shown, is_before_christ) = if year > 0 {
+        (year, false)
+    } else {
+        (1 - year, true)
+    };
+    let _ = write!(out, "{shown:04}-{month:02}-{day:02}");
+    is_before_christ
+}

@@ -1,0 +1,150 @@
+//! Tests of values on their way to the server and from it.
+
+use super::oids::{self, Oid};
+use super::{array, bind, dates};
+use bytes::BytesMut;
+use sampan_host::Value;
+
+fn bound(value: &Value, oid: Oid) -> Result<String, String> {
+    let mut out = BytesMut::new();
+    bind::write(value, oid, &mut out)?;
+    Ok(String::from_utf8_lossy(&out[4..]).into_owned())
+}
+
+#[test]
+fn values_fit_the_type_that_the_server_has_found() {
+    const TEXT: Oid = 25;
+    for (value, oid, expected) in [
+        (Value::Int(i64::MAX), oids::INT8, "9223372036854775807"),
+        (Value::Float(5.0), oids::INT4, "5"),
+        (Value::Bool(true), oids::INT2, "1"),
+        (Value::from(" 42 "), oids::INT8, "42"),
+        (Value::Int(1), oids::BOOL, "t"),
+        (Value::Bool(false), oids::BOOL, "f"),
+        (Value::Int(5), TEXT, "5"),
+        (Value::Float(5.0), TEXT, "5.0"),
+        (Value::Bool(true), TEXT, "1"),
+        (Value::Float(0.1), oids::FLOAT8, "0.1"),
+        (Value::Float(f64::NEG_INFINITY), oids::FLOAT8, "-Infinity"),
+        (Value::from("1.50"), oids::NUMERIC, "1.50"),
+        (Value::from("ä"), oids::BYTEA, "ä"),
+        (Value::from("{}"), oids::JSONB, "{}"),
+        (Value::from("2026-01-31"), oids::DATE, "2026-01-31"),
+    ] {
+        assert_eq!(bound(&value, oid).as_deref(), Ok(expected), "{value:?}");
+    }
+    for (value, oid, why) in [
+        (
+            Value::from("abc"),
+            oids::INT4,
+            "the text \"abc\" is not a whole number, as the type integer has",
+        ),
+        (Value::Float(2.5), oids::INT8, "2.5 is not a whole number"),
+        (Value::Float(1e19), oids::INT8, "is not a whole number"),
+        (
+            Value::Int(40_000),
+            oids::INT2,
+            "40000 is outside of the type smallint",
+        ),
+        (
+            Value::Int(2),
+            oids::BOOL,
+            "the number 2 is not of the type boolean: give a boolean, 0 or 1",
+        ),
+        (Value::Float(f64::NAN), oids::FLOAT8, "NaN is no number"),
+        (
+            Value::from("a\0b"),
+            TEXT,
+            "PostgreSQL keeps no text with the character NUL",
+        ),
+        (Value::Bytes(vec![1]), TEXT, "is not of the type text"),
+        (
+            Value::Int(1),
+            oids::TIMESTAMP,
+            "give text such as 2026-01-31 12:00:00",
+        ),
+        (
+            Value::List(Vec::new()),
+            oids::INT4,
+            "is not of the type integer",
+        ),
+        (Value::Map(Vec::new()), oids::JSONB, "give it as JSON text"),
+        (
+            Value::from("abc"),
+            oids::NUMERIC,
+            "is not of the type numeric",
+        ),
+    ] {
+        let error = bound(&value, oid).expect_err("refused");
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn dates_reach_from_the_first_year_to_the_last() {
+    let timestamp = |micros| {
+        let mut text = String::new();
+        dates::write_timestamp(micros, &mut text);
+        text
+    };
+    for (micros, expected) in [
+        (0, "2000-01-01 00:00:00"),
+        (-1, "1999-12-31 23:59:59.999999"),
+        (1_500_000, "2000-01-01 00:00:01.500"),
+        (9_223_371_331_199_999_999, "294276-12-31 23:59:59.999999"),
+        (-211_813_488_000_000_000, "4714-11-24 00:00:00 BC"),
+        (-63_082_281_600_000_000, "0001-01-01 00:00:00"),
+        (-63_082_281_600_000_001, "0001-12-31 23:59:59.999999 BC"),
+        (i64::MAX, "infinity"),
+        (i64::MIN, "-infinity"),
+    ] {
+        assert_eq!(timestamp(micros), expected);
+    }
+    let mut text = String::new();
+    dates::write_date(59, &mut text);
+    assert_eq!(text, "2000-02-29");
+}
+
+#[test]
+fn arrays_become_json_and_lists_become_arrays() {
+    for (literal, element, expected) in [
+        ("{}", oids::INT4, Some("[]")),
+        ("{1,NULL,-3}", oids::INT8, Some("[1,null,-3]")),
+        ("{{1,2},{3,4}}", oids::INT4, Some("[[1,2],[3,4]]")),
+        ("[0:1]={1,2}", oids::INT4, Some("[1,2]")),
+        (
+            "{a,\"b c\",\"NULL\",\"q\\\"\\\\\"}",
+            25,
+            Some("[\"a\",\"b c\",\"NULL\",\"q\\\"\\\\\"]"),
+        ),
+        ("{t,f}", oids::BOOL, Some("[true,false]")),
+        ("{1.5,NaN}", oids::FLOAT8, Some("[1.5,\"NaN\"]")),
+        ("{1.50}", oids::NUMERIC, Some("[\"1.50\"]")),
+        (
+            "{\"2026-01-31 12:00:00+00\"}",
+            oids::TIMESTAMPTZ,
+            Some("[\"2026-01-31 12:00:00\"]"),
+        ),
+        ("{\"{\\\"a\\\": 1}\"}", oids::JSONB, Some("[{\"a\": 1}]")),
+        ("{", oids::INT4, None),
+        ("{1", oids::INT4, None),
+        ("{1}}", oids::INT4, None),
+        ("", oids::INT4, None),
+        ("{,}", oids::INT4, None),
+        ("{\"a", 25, None),
+    ] {
+        let mut json = String::new();
+        let done = array::write_json(literal, element, &mut json);
+        assert_eq!(done.map(|()| &*json), expected, "{literal}");
+    }
+    let list = Value::List(vec![
+        Value::Null,
+        Value::Int(1),
+        Value::from("a \"b\" \\ {}"),
+        Value::List(vec![Value::Bool(true), Value::Bytes(vec![0, 255])]),
+    ]);
+    assert_eq!(
+        bound(&list, 1009).as_deref(),
+        Ok("{NULL,1,\"a \\\"b\\\" \\\\ {}\",{t,\"\\\\x00ff\"}}")
+    );
+}
