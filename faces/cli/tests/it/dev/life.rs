@@ -123,7 +123,11 @@ fn ctrl_c_ends_at_every_moment() {
         "CREATE TABLE t (x); INSERT INTO t VALUES (1);",
     );
     for millis in (0..120).step_by(6) {
-        let mut command = dev(&scratch, &["--open"]);
+        // A shell that starts the tests in the background has SIGINT ignored in all of them.
+        let mut command = Command::new("env");
+        let started = dev(&scratch, &["--open"]);
+        command.arg("--default-signal=INT");
+        command.arg(started.get_program()).args(started.get_args());
         // Where the browser would be opened it must not get the signal.
         let opener = scratch.path().join("bin");
         write(
