@@ -196,6 +196,12 @@ pub(crate) enum Failure {
     Unknown(String),
     /// The result is larger than allowed.
     TooLarge(usize),
+    /// The types of the columns were changed since the statement was described.
+    Changed,
+    /// The time is up.
+    Late(u64),
+    /// The server was asked to stop another statement, and stopped this one. Nothing came of it.
+    Hit,
     /// The error is complete.
     Refused(Error),
 }
@@ -225,6 +231,23 @@ impl Failure {
                     "the result is larger than result_bytes_max ({max} bytes): ask for fewer rows (LIMIT) or fewer \
                      columns"
                 ),
+            ),
+            Self::Late(millis) => (
+                ErrorKind::TooLong,
+                "timeout",
+                format!(
+                    "the statement ran longer than statement_millis_max ({millis} ms): ask for less, or raise the limit"
+                ),
+            ),
+            Self::Changed => (
+                ErrorKind::Unavailable,
+                "busy",
+                "the columns of its result were changed just now: it was run, but its rows cannot be given".to_owned(),
+            ),
+            Self::Hit => (
+                ErrorKind::Unavailable,
+                "busy",
+                "the server stopped the statement in the place of another: try again".to_owned(),
             ),
         };
         Error::new(kind, with_statement(&message, sql)).with_code(code)

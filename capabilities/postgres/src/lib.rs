@@ -9,7 +9,7 @@
 //!
 //! # async fn example() -> Result<(), Error> {
 //! let config = PostgresConfig::from_url("postgres://app@localhost/app").map_err(Error::script)?;
-//! let postgres = Postgres::new(config);
+//! let postgres = Postgres::new(config)?;
 //! let client = postgres.client();
 //! let id = Value::List(vec![Value::Int(1)]);
 //! let rows = client.query("SELECT name FROM users WHERE id = ?", &id, RowLimits::default()).await?;

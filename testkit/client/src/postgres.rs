@@ -131,6 +131,8 @@ impl PostgresServer {
             .arg(&self.programs)
             .arg(self.folder.path())
             .arg(self.port.to_string());
+        // The shell would tell of a server that is killed.
+        keeper.stderr(Stdio::null());
         keeper.stdin(Stdio::piped()).current_dir("/tmp");
         let keeper = keeper.spawn().expect("the shell that keeps PostgreSQL");
         *self.keeper() = Some(keeper);

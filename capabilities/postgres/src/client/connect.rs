@@ -1,12 +1,15 @@
 //! The way to a connection: the servers in their order, the login, and what is wrong in words.
 
+use super::seats::Process;
 use crate::config::{PostgresConfig, Target};
 use crate::connection::driver;
-use crate::connection::login::{Login, LoginFailure, log_in};
+use crate::connection::login::{Login, LoginFailure, cancel, log_in};
+use crate::connection::patience::{Canceller, Patience};
 use crate::connection::state::{Connection, ConnectionState, ServerFacts};
 use crate::connection::wire::{Address, Dial, Wire};
 use sampan_host::{Error, ErrorKind};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The oldest version of the server that is supported.
@@ -31,13 +34,14 @@ impl ConnectFault {
 
 /// Connects the first server that answers and is of the kind that is wanted.
 pub(crate) async fn connect(
-    config: &PostgresConfig,
-    dial: &dyn Dial,
+    process: &Arc<Process>,
+    dial: &Rc<dyn Dial>,
 ) -> Result<Rc<Connection>, ConnectFault> {
+    let config = &process.config;
     let mut first = None;
     for address in &config.addresses {
         let time = Duration::from_millis(config.connect_millis_max);
-        let fault = match tokio::time::timeout(time, connect_one(config, dial, address)).await {
+        let fault = match tokio::time::timeout(time, connect_one(process, dial, address)).await {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(fault)) => fault,
             Err(_) => {
@@ -53,14 +57,12 @@ pub(crate) async fn connect(
 }
 
 async fn connect_one(
-    config: &PostgresConfig,
-    dial: &dyn Dial,
+    process: &Arc<Process>,
+    dial: &Rc<dyn Dial>,
     address: &Address,
 ) -> Result<Rc<Connection>, ConnectFault> {
-    let mut wire: Box<dyn Wire> = dial.dial(address).await.map_err(|error| {
-        let message = format!("cannot connect to PostgreSQL at {address}: {error}");
-        ConnectFault::new("io", true, message)
-    })?;
+    let config = &process.config;
+    let mut wire = reach(process, &**dial, address).await?;
     let session = session(config);
     let login = Login {
         user: &config.user,
@@ -68,12 +70,51 @@ async fn connect_one(
         database: &config.database,
         session: &session,
     };
-    let server = log_in(&mut *wire, &login)
-        .await
-        .map_err(|failure| login_fault(failure, address))?;
+    let logged_in = log_in(&mut *wire, &login).await;
+    let server = logged_in.map_err(|failure| login_fault(failure, address))?;
     check(config, &server, address)?;
-    let state = ConnectionState::new(server, config.statements_max, config.prepare);
+    let patience = Patience::new(
+        canceller(process, dial, address),
+        config.statement_millis_max,
+    );
+    let state = ConnectionState::new(server, patience, config.statements_max, config.prepare);
     Ok(driver::start(wire, state))
+}
+
+/// Opens a socket to a server, with TLS where it is wanted.
+async fn reach(
+    process: &Process,
+    dial: &dyn Dial,
+    address: &Address,
+) -> Result<Box<dyn Wire>, ConnectFault> {
+    let wire = dial.dial(address).await.map_err(|error| {
+        let message = format!("cannot connect to PostgreSQL at {address}: {error}");
+        ConnectFault::new("io", true, message)
+    })?;
+    let secured = process.tls.secure(wire, address).await;
+    secured.map_err(|why| {
+        let message = format!("cannot connect to PostgreSQL at {address}: {why}");
+        ConnectFault::new("io", false, message)
+    })
+}
+
+/// Returns the function that asks a server to stop what it does for one of its connections. A request that does not
+/// reach it is given up: the server's own limit remains.
+fn canceller(process: &Arc<Process>, dial: &Rc<dyn Dial>, address: &Address) -> Canceller {
+    let (process, dial, address) = (Arc::clone(process), Rc::clone(dial), address.clone());
+    Box::new(move |number, key| {
+        let (process, dial) = (Arc::clone(&process), Rc::clone(&dial));
+        let address = address.clone();
+        Box::pin(async move {
+            let time = Duration::from_millis(process.config.connect_millis_max);
+            let asking = async {
+                if let Ok(mut wire) = reach(&process, &*dial, &address).await {
+                    let _ = cancel(&mut *wire, number, &key).await;
+                }
+            };
+            let _ = tokio::time::timeout(time, asking).await;
+        })
+    })
 }
 
 /// The parameters of a session. Text is UTF-8, and times are in UTC, as apps on SQLite keep them.

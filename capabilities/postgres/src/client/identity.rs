@@ -183,6 +183,9 @@ impl Client {
         statement: &Rc<Statement>,
         ran: Result<StepDone, Failure>,
     ) -> Result<StepDone, Failure> {
+        if matches!(ran, Err(Failure::Changed)) {
+            self.statements.renew(key, statement);
+        }
         if let Err(Failure::Server { error, .. }) = &ran {
             if error.is_stale() {
                 self.statements.renew(key, statement);

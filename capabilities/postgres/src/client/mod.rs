@@ -18,7 +18,7 @@ use crate::error::refused;
 use crate::sql::Verb;
 use identity::Identities;
 use pool::{Pool, Use};
-use sampan_host::{Error, Rows, Value};
+use sampan_host::{Error, ErrorKind, Rows, Value};
 use seats::Process;
 use statements::Statements;
 use std::rc::Rc;
@@ -30,8 +30,12 @@ pub struct Postgres(Arc<Process>);
 
 impl Postgres {
     /// Makes what the workers share. Nothing is connected yet.
-    pub fn new(config: PostgresConfig) -> Self {
-        Self(Arc::new(Process::new(config)))
+    ///
+    /// # Errors
+    /// The files of certificates cannot be read.
+    pub fn new(config: PostgresConfig) -> Result<Self, Error> {
+        let process = Process::new(config).map_err(|why| Error::new(ErrorKind::Load, why))?;
+        Ok(Self(Arc::new(process)))
     }
 
     /// Returns the settings.

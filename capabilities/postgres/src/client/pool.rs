@@ -41,6 +41,8 @@ pub(crate) struct Pool {
     dial: Rc<dyn Dial>,
     slots: RefCell<Vec<Rc<Slot>>>,
     opening: Cell<usize>,
+    /// Those of them that have a seat already.
+    connecting: Cell<usize>,
     waiting: Cell<usize>,
     fault: RefCell<Option<Fault>>,
     /// Rings when a connection was opened, or could not be, or was given back.
@@ -86,6 +88,7 @@ impl Drop for Lease {
         if self.slot.connection.status() != b'I' {
             self.slot.connection.close();
         }
+        self.slot.connection.set_unlimited(false);
         self.slot.is_taken.set(false);
         self.pool.give_up_idle();
         self.pool.changed.notify_waiters();
@@ -101,6 +104,7 @@ impl Pool {
             dial,
             slots: RefCell::default(),
             opening: Cell::new(0),
+            connecting: Cell::new(0),
             waiting: Cell::new(0),
             fault: RefCell::default(),
             changed: Notify::new(),
@@ -237,6 +241,10 @@ impl Pool {
             fault.is_long = true;
             return fault.fault.error.clone();
         }
+        if self.connecting.get() > 0 && self.slots.borrow().is_empty() {
+            let message = format!("PostgreSQL did not answer within {millis} ms");
+            return Error::new(ErrorKind::Unavailable, message).with_code("io");
+        }
         let max = self.process.config.connections_max;
         busy(format!(
             "no connection to PostgreSQL was free within {millis} ms: the {max} of this process are in transactions, \
@@ -273,7 +281,8 @@ impl Pool {
                 _ => return Ok(None),
             },
         };
-        let connection = connect(&self.process.config, &*self.dial).await?;
+        let _connecting = CountedHere::new(&self.connecting);
+        let connection = connect(&self.process, &self.dial).await?;
         Ok(Some(Rc::new(Slot {
             connection,
             _seat: seat,

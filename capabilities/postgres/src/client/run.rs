@@ -7,6 +7,7 @@ use crate::connection::state::Connection;
 use crate::connection::statement::{Shape, Statement};
 use crate::error::{Failure, ServerError};
 use crate::limits::RERUNS_MAX;
+use crate::sql::Verb;
 use crate::types::params;
 use sampan_host::{Error, Value};
 use std::rc::Rc;
@@ -101,7 +102,10 @@ impl Client {
                 Err(failure) => failure,
             };
             reruns += 1;
-            if reruns > RERUNS_MAX || !may_run_again(&failure) {
+            let is_read = statement.sql.verb == Verb::Read;
+            let may_again =
+                may_run_again(&failure) || is_read && matches!(failure, Failure::Changed);
+            if reruns > RERUNS_MAX || !may_again {
                 return Err(failure.error(sql, Some(&statement.sql)));
             }
         }
@@ -188,7 +192,7 @@ pub(crate) async fn shape(
 /// Reports whether a statement outside of a transaction can be run again, as if it had not been.
 pub(crate) fn may_run_again(failure: &Failure) -> bool {
     match failure {
-        Failure::NotSent(_) => true,
+        Failure::NotSent(_) | Failure::Hit => true,
         Failure::Server { error, .. } => {
             error.is_conflict() || error.is_stale() || is_shutdown(error)
         }

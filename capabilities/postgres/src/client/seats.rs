@@ -1,6 +1,7 @@
 //! The room for connections that all workers of a process share.
 
 use crate::config::PostgresConfig;
+use crate::connection::tls::TlsClient;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -8,6 +9,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 /// The settings and the room that the workers of a process share.
 pub(crate) struct Process {
     pub(crate) config: PostgresConfig,
+    pub(crate) tls: TlsClient,
     seats: Arc<Semaphore>,
     /// The number of those that wait for a seat: workers with idle connections give those up.
     wanted: AtomicUsize,
@@ -21,14 +23,17 @@ pub(crate) struct Process {
 pub(crate) type Seat = OwnedSemaphorePermit;
 
 impl Process {
-    pub(crate) fn new(config: PostgresConfig) -> Self {
-        Self {
+    /// # Errors
+    /// The files of certificates cannot be read.
+    pub(crate) fn new(config: PostgresConfig) -> Result<Self, String> {
+        Ok(Self {
             seats: Arc::new(Semaphore::new(config.connections_max.max(1))),
             wanted: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             workers: Mutex::default(),
+            tls: TlsClient::new(&config.tls)?,
             config,
-        }
+        })
     }
 
     /// Takes a seat if one is free and no other worker waits for one.

@@ -201,6 +201,9 @@ impl PostgresTransaction {
                 continue;
             }
             self.client.0.ran(statement.sql.verb);
+            if statement.sql.verb == Verb::Local {
+                lease.connection().set_unlimited(true);
+            }
             let ran = ran.map_err(|failure| failure.error(sql, Some(&statement.sql)));
             return self.settled(&lease, ran, sql);
         }

@@ -1,6 +1,6 @@
 //! The answers of the server, as they come.
 
-use super::exchange::{Ask, Exchange, ExchangeState, Gather, Step, StepDone};
+use super::exchange::{Ask, Exchange, ExchangeState, Gather, Stake, Step, StepDone};
 use super::messages::{self, Body, Malformed};
 use super::state::ConnectionState;
 use super::statement::Columns;
@@ -33,10 +33,9 @@ pub(super) fn take(state: &mut ConnectionState, tag: u8, body: &[u8]) -> Result<
                 };
             };
             let mut current = exchange.0.state.borrow_mut();
-            let step = current.at;
             if current.failure.is_none() {
-                let error = Box::new(error);
-                current.failure = Some(Failure::Server { error, step });
+                let late = state.patience.late();
+                current.failure = Some(failure(exchange, &current, error, late));
             }
             return Ok(());
         }
@@ -84,6 +83,35 @@ pub(super) fn take(state: &mut ConnectionState, tag: u8, body: &[u8]) -> Result<
     }
 }
 
+/// Returns what an error of the server is for the exchange whose answers come now.
+fn failure(
+    (exchange, _): &(Rc<Exchange>, u64),
+    current: &ExchangeState,
+    error: ServerError,
+    late: Failure,
+) -> Failure {
+    let may_be_done = match &exchange.ask {
+        Ask::Run(steps) => current.done.len() == steps.len(),
+        Ask::Script(_) => true,
+        Ask::Describe(_) => false,
+    };
+    if error.is_fatal && exchange.stake == Stake::Commit && may_be_done {
+        return Failure::Unknown(error.words());
+    }
+    if error.sqlstate == "57014" {
+        if current.is_late || error.message.contains("statement timeout") {
+            return late;
+        }
+        if current.may_be_hit && !current.is_cancelled {
+            return Failure::Hit;
+        }
+    }
+    Failure::Server {
+        error: Box::new(error),
+        step: current.at,
+    }
+}
+
 fn unexpected(tag: u8) -> Malformed {
     match tag {
         b'G' | b'H' | b'W' => "COPY cannot be used here".to_owned(),
@@ -119,7 +147,7 @@ fn described(
                 reading.format() == *format
             };
             if !columns.readings.iter().zip(&formats).all(fits) {
-                return Err("the types of a result were changed while it was read".to_owned());
+                current.failure.get_or_insert(Failure::Changed);
             }
             current.columns = Some(columns);
         }
@@ -139,6 +167,10 @@ fn row(exchange: &Exchange, current: &mut ExchangeState, body: &[u8]) -> Result<
         return Ok(());
     };
     let step = step(steps, current)?;
+    // The rows of a result that cannot be given are passed over.
+    if current.failure.is_some() {
+        return Ok(());
+    }
     let columns = current.columns.as_ref().unwrap_or(&step.shape.columns);
     let mut body = Body(body);
     if usize::from(body.u16()?) != columns.readings.len() {
@@ -157,9 +189,6 @@ fn row(exchange: &Exchange, current: &mut ExchangeState, body: &[u8]) -> Result<
             return Ok(());
         }
     };
-    if matches!(current.failure, Some(Failure::TooLarge(_))) {
-        return Ok(());
-    }
     let rows = &mut current.current.rows;
     let rows = rows.get_or_insert_with(|| Rows::new(Arc::clone(&columns.names)));
     for reading in &columns.readings {

@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
 
 /// Starts the task of a connection that is logged in, on this thread.
 pub(crate) fn start(wire: Box<dyn Wire>, state: ConnectionState) -> Rc<Connection> {
@@ -25,6 +26,7 @@ pub(crate) fn start(wire: Box<dyn Wire>, state: ConnectionState) -> Rc<Connectio
         out: BytesMut::new(),
         encoded: 0,
         written: 0,
+        timer: None,
     }));
     Rc::new(Connection(state))
 }
@@ -41,6 +43,8 @@ struct Driver {
     /// The bytes that were ever put into `out`, and taken from it.
     encoded: u64,
     written: u64,
+    /// Set while answers are awaited.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Future for Driver {
@@ -67,8 +71,18 @@ impl Future for Driver {
                 let _ = Pin::new(&mut this.wire).poll_write(cx, &last);
                 break "it was closed".to_owned();
             }
-            if !state.unsent.is_empty() {
+            if let Some(cancel) = state.due_cancel() {
+                let shared = Rc::clone(&this.state);
+                drop(tokio::task::spawn_local(async move {
+                    cancel.await;
+                    shared.borrow_mut().cancelled();
+                }));
+            }
+            if !state.unsent.is_empty() && !state.is_held() {
                 continue;
+            }
+            if let Some(why) = wait(&mut state, &mut this.timer, cx) {
+                break why;
             }
             match &mut state.waker {
                 Some(waker) => waker.clone_from(cx.waker()),
@@ -84,9 +98,35 @@ impl Future for Driver {
     }
 }
 
+/// Counts time while answers are awaited. Returns the reason for which the server is given up, if it is.
+fn wait(
+    state: &mut ConnectionState,
+    timer: &mut Option<Pin<Box<Sleep>>>,
+    cx: &mut Context<'_>,
+) -> Option<String> {
+    if state.sent.is_empty() {
+        *timer = None;
+        return None;
+    }
+    let tick = state.patience.tick();
+    let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(tick)));
+    while timer.as_mut().poll(cx).is_ready() {
+        timer.as_mut().reset(Instant::now() + tick);
+        if let Some(why) = state.count_tick() {
+            return Some(why);
+        }
+        // What is late now is to be stopped.
+        cx.waker().wake_by_ref();
+    }
+    None
+}
+
 impl Driver {
     fn encode(&mut self) {
         let mut state = self.state.borrow_mut();
+        if state.is_held() {
+            return;
+        }
         while let Some(exchange) = state.unsent.pop_front() {
             // Nothing of it has left, so nothing has to be undone.
             if exchange.state.borrow().is_abandoned {

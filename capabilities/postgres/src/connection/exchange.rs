@@ -100,6 +100,14 @@ pub(crate) struct ExchangeState {
     pub(crate) is_over: bool,
     /// The caller has gone.
     pub(crate) is_abandoned: bool,
+    /// The time is up.
+    pub(crate) is_late: bool,
+    /// The server was asked to stop it.
+    pub(crate) is_cancelled: bool,
+    /// The server was asked to stop another, and may have stopped this one.
+    pub(crate) may_be_hit: bool,
+    /// The number of ticks for which it has been the first.
+    pub(crate) ticks: u32,
     pub(crate) waker: Option<Waker>,
 }
 

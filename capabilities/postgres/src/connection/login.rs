@@ -197,3 +197,18 @@ async fn read(wire: &mut dyn Wire) -> Result<(u8, Vec<u8>), LoginFailure> {
     wire.read_exact(&mut body).await?;
     Ok((head[0], body))
 }
+
+/// Asks the server of a connection to stop what it does, over another: the server closes that when it has passed it on.
+pub(crate) async fn cancel(wire: &mut dyn Wire, process: u32, key: &[u8]) -> io::Result<()> {
+    let mut out = BytesMut::new();
+    message(&mut out, 0, |out| {
+        out.put_u32(80_877_102);
+        out.put_u32(process);
+        out.put_slice(key);
+    });
+    wire.write_all(&out).await?;
+    wire.flush().await?;
+    let mut rest = [0; 16];
+    while wire.read(&mut rest).await? > 0 {}
+    Ok(())
+}

@@ -9,6 +9,8 @@ pub(crate) mod driver;
 pub(crate) mod exchange;
 pub(crate) mod login;
 mod messages;
+pub(crate) mod patience;
 pub(crate) mod state;
 pub(crate) mod statement;
+pub(crate) mod tls;
 pub(crate) mod wire;

@@ -2,6 +2,7 @@
 
 use super::exchange::{Ask, Exchange, Gather, Stake};
 use super::messages;
+use super::patience::Patience;
 use super::statement::Statement;
 use crate::error::{Failure, ServerError};
 use bytes::BytesMut;
@@ -58,6 +59,7 @@ pub(crate) struct ConnectionState {
     /// The error with which the server ends the connection.
     pub(super) fatal: Option<ServerError>,
     pub(super) server: ServerFacts,
+    pub(super) patience: Patience,
     /// The reason for which it has ended.
     ended: Option<String>,
     pub(super) is_closing: bool,
@@ -100,6 +102,11 @@ impl Connection {
         self.0.borrow().status
     }
 
+    /// Lifts the limit of statements, or sets it again: a transaction may set its own.
+    pub(crate) fn set_unlimited(&self, is_unlimited: bool) {
+        self.0.borrow_mut().patience.is_unlimited = is_unlimited;
+    }
+
     /// Ends the connection once everything under way is answered.
     pub(crate) fn close(&self) {
         let mut state = self.0.borrow_mut();
@@ -115,7 +122,12 @@ impl Drop for Connection {
 }
 
 impl ConnectionState {
-    pub(crate) fn new(server: ServerFacts, statements_max: usize, is_named: bool) -> Self {
+    pub(crate) fn new(
+        server: ServerFacts,
+        patience: Patience,
+        statements_max: usize,
+        is_named: bool,
+    ) -> Self {
         Self {
             unsent: VecDeque::new(),
             sent: VecDeque::new(),
@@ -126,13 +138,14 @@ impl ConnectionState {
             status: b'I',
             fatal: None,
             server,
+            patience,
             ended: None,
             is_closing: false,
             waker: None,
         }
     }
 
-    fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }

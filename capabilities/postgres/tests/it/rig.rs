@@ -47,7 +47,7 @@ pub(crate) struct Db(pub(crate) PostgresClient);
 
 impl Db {
     pub(crate) fn new(config: PostgresConfig) -> Self {
-        Self(Postgres::new(config).client())
+        Self(Postgres::new(config).expect("files").client())
     }
 
     pub(crate) async fn query(&self, sql: &str, params: impl Into<Params>) -> Result<Rows, Error> {

@@ -1,0 +1,348 @@
+//! Connections that workers share, limits of time and number, prepared statements.
+
+use crate::proxy::Proxy;
+use crate::rig::{Database, Db, read, run};
+use sampan_client::wait;
+use sampan_host::{ErrorKind, Value};
+use sampan_postgres::{Postgres, RowLimits};
+use std::sync::atomic::Ordering::SeqCst;
+
+#[test]
+fn many_statements_share_few_connections() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    let proxy = Proxy::before(database.server.port);
+    run(async {
+        let direct = format!(":{}/", database.server.port);
+        let url = database
+            .server
+            .url(&database.name)
+            .replace(&direct, &format!(":{}/", proxy.port));
+        let mut config = read(&url);
+        config.connections_max = 3;
+        let db = Db::new(config);
+        db.exec("CREATE TABLE t (id int PRIMARY KEY)", ())
+            .await
+            .unwrap();
+        let mut running: Vec<_> = (0..200)
+            .map(|id| Box::pin(db.exec("INSERT INTO t VALUES (?)", [Value::Int(id)])))
+            .collect();
+        std::future::poll_fn(|cx| {
+            running.retain_mut(|one| match one.as_mut().poll(cx) {
+                std::task::Poll::Ready(done) => {
+                    assert_eq!(done.unwrap().changes, 1);
+                    false
+                }
+                std::task::Poll::Pending => true,
+            });
+            match running.is_empty() {
+                true => std::task::Poll::Ready(()),
+                false => std::task::Poll::Pending,
+            }
+        })
+        .await;
+        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 200");
+        assert!(proxy.rules.connections.load(SeqCst) <= 3);
+    });
+}
+
+#[test]
+fn an_exhausted_pool_is_busy_and_serves_who_waits() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let mut config = database.config();
+        config.connections_max = 2;
+        config.acquire_millis_max = 200;
+        let db = Db::new(config);
+        let (one, two) = (db.0.begin().await.unwrap(), db.0.begin().await.unwrap());
+        for error in [
+            db.query("SELECT 1", ()).await.err(),
+            db.0.begin().await.err(),
+        ] {
+            let error = error.expect("there is no connection");
+            assert_eq!(
+                (error.code(), error.kind()),
+                (Some("busy"), ErrorKind::Unavailable)
+            );
+            assert!(
+                error
+                    .message()
+                    .contains("the 2 of this process are in transactions"),
+                "{error}"
+            );
+        }
+        drop(one);
+        assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+        two.rollback().await;
+    });
+}
+
+#[test]
+fn a_worker_gives_an_idle_connection_to_another() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let mut config = database.config();
+        config.connections_max = 1;
+        config.acquire_millis_max = 60_000;
+        let postgres = Postgres::new(config).unwrap();
+        let (one, two) = (Db(postgres.client()), Db(postgres.client()));
+        for db in [&one, &two, &one, &two] {
+            assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+        }
+        // It is given when a transaction has ended.
+        let tx = one.0.begin().await.unwrap();
+        tx.exec("SELECT 1", &Value::Null).await.unwrap();
+        let (cell, ()) = tokio::join!(two.cell("SELECT 2", ()), async {
+            tx.commit().await.unwrap()
+        });
+        assert_eq!(cell, "int 2");
+    });
+}
+
+#[test]
+fn a_statement_ends_at_its_limit() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        // By the server, and by a request to stop where a pooler stands between.
+        for prepare in [true, false] {
+            let mut config = database.config();
+            config.statement_millis_max = 100;
+            config.prepare = prepare;
+            let db = Db::new(config);
+            let error = db.query("SELECT pg_sleep(100)", ()).await.unwrap_err();
+            assert_eq!(
+                (error.code(), error.kind()),
+                (Some("timeout"), ErrorKind::TooLong),
+                "{error}"
+            );
+            let why = "the statement ran longer than statement_millis_max (100 ms)";
+            assert!(error.message().starts_with(why), "{error}");
+            assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+            // A transaction may set its own.
+            let tx = db.0.begin().await.unwrap();
+            tx.exec("SET LOCAL statement_timeout = 0", &Value::Null)
+                .await
+                .unwrap();
+            tx.exec("SELECT pg_sleep(0.5)", &Value::Null).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_statement_whose_caller_has_gone_is_stopped() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let mut config = database.config();
+        config.statement_millis_max = 600_000;
+        config.connections_max = 1;
+        let db = Db::new(config);
+        db.exec("CREATE TABLE t (n int)", ()).await.unwrap();
+        let running = || {
+            database.psql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1000%' AND state = 'active' AND pid <> pg_backend_pid()")
+        };
+        let mut forgotten = Box::pin(db.query("SELECT pg_sleep(1000)", ()));
+        tokio::select! {
+            _ = &mut forgotten => panic!("it sleeps"),
+            () = wait::until_async("it runs", || running() == "1") => {}
+        }
+        // A statement behind it is not lost.
+        let mut behind = Box::pin(db.exec("INSERT INTO t VALUES (1)", ()));
+        std::future::poll_fn(|cx| std::task::Poll::Ready(behind.as_mut().poll(cx).is_pending()))
+            .await;
+        drop(forgotten);
+        behind.await.unwrap();
+        assert_eq!(running(), "0");
+        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 1");
+        // In a transaction too, which is rolled back with it.
+        let tx = db.0.begin().await.unwrap();
+        tx.exec("INSERT INTO t VALUES (2)", &Value::Null)
+            .await
+            .unwrap();
+        {
+            tokio::select! {
+                _ = tx.exec("SELECT pg_sleep(1000)", &Value::Null) => panic!("it sleeps"),
+                () = wait::until_async("it runs", || running() == "1") => {}
+            }
+        }
+        drop(tx);
+        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 1");
+    });
+}
+
+#[test]
+fn statements_fit_a_schema_that_changes() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        for prepare in [true, false] {
+            let mut config = database.config();
+            config.prepare = prepare;
+            let db = Db::new(config);
+            db.exec("DROP TABLE IF EXISTS t", ()).await.unwrap();
+            db.exec("CREATE TABLE t (id int, n int)", ()).await.unwrap();
+            db.exec("INSERT INTO t VALUES (1, 2)", ()).await.unwrap();
+            assert_eq!(
+                db.query("SELECT * FROM t", ())
+                    .await
+                    .unwrap()
+                    .columns()
+                    .len(),
+                2
+            );
+            database.psql("ALTER TABLE t ADD COLUMN name text DEFAULT 'x'");
+            assert_eq!(
+                db.query("SELECT * FROM t", ())
+                    .await
+                    .unwrap()
+                    .columns()
+                    .len(),
+                3,
+                "{prepare}"
+            );
+            let by = "SELECT n FROM t WHERE id = ?";
+            assert_eq!(db.cell(by, [Value::Int(1)]).await, "int 2");
+            database.psql("ALTER TABLE t ALTER COLUMN n TYPE text");
+            assert_eq!(db.cell(by, [Value::Int(1)]).await, "text 2", "{prepare}");
+            database.psql("ALTER TABLE t ALTER COLUMN n TYPE bytea USING n::bytea");
+            assert_eq!(
+                db.cell(by, [Value::Int(1)]).await,
+                "bytes [50]",
+                "{prepare}"
+            );
+        }
+    });
+}
+
+#[test]
+fn prepared_statements_are_bounded() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let mut config = database.config();
+        config.statements_max = 4;
+        config.connections_max = 1;
+        let db = Db::new(config);
+        for round in 0..3 {
+            for n in 0..10 {
+                assert_eq!(
+                    db.cell(&format!("SELECT {n}"), ()).await,
+                    format!("int {n}"),
+                    "{round}"
+                );
+            }
+        }
+        let kept = "SELECT count(*) FROM pg_prepared_statements";
+        let kept = db.cell(kept, ()).await;
+        assert!(["int 4", "int 5"].contains(&&*kept), "{kept}");
+        // A batch of more than that, with one that fails in the middle, and again.
+        let batch = |fails: bool| {
+            let sql = move |n: i32| match fails && n == 5 {
+                true => "SELECT 1 / (SELECT 0)".to_owned(),
+                false => format!("SELECT {n} + 100"),
+            };
+            (0..10).map(|n| (sql(n), Value::Null)).collect::<Vec<_>>()
+        };
+        for fails in [true, false, true, false] {
+            assert_eq!(db.0.batch(&batch(fails)).await.is_err(), fails);
+        }
+        let mut config = database.config();
+        config.prepare = false;
+        let db = Db::new(config);
+        db.cell("SELECT 1", ()).await;
+        assert_eq!(
+            db.cell("SELECT count(*) FROM pg_prepared_statements", ())
+                .await,
+            "int 0"
+        );
+    });
+}
+
+#[test]
+fn a_large_result_is_refused_and_the_first_row_is_enough() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let db = Db::new(database.config());
+        let limits = RowLimits {
+            first_only: false,
+            result_bytes_max: 10_000,
+        };
+        let many = "SELECT i FROM generate_series(1, 5000) i";
+        let error = db.0.query(many, &Value::Null, limits).await.unwrap_err();
+        assert_eq!(error.code(), Some("too_large"), "{error}");
+        let first = RowLimits {
+            first_only: true,
+            ..limits
+        };
+        assert_eq!(
+            db.0.query(many, &Value::Null, first).await.unwrap().len(),
+            1
+        );
+        let large = "SELECT repeat('x', 20000)";
+        assert_eq!(
+            db.0.query(large, &Value::Null, first)
+                .await
+                .unwrap_err()
+                .code(),
+            Some("too_large")
+        );
+        let rows = db
+            .query("SELECT repeat('x', 3000000) FROM generate_series(1, 3)", ())
+            .await
+            .unwrap();
+        assert_eq!(rows.len(), 3);
+        let text = "y".repeat(5_000_000);
+        assert_eq!(
+            db.cell("SELECT length(?)", [Value::from(text)]).await,
+            "int 5000000"
+        );
+    });
+}
+
+#[test]
+fn savepoints_undo_a_part() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let db = Db::new(database.config());
+        db.exec("CREATE TABLE t (id int PRIMARY KEY)", ())
+            .await
+            .unwrap();
+        let tx = db.0.begin().await.unwrap();
+        let insert = async |id: i64| {
+            tx.exec(
+                "INSERT INTO t VALUES (?)",
+                &Value::List(vec![Value::Int(id)]),
+            )
+            .await
+        };
+        insert(1).await.unwrap();
+        tx.savepoint().await.unwrap();
+        insert(2).await.unwrap();
+        assert_eq!(insert(1).await.unwrap_err().code(), Some("unique"));
+        assert_eq!(insert(3).await.unwrap_err().code(), Some("aborted"));
+        tx.end_savepoint(false).await.unwrap();
+        tx.savepoint().await.unwrap();
+        insert(4).await.unwrap();
+        tx.end_savepoint(true).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(
+            db.cell("SELECT array_agg(id ORDER BY id) FROM t", ()).await,
+            "text [1,4]"
+        );
+    });
+}
