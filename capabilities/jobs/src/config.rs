@@ -1,8 +1,7 @@
 //! The settings of `[jobs]`.
 
 use crate::limits::LEASE_MILLIS_MAX;
-use crate::options::duration;
-use sampan_host::settings::{Preset, Section, SettingKey, Settings};
+use sampan_host::settings::{Preset, Section, SettingKey, Settings, units};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -107,7 +106,7 @@ fn rule(text: &str) -> Option<(String, QueueRule)> {
         Some(rate) => {
             let (count, unit) = rate.split_once('/')?;
             let count = count.parse().ok().filter(|count| *count > 0)?;
-            let millis = duration(&format!("1 {unit}"))?;
+            let millis = units::millis(&format!("1 {unit}"))?;
             Some((count, Duration::from_millis(millis.max(1))))
         }
     };

@@ -90,20 +90,10 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), Error> {
     )))
 }
 
-/// Reads a time with a unit, in milliseconds. `m` is a minute.
-pub(crate) fn duration(text: &str) -> Option<u64> {
-    let minutes = text.trim_end().strip_suffix('m').map(str::trim_end);
-    let minutes = minutes.and_then(|minutes| minutes.parse::<u64>().ok());
-    match minutes {
-        Some(minutes) => minutes.checked_mul(60_000),
-        None => units::millis(text),
-    }
-}
-
 /// Reads a time in milliseconds: a text with a unit, or a number of seconds.
 pub(crate) fn millis(what: &str, value: &Value, max: u64) -> Result<u64, Error> {
     let read = match value {
-        Value::Text(text) => duration(text),
+        Value::Text(text) => units::millis(text),
         Value::Int(seconds) => u64::try_from(*seconds)
             .ok()
             .map(|seconds| seconds.saturating_mul(1_000)),

@@ -18,9 +18,10 @@ const SIZES: [(&str, u64); 9] = [
     ("tib", 1 << 40),
 ];
 
-const TIMES: [(&str, u64); 5] = [
+const TIMES: [(&str, u64); 6] = [
     ("ms", 1),
     ("s", 1_000),
+    ("m", 60_000),
     ("min", 60_000),
     ("h", 3_600_000),
     ("d", 86_400_000),
@@ -77,8 +78,9 @@ mod tests {
             ("5 min", Some(300_000)),
             ("1h", Some(3_600_000)),
             ("7d", Some(604_800_000)),
+            ("5 m", Some(300_000)),
             ("10", None),
-            ("5 m", None),
+            ("5 mo", None),
         ] {
             assert_eq!(millis(text), expected, "{text}");
         }
