@@ -490,6 +490,29 @@ declare module "sampan" {
     referrerPolicy?: string | false;
     hsts?: number | false;
   }
+  /** A time: a text such as `"30 s"` or `"5 m"`, or a number of seconds. */
+  export type Duration = string | number;
+  /** The options of `app.job`. */
+  export interface JobOptions {
+    attempts?: number;
+    timeout?: Duration;
+    backoff?: Duration;
+    queue?: string;
+    unique?: boolean;
+  }
+  /** The options of `app.cron`. */
+  export interface CronOptions {
+    tz?: string;
+    missed?: "once" | "skip";
+    attempts?: number;
+    timeout?: Duration;
+    backoff?: Duration;
+    queue?: string;
+  }
+  /** The first argument of the function of a cron: the time that it was to run, in seconds since 1970. */
+  export interface CronRun {
+    readonly due: number;
+  }
   /** A match of a pattern of `regex`. A group that took no part is null. */
   export interface RegexMatch {
     text: string;
@@ -823,9 +846,11 @@ declare module "sampan" {
     /** The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`. */
     paginate(total: number, options?: Record<string, any>): { page: number; pages: number; limit: number; total: number; offset: number; first: number; last: number; prev: string | null; next: string | null; links: any[] };
     /** Declares jobs: the function that does them. It runs on a thread for jobs, apart from requests, and may wait. If it fails, it is called again, at most `attempts` times in all. It can also be called again after it has succeeded, if the process ends at that moment. Only while the project loads. */
-    job(name: string, options: Record<string, unknown> | ((...args: any[]) => any), fn?: (...args: any[]) => any): void;
+    job(name: string, options: JobOptions, fn: (args: any, job: Job) => unknown): void;
+    job(name: string, fn: (args: any, job: Job) => unknown): void;
     /** Declares a job that is added by the clock: once for each time of the pattern in all processes that share the database. A time that comes while the job of an earlier one has not ended is left out. Only while the project loads. */
-    cron(pattern: string, name: string, options: Record<string, unknown> | ((...args: any[]) => any), fn?: (...args: any[]) => any): void;
+    cron(pattern: string, name: string, options: CronOptions, fn: (run: CronRun, job: Job) => unknown): void;
+    cron(pattern: string, name: string, fn: (run: CronRun, job: Job) => unknown): void;
     /** Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there. */
     enqueue(name: string, args?: any, options?: Record<string, any>): number;
     /** Adds many jobs of one name, and perhaps one that follows them, in the same transaction as the other writes of the request. Returns the number of the batch. */
@@ -1156,8 +1181,8 @@ declare module "sampan" {
     fails(fn: (...args: any[]) => any, part?: string): Promise<string>;
     /** Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id and the values of cookies do not count. */
     snapshot(actual: any, name?: string): void;
-    /** Runs the jobs of the app that are due, those that they add included, one after the other. Returns the number of attempts. In tests jobs run only here; `setTime` makes later ones due. */
-    runJobs(): Promise<number>;
+    /** Runs the jobs of the app that are due, those that they add included, one after the other. Returns how many attempts `ran`, how many of these `failed`, and how many jobs are `dead` since. In tests jobs run only here; `setTime` makes later ones due. */
+    runJobs(): Promise<{ ran: number; failed: number; dead: number }>;
     /** Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock. */
     setTime(seconds?: number): void;
   };

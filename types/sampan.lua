@@ -1458,8 +1458,8 @@ function app.t.fails(fn, part) end
 ---@param name? string Its name, where a test has several.
 function app.t.snapshot(actual, name) end
 
---- Runs the jobs of the app that are due, those that they add included, one after the other. Returns the number of attempts. In tests jobs run only here; `set_time` makes later ones due.
----@return integer
+--- Runs the jobs of the app that are due, those that they add included, one after the other. Returns how many attempts `ran`, how many of these `failed`, and how many jobs are `dead` since. In tests jobs run only here; `set_time` makes later ones due.
+---@return { ran: integer, failed: integer, dead: integer }
 function app.t.run_jobs() end
 
 --- Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock.

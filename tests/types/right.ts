@@ -57,6 +57,10 @@ app.onError((req, error) => json({ error: String(error) }, { status: 500, header
 app.get("/stream", () => stream(async (write) => { await write("a"); await time.sleep(1); }));
 app.get("/go", () => redirect("/"));
 app.get("/map", () => new Blob(["x"]));
+app.job("plain", (args) => args.anything);
+app.job("resize", { attempts: 5, timeout: "1 m", backoff: 10, unique: true }, async (args, job) => { job.progress(50, "half"); job.retryIn(5); });
+app.cron("0 3 * * *", "nightly", { tz: "Europe/Berlin", missed: "skip" }, (run, job) => { const due: number = run.due; job.progress(due); });
+app.cron("@daily", "plain", (run) => run.due);
 log.info("hello", { key });
 sampan.get("/default", () => json.encode({ a: 1 }));
 class Thing { name = "x"; toJSON() { return this.name; } }

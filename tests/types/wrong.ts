@@ -41,3 +41,7 @@ if (checked.errors === null) checked.data.name;
 if (checked.errors === null) checked.data.age.toFixed();
 // @ts-expect-error an option that does not exist
 upgrade(new Request("http://x/"), { colour: "red" });
+// @ts-expect-error the time that a cron was to run is a number
+app.cron("@daily", "daily", (run, job) => { job.progress(run.due.length); });
+// @ts-expect-error an option that crons do not have
+app.cron("@daily", "daily", { unique: true }, () => {});

@@ -16,7 +16,7 @@ use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
 use sampan_db::{Database, Durability, RestorePoint, migrate};
 use sampan_host::fetch::Fetcher;
-use sampan_host::jobs::JobQueue;
+use sampan_host::jobs::{JobQueue, JobRuns};
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
 use sampan_http::{
     DirectAnswer, DirectSocket, Limits, UnsentBytes, answer_directly, connect_directly,
@@ -289,17 +289,16 @@ impl LocalApp {
         connect_directly(&*self.dispatch, request, peer, &self.limits).await
     }
 
-    /// Runs the jobs that are due, and those that they add, each until this time at the latest. Returns the number of
-    /// attempts.
+    /// Runs the jobs that are due, and those that they add, each until this time at the latest.
     ///
     /// # Errors
     /// The database's own, or there are too many.
-    pub async fn run_jobs(&self, until: Option<Instant>) -> Result<i64, Error> {
+    pub async fn run_jobs(&self, until: Option<Instant>) -> Result<JobRuns, Error> {
         self.gate.settled().await?;
         let queue = self.loaded().context.get::<Rc<dyn JobQueue>>();
         match queue {
             Some(queue) => queue.run_due(until).await,
-            None => Ok(0),
+            None => Ok(JobRuns::default()),
         }
     }
 

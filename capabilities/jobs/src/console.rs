@@ -49,7 +49,7 @@ impl JobsConsole {
 
     /// Has jobs run now that are dead, cancelled, done, or due later. Returns the number.
     pub async fn retry(&self, ids: &[i64]) -> Result<i64, Error> {
-        self.begin().await?.retry(ids)
+        self.begin().await?.retry(ids, now())
     }
 
     /// Cancels jobs that have not ended. One that runs is given up within a third of its lease. Returns the number.

@@ -4,17 +4,55 @@
 use crate::desk::{Desk, Failure};
 use crate::limits::{ATTEMPTS, BACKOFF_MILLIS, BACKOFF_MILLIS_MAX};
 use crate::table::JobTable;
+use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{Error, json};
 use std::time::Duration;
 
-/// Writes a failed attempt: another follows, or the job is dead. Returns true if it is.
+/// A failed attempt, for the log.
+pub(crate) struct FailedAttempt<'a> {
+    pub(crate) id: i64,
+    pub(crate) name: &'a str,
+    pub(crate) attempt: u32,
+    /// The number of attempts that the job has in all.
+    pub(crate) attempts: u32,
+    /// The pause until the next attempt; `None` if the job is dead.
+    pub(crate) again: Option<Duration>,
+    pub(crate) error: &'a str,
+}
+
+impl FailedAttempt<'_> {
+    /// Logs the attempt and what follows it.
+    #[cold]
+    pub(crate) fn report(&self, log: &dyn Log) {
+        let (id, name, error) = (self.id, self.name, self.error);
+        let (attempt, attempts) = (self.attempt, self.attempts);
+        let (level, follows) = match self.again {
+            Some(again) => {
+                let next = attempt + 1;
+                let seconds = again.as_millis().div_ceil(1_000);
+                let follows = format!("attempt {next} follows in {seconds} s");
+                (Level::Warn, follows)
+            }
+            None => (Level::Error, "the job is dead".to_owned()),
+        };
+        let text = format!("job {name} {id}, attempt {attempt} of {attempts}; {follows}: {error}");
+        log.write_limited(level, Cause::message(error), &Entry::text(text));
+    }
+}
+
+/// Returns the number of attempts that the jobs of a name have.
+pub(crate) fn attempts_of(desk: &Desk, name: &str) -> u32 {
+    desk.policy(name).map_or(ATTEMPTS, |policy| policy.attempts)
+}
+
+/// Writes a failed attempt. Returns the pause until the next one; `None` if the job is dead.
 pub(crate) fn fail(
     table: JobTable<'_>,
     desk: &Desk,
     (id, name, attempt): (i64, &str, u32),
     failure: &Failure,
     now: i64,
-) -> Result<bool, Error> {
+) -> Result<Option<Duration>, Error> {
     if let Some(args) = &failure.args {
         table.set_args(id, args)?;
     }
@@ -23,7 +61,7 @@ pub(crate) fn fail(
     let kept = error_json(attempt, now, &failure.error);
     if failure.is_final || attempt >= attempts {
         table.die(id, now, kept)?;
-        return Ok(true);
+        return Ok(None);
     }
     let first = policy.map_or(Duration::from_millis(BACKOFF_MILLIS), |policy| {
         policy.backoff
@@ -33,7 +71,9 @@ pub(crate) fn fail(
         None => pause(first, attempt),
     };
     table.again(id, now.saturating_add(pause), kept)?;
-    Ok(false)
+    Ok(Some(Duration::from_millis(
+        u64::try_from(pause).unwrap_or(0),
+    )))
 }
 
 /// Returns the pause after a failed attempt, counted from 1, in milliseconds.

@@ -9,7 +9,7 @@ use crate::queue::{IsolateJobs, now};
 use crate::table::batches::{BatchEnds, NewBatch};
 use crate::table::{JobTable, NewRow};
 use sampan_host::database::AppTables;
-use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, NewJob, OWN_PREFIX};
+use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX};
 use sampan_host::{Error, LocalFuture, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl JobQueue for QueueHandle {
         let _ = self.0.declarations.add(name.to_owned(), declared);
     }
 
-    fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<i64, Error>> {
+    fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<JobRuns, Error>> {
         let jobs = Rc::clone(&self.0);
         Box::pin(async move { worker::run_due(&jobs, until).await })
     }

@@ -41,7 +41,7 @@ t.test("a picture gets a thumbnail by a job", async () => {
   t.equal((await t.get(`${note}/image`)).status, 200);
   t.equal((await t.get(`${note}/thumbnail`)).status, 404);
   t.equal((await t.get("/")).html.count(".card img"), 0);
-  t.equal(await t.runJobs(), 1);
+  t.equal((await t.runJobs()).ran, 1);
   t.equal((await t.get("/")).html.count(".card img"), 1);
   const small = await t.get(`${note}/thumbnail`);
   t.equal(small.headers["content-type"], "image/bmp");
@@ -86,6 +86,6 @@ t.test("another picture replaces the files of the first, and a deleted note leav
 
 t.test("a job of a picture that is gone does nothing", async () => {
   app.enqueue("thumbnail", { image: "gone" });
-  t.equal(await t.runJobs(), 1);
+  t.equal((await t.runJobs()).ran, 1);
   t.ok(!files.exists("thumbnails/gone"));
 });

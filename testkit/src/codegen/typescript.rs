@@ -13,28 +13,42 @@ const WEB: &str = include_str!("../declarations/web.d.ts");
 const OPTIONS: &str = include_str!("../declarations/options.d.ts");
 
 /// Parameters and results of rows that TypeScript knows more exactly than the tables do: the row, and what stands
-/// between its name and its end.
-const SIGNATURES: &[(&str, &str)] = &[
-    ("cors", "(options: CorsOptions): NativeMiddleware"),
+/// between its name and its end, once for each way to call it.
+const SIGNATURES: &[(&str, &[&str])] = &[
+    ("cors", &["(options: CorsOptions): NativeMiddleware"]),
     (
         "rate_limit",
-        "(options: RateLimitOptions): NativeMiddleware",
+        &["(options: RateLimitOptions): NativeMiddleware"],
     ),
     (
         "basic_auth",
-        "(options: BasicAuthOptions): NativeMiddleware",
+        &["(options: BasicAuthOptions): NativeMiddleware"],
     ),
     (
         "bearer_auth",
-        "(options: BearerAuthOptions): NativeMiddleware",
+        &["(options: BearerAuthOptions): NativeMiddleware"],
     ),
     (
         "secure_headers",
-        "(options?: SecureHeadersOptions): NativeMiddleware",
+        &["(options?: SecureHeadersOptions): NativeMiddleware"],
     ),
     (
         "validate",
-        "<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>",
+        &["<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>"],
+    ),
+    (
+        "job",
+        &[
+            "(name: string, options: JobOptions, fn: (args: any, job: Job) => unknown): void",
+            "(name: string, fn: (args: any, job: Job) => unknown): void",
+        ],
+    ),
+    (
+        "cron",
+        &[
+            "(pattern: string, name: string, options: CronOptions, fn: (run: CronRun, job: Job) => unknown): void",
+            "(pattern: string, name: string, fn: (run: CronRun, job: Job) => unknown): void",
+        ],
     ),
 ];
 
@@ -187,8 +201,10 @@ pub(super) fn typescript_of(
         name => camel_case(name),
     };
     let _ = writeln!(out, "    /** {doc} */");
-    if let Some((_, signature)) = SIGNATURES.iter().find(|(row, _)| *row == function.name) {
-        let _ = writeln!(out, "{keyword}{name}{signature};");
+    if let Some((_, signatures)) = SIGNATURES.iter().find(|(row, _)| *row == function.name) {
+        for signature in *signatures {
+            let _ = writeln!(out, "{keyword}{name}{signature};");
+        }
         return;
     }
     let _ = writeln!(out, "{keyword}{name}{generic}({params}): {result};");

@@ -32,6 +32,29 @@
     referrerPolicy?: string | false;
     hsts?: number | false;
   }
+  /** A time: a text such as `"30 s"` or `"5 m"`, or a number of seconds. */
+  export type Duration = string | number;
+  /** The options of `app.job`. */
+  export interface JobOptions {
+    attempts?: number;
+    timeout?: Duration;
+    backoff?: Duration;
+    queue?: string;
+    unique?: boolean;
+  }
+  /** The options of `app.cron`. */
+  export interface CronOptions {
+    tz?: string;
+    missed?: "once" | "skip";
+    attempts?: number;
+    timeout?: Duration;
+    backoff?: Duration;
+    queue?: string;
+  }
+  /** The first argument of the function of a cron: the time that it was to run, in seconds since 1970. */
+  export interface CronRun {
+    readonly due: number;
+  }
   /** A match of a pattern of `regex`. A group that took no part is null. */
   export interface RegexMatch {
     text: string;

@@ -7,6 +7,7 @@ use super::requests::{TestRequest, answered};
 use super::snapshots::{self, Snapshot};
 use super::socket::{SOCKET, connect};
 use super::state::{CLIENT, DeclaredTest, TestState, state_of};
+use sampan_host::jobs::JobRuns;
 use sampan_host::mails::{CaughtMail, Mailbox};
 use sampan_host::{
     Args, Callback, Context, Error, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
@@ -105,9 +106,9 @@ pub static MODULE: Module = Module {
             "Compares the value, or the text, with what it was when the test ran first. That is kept in \
              `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id \
              and the values of cookies do not count."),
-        row!("run_jobs"() -> Type::Int, FunctionKind::Async(run_jobs),
-            "Runs the jobs of the app that are due, those that they add included, one after the other. Returns the \
-             number of attempts. In tests jobs run only here; `set_time` makes later ones due."),
+        row!("run_jobs"() -> JOB_RUNS, FunctionKind::Async(run_jobs),
+            "Runs the jobs of the app that are due, those that they add included, one after the other. Returns how \
+             many attempts `ran`, how many of these `failed`, and how many jobs are `dead` since. In tests jobs run only here; `set_time` makes later ones due."),
         row!("set_time"(
                 param!("seconds"? Type::Number,
                     "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again."),
@@ -140,6 +141,13 @@ const ANSWER: Type = Type::Record(&[
     ("body", Type::Bytes),
     ("json", Type::Any),
     ("html", Type::Object(&PAGE)),
+]);
+
+/// The type of what `run_jobs` returns.
+const JOB_RUNS: Type = Type::Record(&[
+    ("ran", Type::Int),
+    ("failed", Type::Int),
+    ("dead", Type::Int),
 ]);
 
 fn loading(context: &Context) -> Result<Rc<TestState>, Error> {
@@ -214,7 +222,10 @@ fn run_jobs(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     Box::pin(async move {
         let _running = running?;
         let state = state?;
-        state.app.run_jobs(state.until()).await.map(Value::Int)
+        let JobRuns { ran, failed, dead } = state.app.run_jobs(state.until()).await?;
+        let counts = [("ran", ran), ("failed", failed), ("dead", dead)];
+        let counts = counts.map(|(name, count)| (name.into(), Value::Int(count)));
+        Ok(Value::Map(counts.into()))
     })
 }
 

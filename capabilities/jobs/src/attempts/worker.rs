@@ -3,13 +3,13 @@
 use crate::attempts::object::{Attempt, JOB, key};
 use crate::declared::{Body, Declared};
 use crate::desk::{Desk, Failure, Handed, Outcome};
-use crate::failures::pause;
+use crate::failures::{FailedAttempt, attempts_of, pause};
 use crate::keeper::Keeper;
 use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
 use crate::options::json_value;
 use crate::queue::IsolateJobs;
 use crate::table::{JobTable, Taken};
-use sampan_host::jobs::JobAttempt;
+use sampan_host::jobs::{JobAttempt, JobRuns};
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Error, ErrorKind, LocalFuture, Value};
 use std::cell::{Cell, RefCell};
@@ -103,9 +103,29 @@ async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
     }
     let policy = &declared.policy;
     let is_last = ran.is_final || job.attempt >= policy.attempts;
+    let tell = |again, error: &str| {
+        if let Some(log) = jobs.log() {
+            let failed = FailedAttempt {
+                id: job.id,
+                name: &job.name,
+                attempt: job.attempt,
+                attempts: policy.attempts,
+                again,
+                error,
+            };
+            failed.report(&*log);
+        }
+    };
     let error = match result {
         Ok(()) if ran.again.is_none() => return Some(Outcome::Done),
-        Ok(()) => "asked to run again (job:retry_in)".to_owned(),
+        Ok(()) => {
+            let text = "asked to run again (job:retry_in)".to_owned();
+            // The job asked for an attempt that it has not.
+            if is_last {
+                tell(None, &text);
+            }
+            text
+        }
         Err(error) => {
             let mut text = error.to_string();
             if let Some(stack) = error.stack() {
@@ -116,13 +136,7 @@ async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
             let again = *ran
                 .again
                 .get_or_insert_with(|| Duration::from_millis(pause()));
-            report(
-                jobs,
-                job,
-                policy.attempts,
-                (!is_last).then_some(again),
-                &text,
-            );
+            tell((!is_last).then_some(again), &text);
             if text.len() > ERROR_BYTES_MAX {
                 text.truncate(text.floor_char_boundary(ERROR_BYTES_MAX));
             }
@@ -130,27 +144,6 @@ async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
         }
     };
     Some(Outcome::Failed(Failure { error, ..ran }))
-}
-
-/// Logs a failed attempt and what follows it: another after `again`, or none.
-#[cold]
-fn report(jobs: &IsolateJobs, job: &Taken, attempts: u32, again: Option<Duration>, error: &str) {
-    if let Some(log) = jobs.log() {
-        let Taken {
-            name, id, attempt, ..
-        } = job;
-        let (level, follows) = match again {
-            Some(again) => {
-                let next = attempt + 1;
-                let seconds = again.as_millis().div_ceil(1_000);
-                let follows = format!("attempt {next} follows in {seconds} s");
-                (Level::Warn, follows)
-            }
-            None => (Level::Error, "the job is dead".to_owned()),
-        };
-        let text = format!("job {name} {id}, attempt {attempt} of {attempts}; {follows}: {error}");
-        log.write_limited(level, Cause::message(error), &Entry::text(text));
-    }
 }
 
 #[cold]
@@ -234,7 +227,10 @@ async fn run(
 }
 
 /// Runs all jobs that are due here, one after the other, and those that they add. Each ends at `until` at the latest.
-pub(crate) async fn run_due(jobs: &Rc<IsolateJobs>, until: Option<Instant>) -> Result<i64, Error> {
+pub(crate) async fn run_due(
+    jobs: &Rc<IsolateJobs>,
+    until: Option<Instant>,
+) -> Result<JobRuns, Error> {
     let (desk, tables) = (&jobs.desk, &jobs.tables);
     let outbox = jobs.context.upgrade().and_then(|context| context.get());
     let gone = || Error::new(ErrorKind::Internal, "the isolate has ended");
@@ -244,23 +240,34 @@ pub(crate) async fn run_due(jobs: &Rc<IsolateJobs>, until: Option<Instant>) -> R
         outbox.ok_or_else(gone)?,
         jobs.log(),
     );
-    let mut count = 0;
+    let mut runs = JobRuns::default();
     loop {
         desk.look_anew();
         while keeper.turn().await? {}
         let Some(taken) = desk.take() else {
-            return Ok(count);
+            return Ok(runs);
         };
         let handed = Handed { until, ..taken };
         match attempt(jobs, &handed).await {
-            Some(outcome) => desk.end(handed.job, outcome),
+            Some(outcome) => {
+                count(&mut runs, desk, &handed.job, &outcome);
+                desk.end(handed.job, outcome);
+            }
             None => desk.abandon(&handed.job),
         }
-        count += 1;
-        if count >= TEST_ATTEMPTS_MAX {
+        if runs.ran >= TEST_ATTEMPTS_MAX {
             return Err(Error::script(format!(
                 "{TEST_ATTEMPTS_MAX} attempts have run: a job seems to add itself again"
             )));
         }
+    }
+}
+
+fn count(runs: &mut JobRuns, desk: &Desk, job: &Taken, outcome: &Outcome) {
+    runs.ran += i64::from(*outcome != Outcome::Undeclared);
+    if let Outcome::Failed(failure) = outcome {
+        let is_dead = failure.is_final || job.attempt >= attempts_of(desk, &job.name);
+        runs.failed += 1;
+        runs.dead += i64::from(is_dead);
     }
 }

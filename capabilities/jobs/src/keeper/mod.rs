@@ -47,6 +47,17 @@ pub(crate) struct Keeper {
 struct Turn {
     ended: Vec<Ended>,
     taken: Vec<Taken>,
+    /// Those whose lease ended.
+    lost: Vec<LostAttempt>,
+}
+
+/// An attempt whose lease ended.
+struct LostAttempt {
+    id: i64,
+    name: String,
+    attempt: u32,
+    /// The pause until the next attempt; `None` if the job is dead.
+    again: Option<Duration>,
 }
 
 impl Keeper {
@@ -136,6 +147,7 @@ impl Keeper {
         let mut turn = Turn {
             ended,
             taken: Vec::new(),
+            lost: Vec::new(),
         };
         if turn.ended.is_empty() && progress.is_empty() && !is_due && !self.desk.is_closed() {
             // So far nothing is to be written: a look does not take the write connection.
@@ -175,6 +187,7 @@ impl Keeper {
             self.crons.forget();
             return Err(error);
         }
+        self.tell_expired(&turn.lost);
         self.desk.put(turn.taken);
         Ok(true)
     }
@@ -208,7 +221,7 @@ impl Keeper {
         let lease_time = self.desk.config().lease;
         let lease = now.saturating_add(i64::try_from(lease_time.as_millis()).unwrap_or(i64::MAX));
         if extends {
-            self.extend(now, lease)?;
+            self.extend(now, lease, &mut turn.lost)?;
         }
         let tables = Rc::clone(&self.tables);
         let table = JobTable(&*tables);
@@ -284,7 +297,7 @@ impl Keeper {
                 }
                 Outcome::Failed(failure) => {
                     let job = (job.id, &*job.name, job.attempt);
-                    if !fail(table, &self.desk, job, failure, now)? {
+                    if fail(table, &self.desk, job, failure, now)?.is_some() {
                         continue;
                     }
                     true

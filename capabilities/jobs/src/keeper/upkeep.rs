@@ -1,8 +1,8 @@
 //! Leases and old rows.
 
-use super::Keeper;
+use super::{Keeper, LostAttempt};
 use crate::desk::Failure;
-use crate::failures::fail;
+use crate::failures::{FailedAttempt, attempts_of, fail};
 use crate::limits::{BATCH_MAX, LEASE_MILLIS_MAX};
 use crate::table::batches::AllBatchEnds;
 use crate::table::{Expired, JobTable, state};
@@ -14,9 +14,33 @@ pub(super) fn longest_lease(now: i64) -> i64 {
     now.saturating_add_unsigned(LEASE_MILLIS_MAX)
 }
 
+const LEASE_ENDED: &str = "its process ended, or said nothing for longer than its lease";
+
 impl Keeper {
-    /// Extends the leases of the jobs of this process, and takes those away that others have left.
-    pub(super) fn extend(&mut self, now: i64, lease: i64) -> Result<(), Error> {
+    /// Logs attempts whose lease ended.
+    pub(super) fn tell_expired(&self, lost: &[LostAttempt]) {
+        for one in lost {
+            if let Some(log) = &self.log {
+                let failed = FailedAttempt {
+                    id: one.id,
+                    name: &one.name,
+                    attempt: one.attempt,
+                    attempts: attempts_of(&self.desk, &one.name),
+                    again: one.again,
+                    error: LEASE_ENDED,
+                };
+                failed.report(&**log);
+            }
+        }
+    }
+
+    /// Extends the leases of the jobs of this process, and takes those away that others have left: `taken` gets these.
+    pub(super) fn extend(
+        &mut self,
+        now: i64,
+        lease: i64,
+        taken: &mut Vec<LostAttempt>,
+    ) -> Result<(), Error> {
         let table = JobTable(&*self.tables);
         let held = self.desk.held();
         let mine = self.still_mine(held.iter().map(|(id, token)| (*id, *token)))?;
@@ -37,7 +61,6 @@ impl Keeper {
         if Instant::now() < self.patient_until {
             return Ok(());
         }
-        let error = "its process ended, or said nothing for longer than its lease";
         let mut ends = AllBatchEnds::new();
         for Expired {
             id,
@@ -47,14 +70,21 @@ impl Keeper {
         } in table.expired(now, BATCH_MAX)?
         {
             let lost = Failure {
-                error: error.to_owned(),
+                error: LEASE_ENDED.to_owned(),
                 ..Failure::default()
             };
-            if fail(table, &self.desk, (id, &name, attempt), &lost, now)?
+            let again = fail(table, &self.desk, (id, &name, attempt), &lost, now)?;
+            if again.is_none()
                 && let Some(batch) = batch
             {
                 ends.entry(batch).or_default().dead += 1;
             }
+            taken.push(LostAttempt {
+                id,
+                name,
+                attempt,
+                again,
+            });
         }
         table.count_ends(&ends, now)
     }

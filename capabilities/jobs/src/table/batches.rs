@@ -18,7 +18,7 @@ const ENDED: &str = "SELECT size, dead, cancelled, job, queue, args FROM _sampan
     WHERE id = ? AND left <= 0";
 const REMOVE: &str = "DELETE FROM _sampan_job_batches WHERE id = ?";
 
-/// The jobs of a batch that ended in one transaction.
+/// The jobs of a batch that ended in one transaction; less than 0 for those that run again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BatchEnds {
     pub(crate) done: i64,

@@ -17,6 +17,9 @@ const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jobs WHERE st
 const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_cron_times ORDER BY next";
 const RETRY: &str = "UPDATE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL
     WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))";
+/// The ended jobs of batches among some. A batch whose jobs all ended has gone.
+const COUNTED: &str = "SELECT batch, state, count(*) FROM _sampan_jobs
+    WHERE batch IS NOT NULL AND ended IS NOT NULL AND id IN (SELECT value FROM json_each(?)) GROUP BY batch, state";
 const CANCELLED: &str = "SELECT id, batch FROM _sampan_jobs
     WHERE state IN ('ready', 'scheduled', 'running') AND id IN (SELECT value FROM json_each(?))";
 const CANCEL: &str =
@@ -198,8 +201,24 @@ impl JobTable<'_> {
         }))
     }
 
-    /// Has jobs run now that ended without success or are due later. Returns the number.
-    pub(crate) fn retry(self, ids: &[i64]) -> Result<i64, Error> {
+    /// Has jobs run now that have ended or are due later. Returns the number. An open batch waits for its jobs again;
+    /// the ends of one that is over have been told.
+    pub(crate) fn retry(self, ids: &[i64], now: i64) -> Result<i64, Error> {
+        let rows = self.read(COUNTED, vec![list(ids.iter().copied())])?;
+        let mut ends = AllBatchEnds::new();
+        for (rows, at) in rows
+            .iter()
+            .flat_map(|rows| (0..rows.len()).map(move |at| (rows, at)))
+        {
+            let ends = ends.entry(int(rows.cell(at, 0))).or_default();
+            let counted = match &*text(rows.cell(at, 1)) {
+                state::DEAD => &mut ends.dead,
+                state::CANCELLED => &mut ends.cancelled,
+                _ => &mut ends.done,
+            };
+            *counted -= int(rows.cell(at, 2));
+        }
+        self.count_ends(&ends, now)?;
         self.write(RETRY, vec![list(ids.iter().copied())])
     }
 

@@ -93,6 +93,17 @@ pub trait JobRunner {
     fn run(&self, attempt: JobAttempt) -> LocalFuture<Result<(), JobFailure>>;
 }
 
+/// The attempts that a test of a project has made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobRuns {
+    /// The number of attempts.
+    pub ran: i64,
+    /// The number of those that failed.
+    pub failed: i64,
+    /// The number of jobs that are dead since.
+    pub dead: i64,
+}
+
 /// The jobs of an isolate.
 pub trait JobQueue {
     /// Adds a job, in the transaction of the caller, and returns its number; for a job that must be unique that of the
@@ -121,10 +132,10 @@ pub trait JobQueue {
     /// capability that asks for `jobs`. Threads for jobs are started because of it.
     fn declare(&self, name: &str, policy: JobPolicy, runner: Rc<dyn JobRunner>);
 
-    /// Runs all jobs that are due on this thread, and those that they add. Returns the number of attempts. For tests
-    /// of projects: an attempt that goes on at `until` is stopped.
+    /// Runs all jobs that are due on this thread, and those that they add. For tests of projects: an attempt that goes
+    /// on at `until` is stopped.
     ///
     /// # Errors
     /// The database's own, or there are too many.
-    fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<i64, Error>>;
+    fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<JobRuns, Error>>;
 }

@@ -550,3 +550,22 @@ fn a_job_that_spins_ends_with_its_test() {
     let text = "the test did not end within 0.5 s (--timeout)";
     assert!(status == 1 && out.contains(text), "{out}{errors}");
 }
+
+#[test]
+fn attempts_of_jobs_are_counted() {
+    let app = "local app = require 'sampan'\nlocal broken = function() error('no way') end\n\
+     app.job('fine', function() end)\napp.job('again', broken)\napp.job('dies', { attempts = 1 }, broken)\n\
+     app.get('/', function() for _, name in ipairs { 'fine', 'again', 'dies' } do app.enqueue(name) end end)\n";
+    let test_lua = "local t = require('sampan').t\nt.test('counts', function()\n  t.get('/')\n\
+     t.equal(t.run_jobs(), { ran = 3, failed = 2, dead = 1 })\n\
+     t.equal(t.run_jobs(), { ran = 0, failed = 0, dead = 0 })\nend)\n";
+    let test_js = "import { t } from 'sampan';\nt.test('counts in JavaScript', async () => {\n  await t.get('/');\n\
+     t.equal(await t.runJobs(), { ran: 3, failed: 2, dead: 1 });\n});\n";
+    let folder = project(&[
+        ("app.lua", app),
+        ("tests/a.test.lua", test_lua),
+        ("tests/b.test.js", test_js),
+    ]);
+    let (status, out, errors) = test(folder.path(), &[]);
+    assert_eq!(status, 0, "{out}{errors}");
+}

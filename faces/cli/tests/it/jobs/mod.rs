@@ -4,3 +4,4 @@ mod command;
 mod crons;
 mod faults;
 mod processes;
+mod told;
