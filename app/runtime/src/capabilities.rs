@@ -3,7 +3,7 @@
 
 use crate::app_config::limits;
 use crate::hooks;
-use sampan_host::capability::{self, Capability};
+use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
 use sampan_host::{Context, Module};
 use sampan_project::config;
@@ -113,6 +113,11 @@ pub fn modules() -> &'static [&'static Module] {
 /// Returns the sections of the configuration.
 pub fn sections() -> &'static [&'static Section] {
     &SECTIONS
+}
+
+/// Returns the warnings about settings with which a part of a project cannot work.
+pub(crate) fn warnings(settings: &ProjectSettings<'_>) -> Vec<String> {
+    ordered().flat_map(|one| (one.warnings)(settings)).collect()
 }
 
 /// Returns the capabilities in the order in which their hooks are called.

@@ -3,6 +3,7 @@
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use sampan_host::capability::{Beside, IsolateSetup, KeeperSetup, ProcessSetup, Shared};
+use sampan_host::log::Level;
 use sampan_host::sources::PackedFiles;
 use sampan_host::{Context, Error, LocalFuture};
 use std::rc::Rc;
@@ -47,6 +48,13 @@ impl ProcessState {
     /// Returns the value of type `T` that a capability shares between workers.
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.get()
+    }
+
+    /// Logs the settings with which a part of the project cannot work.
+    pub(crate) fn warn(config: &AppConfig) {
+        for warning in capabilities::warnings(&config.project_settings()) {
+            config.program.logger.text(Level::Warn, warning);
+        }
     }
 
     /// Takes note that the process begins to serve.

@@ -3,7 +3,7 @@
 use crate::rows::MODULE;
 use crate::runner::{self, MailRunner};
 use crate::settings::{MailConfig, SECTION};
-use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
+use sampan_host::capability::{IsolateSetup, ProcessSetup, ProjectSettings, Shared};
 use sampan_host::jobs::JobQueue;
 use sampan_host::mails::{self, Mailbox};
 use sampan_host::{AllSettings, Capability, Context, Effects, Error, ErrorKind};
@@ -21,6 +21,7 @@ pub static CAPABILITY: Capability = Capability {
             .resolve(&SECTION, MailConfig::from_settings)
             .map(drop)
     },
+    warnings,
     packing,
     process,
     restore,
@@ -50,6 +51,19 @@ pub(crate) struct IsolateMail {
     pub(crate) config: Arc<MailConfig>,
     pub(crate) target: Target,
     pub(crate) effects: Effects,
+}
+
+/// Warns of a project that seems to send mails, and has no server for them.
+fn warnings(settings: &ProjectSettings<'_>) -> Vec<String> {
+    let is_caught = settings.scratch.is_some() || mails::caught().is_some();
+    let settings = settings.of(&SECTION);
+    let is_set = |key: &str| settings.text_if_set(key).is_some();
+    match is_set("from") && !is_set("url") && !is_caught {
+        true => vec![settings.tell(
+            "from is set, but no mail can be sent without a mail server: set url, or SAMPAN_MAIL_URL",
+        )],
+        false => Vec::new(),
+    }
 }
 
 fn packing(settings: &AllSettings, file: &str) -> Vec<String> {

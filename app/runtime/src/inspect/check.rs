@@ -66,6 +66,11 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     told.extend(migration_faults(&config, report)?);
     told.extend(certificate_fault(&config));
     let can_load = told.is_empty();
+    let warned = capabilities::warnings(&config.project_settings());
+    report.findings.extend(warned.iter().map(|text| Finding {
+        severity: Severity::Warning,
+        ..Finding::error(text)
+    }));
     report
         .findings
         .extend(told.iter().map(|told| Finding::error(told)));

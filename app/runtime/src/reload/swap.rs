@@ -3,6 +3,7 @@
 use crate::app_config::AppConfig;
 use crate::database;
 use crate::generation::Generation;
+use crate::process_state::ProcessState;
 use crate::server::shared::ServerShared;
 use crate::worker::order::Order;
 use sampan_host::log::Level;
@@ -101,6 +102,7 @@ impl Reloader {
             config.base.project.check_entry()?;
         }
         let state = before.state.renewed(&config)?;
+        ProcessState::warn(&config);
         let applied = database::migrate(&config)?;
         let with_applied = |fault| database::with_applied(fault, &applied);
         let renewed = shared.database.renew(!applied.is_empty());

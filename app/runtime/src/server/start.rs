@@ -63,6 +63,7 @@ impl Server {
         let plain_names = plain_names.join(" and ");
         config.follow_files();
         let state = ProcessState::of(&config)?;
+        ProcessState::warn(&config);
         state.start();
         let (database, migrated) = database::prepare(&config)?;
         let config = Arc::new(config);

@@ -44,6 +44,9 @@ pub struct Capability {
     pub configure: fn(&ProjectSettings<'_>) -> Result<(), String>,
     /// Returns the folders in which it writes.
     pub folders: fn(&ProjectSettings<'_>) -> Vec<WrittenFolder>,
+    /// Returns the warnings about settings with which a part of the project cannot work, for servers and for
+    /// `sampan check`.
+    pub warnings: fn(&ProjectSettings<'_>) -> Vec<String>,
     /// Returns the warnings about a configuration that is built into an executable. `file` is its name.
     pub packing: fn(settings: &AllSettings, file: &str) -> Vec<String>,
     /// Makes what all workers share, when the project is read: at start and at each reload.
@@ -85,6 +88,7 @@ impl Capability {
         open_files_max: 0,
         configure: |_| Ok(()),
         folders: |_| Vec::new(),
+        warnings: |_| Vec::new(),
         packing: |_, _| Vec::new(),
         process: |_| Ok(()),
         start: |_| (),

@@ -375,3 +375,17 @@ fn shells_and_man_read_of_all_commands() {
     );
     fails(&["man", "nothing"], 1, &["there is no command nothing"]);
 }
+
+#[test]
+fn a_sender_without_a_mail_server_is_a_warning() {
+    let app = "local app = require 'sampan'\napp.get('/', function() end)\n";
+    let toml = "[mail]\nfrom = 'app@example.org'\n";
+    let folder = project(&[("app.lua", app), ("sampan.toml", toml)]);
+    let (status, out) = said("check", &folder, &[]);
+    let out = out.replace(&format!("{}/", folder.path().display()), "");
+    let expected = "\
+warning: sampan.toml:2: [mail] from is set, but no mail can be sent without a mail server: set url, or SAMPAN_MAIL_URL
+0 errors, 1 warning (1 route)
+";
+    assert_eq!((status, out.as_str()), (0, expected));
+}

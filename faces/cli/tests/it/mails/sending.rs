@@ -1,5 +1,6 @@
 //! Mails of a server that runs: what a mail server gets, over TLS too, and what it does not get.
 
+use crate::commands::command::serve;
 use crate::mails::server::{MailServer, Protection};
 use crate::support::{Process, Scratch};
 use sampan_client::certificates::Identity;
@@ -110,4 +111,13 @@ fn without_a_server_a_mail_is_an_error() {
     let log = process.read_errors();
     assert_eq!(post(&process, "/send/hello"), 500);
     log.until("there is no mail server: set url in [mail] of sampan.toml");
+}
+
+#[test]
+fn a_sender_without_a_server_is_a_warning_at_start() {
+    let toml = "[mail]\nfrom = 'app@example.com'\n";
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", toml)]);
+    let mut command = serve(&scratch.file("app.lua"), 1);
+    let warning = "sampan.toml:2: [mail] from is set, but no mail can be sent without a mail server: set url, or";
+    drop(Process::start_until(&mut command, warning));
 }
