@@ -2,6 +2,7 @@
 //! the log, which the server opens before anything is loaded.
 
 use crate::app_config::limits;
+use crate::health::settings as health;
 use crate::hooks;
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
@@ -56,7 +57,9 @@ static SERVER: Capability = Capability {
         &config::ACME,
         &limits::SECTION,
         &config::SCRIPTS,
+        &health::SECTION,
     ],
+    configure: health::configure,
     ..Capability::EMPTY
 };
 

@@ -13,6 +13,7 @@ mod csrf;
 mod database;
 mod engine;
 mod generation;
+mod health;
 mod hooks;
 mod inspect;
 mod listening;

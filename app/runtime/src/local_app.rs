@@ -203,6 +203,7 @@ impl LocalApp {
             watchdog: watchdog.clone(),
             ending: Arc::default(),
             started_once: Arc::default(),
+            health: None,
             on_deaf: Box::new(move |_, name| told_later(name)),
         };
         let fault = |error: Error| config.base.project.load_fault(&error);

@@ -7,6 +7,7 @@ pub mod console;
 mod database;
 mod full_text;
 mod group_commit;
+mod health;
 pub mod migrate;
 mod plan;
 mod read_pool;
@@ -20,6 +21,7 @@ pub use api::MODULE;
 pub use config::{DatabaseConfig, Durability, SECTION};
 pub use database::{Database, ReportLine};
 pub use group_commit::worker::Db;
+pub use health::health_checks;
 pub use plan::{PlanStep, explain};
 pub use restore::RestorePoint;
 

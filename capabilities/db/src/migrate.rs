@@ -5,6 +5,7 @@
 //! afterwards is noticed. Migrations run before any script, on connections of their own without authorizer and limits.
 
 mod files;
+mod needed;
 mod split;
 
 use crate::config::DatabaseConfig;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use files::Migrations;
+pub(crate) use needed::NeededMigrations;
 pub use split::try_statements;
 
 /// The pause between two attempts to open a database that another process is just creating.

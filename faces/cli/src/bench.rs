@@ -11,7 +11,7 @@ mod load;
 pub(crate) mod own_server;
 mod report;
 mod target;
-mod wire;
+pub(crate) mod wire;
 
 use crate::signals;
 use clap::Args;

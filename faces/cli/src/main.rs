@@ -12,6 +12,7 @@ mod config;
 mod control;
 mod db;
 mod dev;
+mod health;
 mod jobs;
 mod migrate;
 mod new;
@@ -68,6 +69,8 @@ enum Command {
     Repl(repl::ReplArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
+    /// Ask a server how it is: exit status 0 if it can answer requests, else 1.
+    Health(health::HealthArgs),
     /// Look at the jobs of a project, run them again, cancel and remove them.
     Jobs(jobs::JobsArgs),
     /// Make one executable of this program and a project.
@@ -221,6 +224,7 @@ fn command() -> Result<i32, String> {
         Command::Profile(args) => profile::run(args),
         Command::Repl(args) => repl::run(args),
         Command::Db(args) => db::run(args),
+        Command::Health(args) => health::run(args),
         Command::Jobs(args) => jobs::run(args),
         Command::Build(args) => build::run(args).map(|()| 0),
         Command::Tls(args) => tls::run(args),

@@ -108,7 +108,8 @@ pub static MODULE: Module = Module {
              and the values of cookies do not count."),
         row!("run_jobs"() -> JOB_RUNS, FunctionKind::Async(run_jobs),
             "Runs the jobs of the app that are due, those that they add included, one after the other. Returns how \
-             many attempts `ran`, how many of these `failed`, and how many jobs are `dead` since. In tests jobs run only here; `set_time` makes later ones due."),
+             many attempts `ran`, how many of these `failed`, and how many jobs are `dead` since. In tests jobs run \
+             only here; `set_time` makes later ones due."),
         row!("set_time"(
                 param!("seconds"? Type::Number,
                     "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again."),

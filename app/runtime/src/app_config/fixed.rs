@@ -62,6 +62,7 @@ impl AppConfig {
             "[scripts] mode or check_millis",
             self.base.scripts.check_time == running.base.scripts.check_time,
         );
+        keep("[health]", self.serving.health == running.serving.health);
         keep("[db]", self.database.config == running.database.config);
         keep("[log]", self.log_settings() == running.log_settings());
         self.base.listen.clone_from(&running.base.listen);
@@ -71,6 +72,7 @@ impl AppConfig {
         self.base.workers = running.base.workers;
         self.serving.http.clone_from(&running.serving.http);
         self.serving.script.clone_from(&running.serving.script);
+        self.serving.health.clone_from(&running.serving.health);
         self.base.scripts.check_time = running.base.scripts.check_time;
         self.program
             .script_files

@@ -2,6 +2,7 @@
 
 use super::limits;
 use crate::csrf::CsrfGuard;
+use crate::health::settings::{self as health, HealthSettings};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use sampan_project::config::{Config, SERVER};
@@ -27,6 +28,8 @@ pub struct ServeConfig {
     pub compression: Option<usize>,
     /// The check that refuses unsafe requests of other sites.
     pub(crate) csrf: Option<CsrfGuard>,
+    /// The answers about the server's health.
+    pub health: HealthSettings,
     /// The files that are served by their paths.
     pub static_files: StaticSettings,
 }
@@ -64,6 +67,7 @@ impl ServeConfig {
             script,
             compression: compression.flag("enabled").then_some(cache_bytes_max),
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
+            health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
         })
     }

@@ -3,6 +3,7 @@
 use crate::app_config::AppConfig;
 use crate::database;
 use crate::generation::Generation;
+use crate::health;
 use crate::process_state::ProcessState;
 use crate::server::shared::ServerShared;
 use crate::worker::order::Order;
@@ -107,6 +108,7 @@ impl Reloader {
         let with_applied = |fault| database::with_applied(fault, &applied);
         let renewed = shared.database.renew(!applied.is_empty());
         renewed.map_err(|error| with_applied(error.to_string()))?;
+        let checks = health::checks(&config, &shared.database).map_err(&with_applied)?;
         let generation = Arc::new(Generation {
             config: Arc::new(config),
             state,
@@ -115,6 +117,7 @@ impl Reloader {
             shared.discard_all();
             return Err(with_applied(fault));
         }
+        shared.health.set_checks(checks);
         shared.set_generation(Arc::clone(&generation));
         shared.swap_all();
         shared.renew_beside(&generation);

@@ -93,6 +93,7 @@ impl ServerShared {
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),
+            health: self.health_answers(),
             on_deaf,
         }
     }

@@ -1,5 +1,6 @@
 //! The events that end a server.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
@@ -23,6 +24,10 @@ pub type ServerEvents = Arc<Mutex<Receiver<ServerEvent>>>;
 pub struct Stopper {
     /// When that was, for the requests that are cut.
     pub(super) ending: Arc<OnceLock<Instant>>,
+    /// True once the server has been told to end. It may answer for a while longer.
+    pub(super) is_stopping: Arc<AtomicBool>,
+    /// True if it does.
+    pub(super) is_delayed: Arc<AtomicBool>,
     pub(super) events: Sender<ServerEvent>,
 }
 
@@ -30,18 +35,26 @@ impl Stopper {
     /// Creates a stopper, and the receiver of the events of the server that it ends.
     pub fn new() -> (Self, ServerEvents) {
         let (events, inbox) = channel();
-        let ending = Arc::default();
-        (Self { ending, events }, Arc::new(Mutex::new(inbox)))
+        let stopper = Self {
+            ending: Arc::default(),
+            is_stopping: Arc::default(),
+            is_delayed: Arc::default(),
+            events,
+        };
+        (stopper, Arc::new(Mutex::new(inbox)))
     }
 
     /// Ends the server.
     pub fn stop(&self) {
-        let _ = self.ending.set(Instant::now());
+        self.is_stopping.store(true, Ordering::Release);
+        if !self.is_delayed.load(Ordering::Acquire) {
+            let _ = self.ending.set(Instant::now());
+        }
         let _ = self.events.send(ServerEvent::Shutdown);
     }
 
     /// Reports whether the server has been told to end.
     pub fn is_stopped(&self) -> bool {
-        self.ending.get().is_some()
+        self.is_stopping.load(Ordering::Acquire)
     }
 }

@@ -1,7 +1,9 @@
 //! Plain HTTP of a server that speaks HTTPS: each request is answered with 308, to the same URL by https.
 //!
-//! It has a worker of its own without a project, so neither scripts nor files are ever sent without TLS.
+//! It has a worker of its own without a project, so neither scripts nor files are ever sent without TLS. Questions
+//! about the server's health are answered.
 
+use crate::health::handler::HealthAnswers;
 use crate::listening::Listening;
 use sampan_acme::HTTP_PATH;
 use sampan_host::log::Level;
@@ -29,7 +31,7 @@ pub(crate) struct Redirect {
 }
 
 impl Redirect {
-    /// Begins to answer. `port` is that of HTTPS. Answers to `http-01` are in the folder `challenges`.
+    /// Begins to answer. `port` is that of HTTPS.
     ///
     /// # Errors
     /// The system has no thread left.
@@ -37,7 +39,7 @@ impl Redirect {
         listening: Vec<Listening>,
         limits: &Limits,
         port: u16,
-        challenges: Option<PathBuf>,
+        answers: RedirectAnswers,
         logger: &Logger,
     ) -> Result<Self, String> {
         let limits = Arc::new(Limits {
@@ -50,7 +52,7 @@ impl Redirect {
             .build();
         let runtime = runtime.map_err(|error| format!("cannot start a thread: {error}"))?;
         let body = move || {
-            let served = worker.run(Rc::new(ToHttps { port, challenges }));
+            let served = worker.run(Rc::new(ToHttps { port, answers }));
             tokio::task::LocalSet::new().block_on(&runtime, served);
         };
         let thread = thread::Builder::new().name("sampan-redirect".into());
@@ -93,10 +95,19 @@ impl Redirect {
     }
 }
 
+/// The answers without TLS, beside redirects.
+#[derive(Default)]
+pub(crate) struct RedirectAnswers {
+    /// The folder with answers to `http-01`.
+    pub(crate) challenges: Option<PathBuf>,
+    /// The answers about the server's health: load balancers that pass TLS on ask here.
+    pub(crate) health: Option<HealthAnswers>,
+}
+
 /// Sends clients on.
 struct ToHttps {
     port: u16,
-    challenges: Option<PathBuf>,
+    answers: RedirectAnswers,
 }
 
 impl ToHttps {
@@ -126,7 +137,7 @@ impl ToHttps {
     /// Returns the answer to `http-01` (RFC 8555 section 8.3), if this server or one beside it has been asked.
     fn challenge(&self, request: &Request) -> Option<String> {
         let token = request.path().strip_prefix(HTTP_PATH)?;
-        sampan_acme::key_authorization(self.challenges.as_ref()?, token)
+        sampan_acme::key_authorization(self.answers.challenges.as_ref()?, token)
     }
 
     /// The URL of a request by https; `None` if its host is none.
@@ -167,7 +178,10 @@ fn host_of(authority: &str) -> Option<&str> {
 
 impl Handler for ToHttps {
     fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
-        Answer::Now(self.answer(request))
+        let health = self.answers.health.as_ref();
+        health
+            .and_then(|health| health.answer(request))
+            .unwrap_or_else(|| Answer::Now(self.answer(request)))
     }
 
     /// No body is received.
@@ -191,7 +205,7 @@ mod tests {
         let request = Request::from_bytes(head.as_bytes()).expect("valid");
         let response = ToHttps {
             port,
-            challenges: None,
+            answers: RedirectAnswers::default(),
         }
         .answer(&request);
         let mut fields = response.headers();

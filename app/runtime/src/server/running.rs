@@ -90,6 +90,15 @@ impl Running {
         event.unwrap_or(ServerEvent::Shutdown)
     }
 
+    /// Answers for a while longer, if `[health] stop_delay_millis` says so: load balancers see that it is not ready.
+    /// Ends early at the next event.
+    pub(crate) fn delay_stop(&self) {
+        let delay = self.shared.config.serving.health.stop_delay;
+        if !delay.is_zero() {
+            let _ = lock(&self.events).recv_timeout(delay);
+        }
+    }
+
     /// Returns the listening sockets, for the process that takes the place of this one.
     pub(crate) fn sockets(&self) -> ListeningSockets {
         let listening = self
@@ -118,7 +127,7 @@ impl Running {
         for member in &*self.shared.crew() {
             member.handle.leave();
         }
-        let is_stopped = || self.shared.ending.get().is_some();
+        let is_stopped = || self.shared.is_stopping.load(Ordering::Acquire);
         while self.connections() > 0 && Instant::now() < deadline && !is_stopped() {
             std::thread::sleep(DRAIN_PAUSE);
         }
@@ -133,6 +142,7 @@ impl Running {
     /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some
     /// had to be left behind.
     pub fn shutdown(self) -> bool {
+        self.shared.is_stopping.store(true, Ordering::Release);
         self.shared.is_ending.store(true, Ordering::SeqCst);
         if let Some(files) = &self.shared.config.program.script_files {
             files.close();

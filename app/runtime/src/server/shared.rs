@@ -4,6 +4,8 @@ use super::events::ServerEvent;
 use super::worker::WorkerThread;
 use crate::app_config::AppConfig;
 use crate::generation::Generation;
+use crate::health::handler::HealthAnswers;
+use crate::health::monitor::HealthMonitor;
 use crate::listening::ServerCertificates;
 use crate::locks::lock;
 use crate::worker::order::Order;
@@ -60,6 +62,9 @@ pub(crate) struct ServerShared {
     pub(crate) is_ending: AtomicBool,
     /// When that was, for the requests that are cut.
     pub(super) ending: Arc<OnceLock<Instant>>,
+    /// True once the server has been told to end.
+    pub(super) is_stopping: Arc<AtomicBool>,
+    pub(crate) health: Arc<HealthMonitor>,
     /// True if the functions that start once for the process have run.
     pub(super) started_once: Arc<AtomicBool>,
 }
@@ -76,6 +81,11 @@ impl ServerShared {
 
     pub(crate) fn generation(&self) -> Arc<Generation> {
         Arc::clone(&lock(&self.generation))
+    }
+
+    /// Returns the answers about the server's health; `None` where they are turned off.
+    pub(crate) fn health_answers(&self) -> Option<HealthAnswers> {
+        HealthAnswers::new(&self.config.serving.health, &self.health)
     }
 
     pub(crate) fn set_generation(&self, generation: Arc<Generation>) {

@@ -225,6 +225,7 @@ impl Life {
             ServerEvent::Shutdown => {
                 logger.text(Level::Info, "shutting down");
                 systemd::stopping();
+                running.delay_stop();
                 before();
                 note_end(running.shutdown(), logger);
                 ServerEnd::Ended

@@ -2,13 +2,16 @@
 
 use super::acme;
 use super::events::{ServerEvents, Stopper};
-use super::redirect::{CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, Redirect};
+use super::redirect::{CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, Redirect, RedirectAnswers};
 use super::running::Running;
 use super::shared::ServerShared;
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::database;
 use crate::generation::Generation;
+use crate::health;
+use crate::health::handler::HealthAnswers;
+use crate::health::monitor::HealthMonitor;
 use crate::listening::{self, Listening, ServerCertificates, User};
 use crate::locks::lock;
 use crate::process_state::ProcessState;
@@ -20,7 +23,7 @@ use sampan_http::{Limits, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -66,6 +69,8 @@ impl Server {
         ProcessState::warn(&config);
         state.start();
         let (database, migrated) = database::prepare(&config)?;
+        let database_checks = health::checks(&config, &database)?;
+        let health = HealthMonitor::new(database_checks, Arc::clone(&stopper.is_stopping));
         let config = Arc::new(config);
         let generation = Generation {
             config: Arc::clone(&config),
@@ -88,6 +93,8 @@ impl Server {
             abandoned: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
             ending: Arc::clone(&stopper.ending),
+            is_stopping: Arc::clone(&stopper.is_stopping),
+            health,
             started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.serving.script.script_millis_max);
@@ -139,7 +146,10 @@ impl Server {
                 plain,
                 &shared.limits,
                 https.port(),
-                acme.as_ref().map(AcmeSettings::challenge_folder),
+                RedirectAnswers {
+                    challenges: acme.as_ref().map(AcmeSettings::challenge_folder),
+                    health: shared.health_answers().map(HealthAnswers::without_token),
+                },
                 logger,
             )?),
             _ => None,
@@ -148,6 +158,8 @@ impl Server {
         let renewing = acme.zip(shared.certificates.as_ref());
         let renewing = renewing.map(|(acme, certificates)| acme::start(acme, certificates, logger));
         let renewing = renewing.transpose()?;
+        let is_delayed = !shared.config.serving.health.stop_delay.is_zero();
+        stopper.is_delayed.store(is_delayed, Ordering::Release);
         let ready = ready_line(&shared.config, &names, &plain_names);
         logger.text(Level::Info, ready);
         Ok(Running {

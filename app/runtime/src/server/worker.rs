@@ -1,6 +1,7 @@
 //! A worker of a server: a thread with its own runtime, its own isolate and its own connections.
 
 use crate::app_config::AppConfig;
+use crate::health::handler::HealthHandler;
 use crate::program::hosted::HostedWorker;
 use crate::reload::file_mode::FileModeHandler;
 use crate::reload::retiring;
@@ -151,6 +152,7 @@ async fn serve(
         Arc::clone(&plan.generation.config),
         Arc::clone(&plan.ending),
     );
+    let health = plan.health.clone();
     let deaf = deaf_while_loading(&config, ready);
     let LoadedWorker {
         loader,
@@ -170,6 +172,13 @@ async fn serve(
             (Some(development), _) => development.handler(dispatched),
             (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
             (None, None) => dispatched.into(),
+        };
+        let handler = match health {
+            Some(answers) => {
+                let inner = handler.current();
+                HandlerSlot::new(Rc::new(HealthHandler { answers, inner }))
+            }
+            None => handler,
         };
         let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
         let work = beside.map(|beside| spawn_local(loader.work_beside(&beside)));

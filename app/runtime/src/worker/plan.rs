@@ -2,6 +2,7 @@
 
 use super::watchdog::Watchdog;
 use crate::generation::Generation;
+use crate::health::handler::HealthAnswers;
 use sampan_db::Database;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle};
 use std::sync::atomic::AtomicBool;
@@ -30,6 +31,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) ending: Arc<OnceLock<Instant>>,
     /// True if the functions that start once for the process have run.
     pub(crate) started_once: Arc<AtomicBool>,
+    /// The answers about the server's health, where they are not turned off.
+    pub(crate) health: Option<HealthAnswers>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,
 }

@@ -5,6 +5,7 @@ pub mod database;
 pub mod effects;
 pub mod events;
 pub mod fetch;
+pub mod health;
 pub mod jobs;
 pub mod log;
 pub mod mails;

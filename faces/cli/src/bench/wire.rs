@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// TLS with a server.
 #[derive(Clone, Debug)]
-pub(super) struct TlsTarget {
+pub(crate) struct TlsTarget {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
@@ -24,7 +24,7 @@ impl TlsTarget {
     ///
     /// # Errors
     /// The host is neither a name nor an address.
-    pub(super) fn new(host: &str, resumes: bool) -> Result<Self, String> {
+    pub(crate) fn new(host: &str, resumes: bool) -> Result<Self, String> {
         let told = |error: &dyn std::fmt::Display| format!("https://{host}: {error}");
         let name = ServerName::try_from(host.to_owned()).map_err(|error| told(&error))?;
         let provider = Arc::new(default_provider());
@@ -42,6 +42,15 @@ impl TlsTarget {
         }
         let config = Arc::new(config);
         Ok(Self { config, name })
+    }
+
+    /// Begins a session with the server.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(crate) fn session(&self) -> io::Result<ClientConnection> {
+        let session = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
+        session.map_err(io::Error::other)
     }
 }
 
@@ -98,12 +107,10 @@ impl Wire {
     /// # Errors
     /// The system gives no random bytes.
     pub(super) fn new(socket: TcpStream, tls: Option<&TlsTarget>) -> io::Result<Self> {
-        let Some(TlsTarget { config, name }) = tls else {
-            return Ok(Self::Plain(socket));
-        };
-        let tls = ClientConnection::new(Arc::clone(config), name.clone());
-        let tls = tls.map_err(io::Error::other)?;
-        Ok(Self::Tls(Box::new(StreamOwned::new(tls, socket))))
+        Ok(match tls {
+            None => Self::Plain(socket),
+            Some(tls) => Self::Tls(Box::new(StreamOwned::new(tls.session()?, socket))),
+        })
     }
 
     pub(super) fn socket(&self) -> &TcpStream {

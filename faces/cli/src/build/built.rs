@@ -1,6 +1,6 @@
 //! The command line of an executable made by `sampan build`: it serves the project that it carries.
 
-use crate::{ServerOptions, backup, config, migrate, say};
+use crate::{ServerOptions, backup, config, health, migrate, say};
 use clap::{Parser, Subcommand};
 use sampan_project::archive::{About, Archive};
 use sampan_project::config::Flags;
@@ -50,6 +50,13 @@ enum BuiltCommand {
         /// Replace the file if it exists.
         #[arg(long)]
         force: bool,
+    },
+    /// Ask the server of the project how it is: exit status 0 if it can answer requests, else 1.
+    Health {
+        #[command(flatten)]
+        options: ServerOptions,
+        #[command(flatten)]
+        asked: health::AskedArgs,
     },
     /// Print the configuration that is in force, and where each value comes from.
     Config {
@@ -107,6 +114,7 @@ pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
             database,
             force,
         }) => backup::copy(&database.storage(archive)?, &to, force).map(|()| 0),
+        Some(BuiltCommand::Health { options, asked }) => health::ask_own(&carried(options), &asked),
         Some(BuiltCommand::Config { options, json }) => {
             config::print(&carried(options), json).map(|()| 0)
         }

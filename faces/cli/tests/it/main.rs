@@ -4,6 +4,7 @@ mod commands;
 mod dev;
 #[path = "../faults/mod.rs"]
 mod faults;
+mod health;
 mod jobs;
 mod mails;
 mod measured;

@@ -1,0 +1,138 @@
+//! The checks of a server, and what they found last.
+
+use super::answer::{CheckResult, HealthReport};
+use crate::locks::lock;
+use sampan_host::health::HealthCheck;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tokio::task::LocalSet;
+
+/// The time for which the result of a look is given again.
+const KEPT: Duration = Duration::from_secs(1);
+/// The longest time that a request waits for the checks. Load balancers wait for five seconds or more.
+const TIME_MAX: Duration = Duration::from_secs(3);
+
+/// The checks of a server. All workers share them.
+pub(crate) struct HealthMonitor {
+    checks: Mutex<Vec<Arc<dyn HealthCheck>>>,
+    /// True once the server has been told to stop.
+    is_stopping: Arc<AtomicBool>,
+    look: Mutex<Look>,
+}
+
+/// A look at all parts, and the requests that wait for it.
+#[derive(Default)]
+struct Look {
+    /// The results of the last complete look, and when it ended.
+    last: Option<(Instant, Arc<Vec<CheckResult>>)>,
+    /// The results of the look that goes on.
+    partial: Vec<CheckResult>,
+    goes_on: bool,
+    waiting: Vec<oneshot::Sender<Arc<Vec<CheckResult>>>>,
+}
+
+impl HealthMonitor {
+    pub(crate) fn new(
+        checks: Vec<Arc<dyn HealthCheck>>,
+        is_stopping: Arc<AtomicBool>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            checks: Mutex::new(checks),
+            is_stopping,
+            look: Mutex::default(),
+        })
+    }
+
+    /// Replaces the checks: those of the project as it is now.
+    pub(crate) fn set_checks(&self, checks: Vec<Arc<dyn HealthCheck>>) {
+        *lock(&self.checks) = checks;
+        lock(&self.look).last = None;
+    }
+
+    /// Returns what was found in the last second.
+    pub(crate) fn known(&self) -> Option<HealthReport> {
+        let look = lock(&self.look);
+        let (at, results) = look.last.as_ref()?;
+        (at.elapsed() < KEPT).then(|| self.report_of(Arc::clone(results)))
+    }
+
+    /// Looks at all parts, or waits for the look that goes on.
+    pub(crate) async fn report(self: Arc<Self>) -> HealthReport {
+        let results = match self.results().await {
+            Some(results) => results,
+            None => Arc::new(self.unanswered()),
+        };
+        self.report_of(results)
+    }
+
+    fn report_of(&self, checks: Arc<Vec<CheckResult>>) -> HealthReport {
+        HealthReport {
+            checks,
+            is_stopping: self.is_stopping.load(Ordering::Acquire),
+        }
+    }
+
+    async fn results(self: &Arc<Self>) -> Option<Arc<Vec<CheckResult>>> {
+        let (sender, result) = oneshot::channel();
+        {
+            let mut look = lock(&self.look);
+            // Of a look that hangs, more and more requests would be kept.
+            look.waiting.retain(|one| !one.is_closed());
+            look.waiting.push(sender);
+            if !look.goes_on {
+                look.goes_on = true;
+                look.partial.clear();
+                let monitor = Arc::clone(self);
+                let thread = std::thread::Builder::new().name("sampan-health".into());
+                if thread.spawn(move || monitor.look()).is_err() {
+                    look.goes_on = false;
+                }
+            }
+        }
+        let result = tokio::time::timeout(TIME_MAX, result).await;
+        result.ok()?.ok()
+    }
+
+    /// Looks at one part after the other, and answers the requests that wait.
+    fn look(&self) {
+        let checks = lock(&self.checks).clone();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        for check in &checks {
+            let result = match &runtime {
+                Ok(runtime) => LocalSet::new().block_on(runtime, check.check()),
+                Err(error) => Err(format!("cannot wait for it: {error}")),
+            };
+            lock(&self.look).partial.push(CheckResult {
+                name: check.name(),
+                fault: result.err(),
+            });
+        }
+        let mut look = lock(&self.look);
+        let results = Arc::new(std::mem::take(&mut look.partial));
+        for waiting in std::mem::take(&mut look.waiting) {
+            // The client may have left.
+            let _ = waiting.send(Arc::clone(&results));
+        }
+        look.last = Some((Instant::now(), results));
+        look.goes_on = false;
+    }
+
+    /// Returns what is known of a look that did not end in time.
+    fn unanswered(&self) -> Vec<CheckResult> {
+        let known = lock(&self.look).partial.clone();
+        let checks = lock(&self.checks);
+        let seconds = TIME_MAX.as_secs();
+        let results = checks.iter().map(|check| {
+            let known = known.iter().find(|one| one.name == check.name());
+            known.cloned().unwrap_or_else(|| CheckResult {
+                name: check.name(),
+                fault: Some(format!("no answer within {seconds} s")),
+            })
+        });
+        results.collect()
+    }
+}
