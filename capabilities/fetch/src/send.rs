@@ -51,7 +51,7 @@ fn begin(context: &Context, mut args: Args) -> Result<Sending, Error> {
     let owner = current.and_then(|current| current.owner());
     let feed = args.function(2);
     let call = match (args.take(1), &feed) {
-        (Value::Object(object), None) => context.objects().get::<Call>(object),
+        (Value::Object(object), _) => context.objects().get::<Call>(object),
         (_, Some(_)) => Some(Rc::new(Call::fed(None))),
         _ => None,
     };

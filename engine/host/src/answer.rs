@@ -1,6 +1,6 @@
 //! From what a handler returned to an answer: status, content type, and what is refused. Both engines ask here.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tables::words::Words;
 use crate::value::Value;
 use std::fmt::Write;
@@ -70,6 +70,16 @@ pub fn wrong_status(found: &str) -> Error {
     Error::script(format!(
         "the status must be a whole number from 200 to 599, not {found}"
     ))
+}
+
+/// Returns the error for the answer of another server whose status the handler passes on, and no client knows: RFC 9110
+/// section 15 has statuses up to 599. As of a gateway that cannot use an answer, it is 502.
+#[cold]
+pub fn foreign_status(status: f64) -> Error {
+    let text = format!(
+        "another server answered with the status {status}, which cannot be passed on: the statuses are 200 to 599"
+    );
+    Error::new(ErrorKind::Status(502), text)
 }
 
 /// The status of a redirection.

@@ -160,8 +160,12 @@ impl Answerer<'_> {
     ) -> Result<(), Failure> {
         let atoms = &cx.core().atoms;
         let status = cx.get_atom(response, atoms.web_status)?;
-        let status = whole_number(status.raw()).filter(|status| (200..=599).contains(status));
-        let status = status.ok_or_else(|| Error::script("Response.error() is no answer"))?;
+        let status = match whole_number(status.raw()) {
+            Some(status @ 200..=599) => status,
+            // Scripts cannot make such a response.
+            Some(status @ 600..) => return Err(answer::foreign_status(status as f64).into()),
+            _ => return Err(Error::script("Response.error() is no answer").into()),
+        };
         sink.status(status as u16)?;
         let headers = cx.get_atom(response, atoms.web_headers)?;
         let list = cx.get_atom(headers.raw(), atoms.web_list)?;

@@ -70,7 +70,8 @@ unsafe fn response(
         field(state, table, key::STATUS);
         // A status that was not given is 200, as the sink has it.
         if lua_type(state, -1) != LUA_TNIL {
-            sink.status(status_at(state, -1)?)?;
+            let status = status_at(state, -1).map_err(|error| passed_on(state, table, error))?;
+            sink.status(status)?;
         }
         field(state, table, key::HEADERS);
         match lua_type(state, -1) {
@@ -133,6 +134,21 @@ pub(crate) unsafe fn found(state: State, index: c_int) -> String {
                 "a {}",
                 CStr::from_ptr(lua_typename(state, kind)).to_string_lossy()
             ),
+        }
+    }
+}
+
+/// Returns the error of an answer whose status, on top of the stack, is wrong: that of another server, if `app.fetch`
+/// gave the answer.
+#[cold]
+unsafe fn passed_on(state: State, table: c_int, error: Error) -> Error {
+    // SAFETY: raw reads; room was made by `deliver`.
+    unsafe {
+        let status = lua_tonumber(state, -1);
+        field(state, table, key::URL);
+        match lua_type(state, -1) == LUA_TSTRING && status >= 600.0 {
+            true => answer::foreign_status(status),
+            false => error,
         }
     }
 }

@@ -49,7 +49,8 @@ pub(crate) mod key {
     pub(crate) const STACK: usize = 10;
     pub(crate) const TOSTRING: usize = 11;
     pub(crate) const FILE: usize = 12;
-    pub(crate) const NAMES: [&str; 13] = [
+    pub(crate) const URL: usize = 13;
+    pub(crate) const NAMES: [&str; 14] = [
         "status",
         "headers",
         "body",
@@ -63,6 +64,7 @@ pub(crate) mod key {
         "stack",
         "__tostring",
         "file",
+        "url",
     ];
 }
 

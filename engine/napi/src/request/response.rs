@@ -103,6 +103,10 @@ impl Answerer {
             kinds::BYTES => sink.default_type(answer::BYTES),
             _ => {}
         }
+        if status >= 600 && matches!(kind, kinds::ANSWER | kinds::STREAM) {
+            // Scripts cannot make such a response.
+            return Err(answer::foreign_status(f64::from(status)).into());
+        }
         sink.status(status)?;
         if !matches!(kind, kinds::ANSWER | kinds::STREAM | kinds::FILE) {
             return self.body(cx, value, sink).map(|()| None);

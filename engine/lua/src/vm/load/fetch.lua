@@ -3,7 +3,7 @@
 local G, host, client, app, Response, new_headers, no_colon = ...
 
 local error, type, pairs, ipairs, setmetatable, tostring = G.error, G.type, G.pairs, G.ipairs, G.setmetatable, G.tostring
-local rawget, rawset, lower, concat = G.rawget, G.rawset, G.string.lower, G.table.concat
+local rawget, rawset, lower, concat, tonumber = G.rawget, G.rawset, G.string.lower, G.table.concat, G.tonumber
 
 local known = {
   "body", "body_bytes_max", "decompress", "form", "headers", "json", "method", "query", "redirect", "stream", "timeout",
@@ -33,6 +33,16 @@ local function header_list(headers)
     end
   end
   return list
+end
+
+-- The length of a body that a function gives, if the fields tell it: as where the body of a client's request is passed on with them.
+local function length_of(headers)
+  for name, value in pairs(headers) do
+    if lower(name) == "content-length" then
+      local length = tonumber(value)
+      if length and length >= 0 and length % 1 == 0 and length <= 9007199254740991 then return length end
+    end
+  end
 end
 
 -- Fields that come several times are joined, except for cookies.
@@ -123,7 +133,8 @@ local function fetch(url, options)
     end
   end
   sent.whole, sent.bound = not is_stream, true
-  local answer = client.send(sent, nil, feed, G.unpack(json))
+  local length = feed and options.headers and length_of(options.headers)
+  local answer = client.send(sent, length and client.call(true, length) or nil, feed, G.unpack(json))
   local res = {
     status = answer.status, status_text = answer.reason, headers = headers_of(answer.headers), url = answer.url,
     redirected = answer.redirected,
