@@ -124,6 +124,13 @@ fn check_origin(request: &dyn RequestView, origins: &[String]) -> Result<(), Err
     let Some(origin) = request.header("origin") else {
         return Ok(());
     };
+    let mut fields = 0;
+    request.each_header(&mut |name, _| fields += u32::from(name.eq_ignore_ascii_case("origin")));
+    if fields > 1 {
+        // Which of them counts would be a guess.
+        let text = "a handshake must not have two Origin fields";
+        return Err(Error::new(ErrorKind::Status(403), text));
+    }
     let origin = String::from_utf8_lossy(origin).to_ascii_lowercase();
     let is_listed = origins.iter().any(|known| known == "*" || *known == origin);
     let host = request.header("host").unwrap_or_default();
