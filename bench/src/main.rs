@@ -68,6 +68,9 @@ enum Benchmark {
     /// Send messages over WebSockets (the benchmark starts this itself)
     #[command(hide = true)]
     SocketClient(load::socket_client::SocketClient),
+    /// Publish messages to WebSockets (the benchmark starts this itself)
+    #[command(hide = true)]
+    RoomClient(load::room::RoomClient),
 }
 
 fn main() -> ExitCode {
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Benchmark::Jobs(options) => suites::jobs(options),
         Benchmark::HandshakeClient(options) => load::handshakes::handshake_client(options),
         Benchmark::SocketClient(options) => load::socket_client::socket_client(options),
+        Benchmark::RoomClient(options) => load::room::room_client(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

@@ -1,11 +1,11 @@
 //! WebSockets over a server's life: slow readers, reloads and stops, in both languages and over both protocols.
 
+#[path = "sockets/unread.rs"]
+mod unread;
+
 use sampan_http::websocket::{CloseFrame, Event, Opcode};
 use sampan_runtime::{AppConfig, Running, Server};
 use sampan_testkit::{SocketClient, wait};
-use socket2::{Domain, Socket, Type};
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 
 struct App {
@@ -319,86 +319,6 @@ fn pages_of_other_sites_are_refused_and_ends_are_told() {
         socket.send(Opcode::Close, &closed.payload()).expect("sent");
         assert_eq!(socket.receive(), Ok(Some(Event::Close(closed))));
         assert_eq!(socket.receive(), Ok(None));
-        assert!(app.running.shutdown());
-    }
-}
-
-/// The number of clients that do not read; the variable `SAMPAN_TEST_SOCKETS` sets another, such as 10000.
-const UNREAD_CLIENTS: usize = 20;
-
-const ROOM: [&str; 2] = [
-    r#"local app = require "sampan"
-app.ws("/", {
-  open = function(ws) ws:subscribe("room") end,
-  message = function() app.publish("room", ("x"):rep(50000)) end,
-})"#,
-    r#"import { app } from "sampan";
-app.ws("/", {
-  open(ws) { ws.subscribe("room"); },
-  message() { app.publish("room", "x".repeat(50000)); },
-});"#,
-];
-
-/// Opens a socket that is not read, with a small buffer, so that the server has to keep what does not fit.
-fn unread(address: std::net::SocketAddr) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    socket.set_recv_buffer_size(4096).expect("a buffer");
-    socket.connect(&address.into()).expect("connected");
-    let mut stream = TcpStream::from(socket);
-    let request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
-    stream.write_all(request.as_bytes()).expect("sent");
-    stream
-}
-
-fn resident_kib() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("there");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number
-        .and_then(|number| number.parse().ok())
-        .expect("a number")
-}
-
-/// Clients that stop reading are let go of, and one that reads gets every message meanwhile, in step with its own.
-#[test]
-fn clients_that_stop_reading_take_nothing_from_one_that_reads() {
-    // Together more than the system keeps for a socket.
-    const MESSAGES: usize = 150;
-    const MESSAGE_BYTES: usize = 50_000;
-    let count = std::env::var("SAMPAN_TEST_SOCKETS");
-    let count = count.map_or(UNREAD_CLIENTS, |count| count.parse().expect("a number"));
-    for file in ["app.lua", "app.js"] {
-        let limits = "[sockets]\nbackpressure_bytes_max = 100000\n";
-        let app = App::start((file, Way::Http1), ROOM, limits);
-        let mut reader = app.connect();
-        say(&mut reader, "warm up");
-        text(&mut reader);
-        let before = resident_kib();
-        let unread: Vec<_> = (0..count).map(|_| unread(app.running.address())).collect();
-        for _ in 0..MESSAGES {
-            say(&mut reader, "go");
-            assert_eq!(text(&mut reader).len(), MESSAGE_BYTES);
-        }
-        let grown = resident_kib().saturating_sub(before);
-        assert!(grown < 64 * 1024 + count * 32, "{grown} KiB");
-        for mut stream in unread {
-            stream
-                .set_read_timeout(Some(wait::EVENT_TIME_MAX))
-                .expect("a time");
-            let mut got = 0;
-            let mut space = vec![0; 64 * 1024];
-            loop {
-                match stream.read(&mut space) {
-                    Ok(0) => break,
-                    Ok(len) => got += len,
-                    Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
-                    Err(error) => panic!("it is still open: {error}"),
-                }
-            }
-            assert!(got < MESSAGES * MESSAGE_BYTES, "{got} bytes");
-        }
-        drop(reader);
         assert!(app.running.shutdown());
     }
 }

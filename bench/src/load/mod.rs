@@ -4,6 +4,7 @@ pub(crate) mod h2load;
 pub(crate) mod handshakes;
 pub(crate) mod idle;
 pub(crate) mod prepared;
+pub(crate) mod room;
 pub(crate) mod socket_client;
 pub(crate) mod sockets;
 pub(crate) mod transfers;

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::load::{h2load, handshakes};
 use crate::measure::figures::Figure;
 use crate::measure::setup::Setup;
-use crate::measure::{ExtraCases, Skipped, idle_memory};
+use crate::measure::{ExtraCases, Skipped, idle_memory, stuck_sockets};
 use crate::peers::{H2_PEERS, Peer, TLS_PEERS, WS_PEERS, certificate};
 use crate::report::targets::{self, RatioTarget};
 use crate::report::{self, Suite};
@@ -62,10 +62,10 @@ impl SideBySide for Ws {
     }
 }
 
-/// The options of `cargo xtask bench tls` and `ws`, which have figures of memory.
+/// The options of `cargo xtask bench tls` and `ws`, which have figures without a peer.
 #[derive(Args)]
 pub(crate) struct WireOptions<S: SideBySide> {
-    /// Leave out the memory of idle connections
+    /// Leave out the figures without a peer, such as the memory of idle connections
     #[arg(long)]
     no_figures: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) struct WireOptions<S: SideBySide> {
 /// As [`SideOptions::run`], or when no certificate can be made.
 pub(crate) fn tls(options: &WireOptions<Tls>) -> Result<bool, Error> {
     certificate::make(&crate::root())?;
-    options.run(idle_memory::of_tls)
+    options.run(&[("memory of idle connections", idle_memory::of_tls)])
 }
 
 /// Runs the benchmark and writes `h2.json`, `h2.md` and `h2.svg`. `false` if nothing could be measured.
@@ -99,25 +99,34 @@ pub(crate) fn h2(options: &SideOptions<H2>) -> Result<bool, Error> {
 ///
 /// As [`SideOptions::run`].
 pub(crate) fn ws(options: &WireOptions<Ws>) -> Result<bool, Error> {
-    options.run(idle_memory::of_sockets)
+    options.run(&[
+        ("memory of idle connections", idle_memory::of_sockets),
+        ("echoes beside sockets that do not read", stuck_sockets::of),
+    ])
 }
 
+/// A figure of ours that has no peer: its name for what went wrong with it, and how it is taken.
+type OwnFigure = (
+    &'static str,
+    fn(&Setup, &'static Peer) -> Result<Figure, String>,
+);
+
 impl<S: SideBySide> WireOptions<S> {
-    fn run(
-        &self,
-        memory: fn(&Setup, &'static Peer) -> Result<Figure, String>,
-    ) -> Result<bool, Error> {
+    fn run(&self, ways: &[OwnFigure]) -> Result<bool, Error> {
         self.side.run_with(1, |setup| {
             let mut figures = Vec::new();
             let peers = setup.installed.iter().map(|(peer, _)| *peer);
             let peers: Vec<&'static Peer> = peers
                 .filter(|peer| peer.is_ours() && !self.no_figures)
                 .collect();
-            for peer in peers {
-                match memory(setup, peer) {
+            for (peer, (name, way)) in peers
+                .iter()
+                .flat_map(|peer| ways.iter().map(move |way| (*peer, way)))
+            {
+                match way(setup, peer) {
                     Ok(figure) => figures.push(figure),
                     Err(fault) => {
-                        let what = format!("{}: memory of idle connections", peer.title);
+                        let what = format!("{}: {name}", peer.title);
                         Skipped::note(&mut setup.skipped, what, fault);
                     }
                 }

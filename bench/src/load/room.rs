@@ -1,0 +1,166 @@
+//! A room of WebSockets in which messages are published at a steady pace: `cargo xtask bench room-client`. Its members
+//! read them, or have stopped reading.
+//!
+//! The clients are a process of their own, as they have thousands of open files.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{ChildStdin, Stdio};
+use std::time::Duration;
+
+use clap::Args;
+use socket2::{Domain, Socket, Type};
+use tokio::io::AsyncReadExt;
+use tokio::task::LocalSet;
+
+use super::socket_client::READY;
+use super::websocket::{accepted, handshake, text_frame};
+use crate::Error;
+use crate::peers::children::Child;
+use crate::peers::placement::Placement;
+
+/// The path of the room.
+const PATH: &str = "/publish";
+/// The length of a message.
+const MESSAGE_BYTES: usize = 16_000;
+/// The time from one message to the next.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The messages that are published before anything is measured: more than the system keeps for a client of small
+/// segments that does not read.
+const FIRST_MESSAGES: usize = 12;
+/// The largest segments of a client that does not read, and the room that it has for them: the system keeps little.
+const STUCK_SEGMENT_BYTES: u32 = 536;
+const STUCK_BUFFER_BYTES: usize = 4_096;
+
+/// The options of `cargo xtask bench room-client`.
+#[derive(Args)]
+pub(crate) struct RoomClient {
+    /// The server's address
+    address: SocketAddr,
+    /// The number of sockets beside the one that publishes
+    members: usize,
+    /// The members do not read
+    #[arg(long)]
+    stuck: bool,
+}
+
+/// Opens the sockets, publishes the first messages, says so, and publishes until standard input ends.
+///
+/// # Errors
+///
+/// When a socket cannot be opened, or the server ends that of the publisher.
+pub(crate) fn room_client(options: &RoomClient) -> Result<bool, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let served = LocalSet::new().block_on(&runtime, serve(options));
+    if let Err(fault) = &served {
+        println!("{fault}");
+    }
+    Ok(served.is_ok())
+}
+
+async fn serve(options: &RoomClient) -> io::Result<()> {
+    let mut stuck = Vec::new();
+    for _ in 0..options.members {
+        let stream = open(options.address, options.stuck)?;
+        match options.stuck {
+            true => stuck.push(stream),
+            false => read_on(stream)?,
+        }
+    }
+    let publisher = open(options.address, false)?;
+    let mut writer = publisher.try_clone()?;
+    read_on(publisher)?;
+    let frame = text_frame(&"x".repeat(MESSAGE_BYTES));
+    let (ended, mut end) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        let _ = ended.send(());
+    });
+    for number in 1.. {
+        writer.write_all(&frame)?;
+        if number == FIRST_MESSAGES {
+            println!("{READY}");
+        }
+        if tokio::time::timeout(PAUSE, &mut end).await.is_ok() {
+            break;
+        }
+    }
+    drop(stuck);
+    Ok(())
+}
+
+/// Opens a socket, and reads the answer to its handshake.
+fn open(address: SocketAddr, is_stuck: bool) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if is_stuck {
+        socket.set_recv_buffer_size(STUCK_BUFFER_BYTES)?;
+        socket.set_tcp_mss(STUCK_SEGMENT_BYTES)?;
+    }
+    socket.connect(&address.into())?;
+    let mut stream = TcpStream::from(socket);
+    stream.write_all(handshake(&address.to_string(), PATH).as_bytes())?;
+    let (mut input, mut part) = (Vec::new(), [0; 1024]);
+    while accepted(&input)?.is_none() {
+        match stream.read(&mut part)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            len => input.extend_from_slice(&part[..len]),
+        }
+    }
+    Ok(stream)
+}
+
+/// Reads all that comes from now on.
+fn read_on(stream: TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    let mut stream = tokio::net::TcpStream::from_std(stream)?;
+    tokio::task::spawn_local(async move {
+        let mut space = vec![0; MESSAGE_BYTES];
+        while let Ok(1..) = stream.read(&mut space).await {}
+    });
+    Ok(())
+}
+
+/// A running room; its sockets are open until it is dropped.
+pub(crate) struct Room {
+    _input: ChildStdin,
+    _child: Child,
+}
+
+impl Room {
+    /// Starts the clients on the processors of the load, and waits until all are there and the first messages are
+    /// published.
+    ///
+    /// # Errors
+    ///
+    /// When a socket cannot be opened, with its own words.
+    pub(crate) fn open(
+        placement: &Placement,
+        address: SocketAddr,
+        members: usize,
+        is_stuck: bool,
+    ) -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut command = placement.load(program);
+        command.args(["room-client", &address.to_string(), &members.to_string()]);
+        if is_stuck {
+            command.arg("--stuck");
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Child::start(&mut command).map_err(|error| error.to_string())?;
+        let pipes = child.pipes();
+        let pipes = pipes.stdin.take().zip(pipes.stdout.take());
+        let (input, output) = pipes.ok_or("no pipes")?;
+        let mut line = String::new();
+        let read = BufReader::new(output).read_line(&mut line);
+        read.map_err(|error| error.to_string())?;
+        match line.trim() {
+            READY => Ok(Self {
+                _input: input,
+                _child: child,
+            }),
+            fault => Err(format!("a room of {members} sockets: {fault}")),
+        }
+    }
+}
