@@ -21,5 +21,5 @@ pub(crate) const READ_BYTES: usize = 16 * 1024;
 /// The number of times that a statement is run again after an error in which nothing was observed.
 pub(crate) const RERUNS_MAX: usize = 5;
 
-/// Statements that a connection has under way before another connection is preferred for one that reads.
+/// Statements that a connection has under way before another connection is taken for one that reads.
 pub(crate) const PIPELINED_READS: usize = 8;

@@ -1,7 +1,7 @@
 //! Batches: statements that are recorded first and sent together, as one transaction in one round trip.
 
 use super::run::{UnderWay, may_run_again, shape};
-use super::{Client, PostgresClient, permit};
+use super::{Client, PostgresClient, PostgresTransaction, permit};
 use crate::client::pool::Use;
 use crate::connection::exchange::{Ask, Gather, Stake, Step};
 use crate::connection::state::Connection;
@@ -29,26 +29,13 @@ impl PostgresClient {
     /// # Errors
     /// As for [`PostgresClient::query`].
     pub async fn batch(&self, statements: &[(String, Value)]) -> Result<(), Error> {
-        let mut recorded = Vec::with_capacity(statements.len());
-        for (at, (sql, params)) in statements.iter().enumerate() {
-            let statement = self.0.statements.get(sql);
-            let statement = statement.and_then(|statement| {
-                permit(statement.sql.verb, sql)?;
-                Ok(statement)
-            });
-            let statement = statement.map_err(|error| numbered(error, at, statements.len()))?;
-            recorded.push(Recorded {
-                sql,
-                params,
-                statement,
-            });
-        }
+        let mut recorded = self.0.recorded(statements)?;
         if recorded.is_empty() {
             return Ok(());
         }
         for _ in 0..RERUNS_MAX {
             let connection = self.0.pool.shared(Use::Write).await?;
-            let (at, failure) = match send(&connection, &recorded).await {
+            let (at, failure) = match send(&connection, &recorded, Stake::Commit).await {
                 Ok(()) => {
                     for one in &recorded {
                         self.0.ran(one.statement.sql.verb);
@@ -83,7 +70,66 @@ impl PostgresClient {
     }
 }
 
+impl PostgresTransaction {
+    /// Runs statements with their parameters within the transaction. Either all of them are kept or none, and the
+    /// transaction goes on. The error of one begins with its number.
+    ///
+    /// # Errors
+    /// As for [`PostgresTransaction::query`].
+    pub async fn batch(&self, statements: &[(String, Value)]) -> Result<(), Error> {
+        let recorded = self.client.0.recorded(statements)?;
+        if recorded.is_empty() {
+            return Ok(());
+        }
+        self.savepoint().await?;
+        let lease = self.lease()?;
+        let Err((at, failure)) = send(lease.connection(), &recorded, Stake::Nothing).await else {
+            return self.end_savepoint(true).await;
+        };
+        let one = &recorded[at];
+        let is_in_order = needs_order(&failure);
+        let error = failure.error(one.sql, Some(&one.statement.sql));
+        // Without its connection the transaction is over, and that is the error.
+        self.end_savepoint(false).await?;
+        match is_in_order {
+            true => self.one_by_one(&recorded).await,
+            false => Err(numbered(error, at, recorded.len())),
+        }
+    }
+
+    /// Runs statements each after the one before: one of them may need a table that one before it makes.
+    async fn one_by_one(&self, recorded: &[Recorded<'_>]) -> Result<(), Error> {
+        self.savepoint().await?;
+        for (at, one) in recorded.iter().enumerate() {
+            if let Err(error) = self.exec(one.sql, one.params).await {
+                self.end_savepoint(false).await?;
+                return Err(numbered(error, at, recorded.len()));
+            }
+        }
+        self.end_savepoint(true).await
+    }
+}
+
 impl Client {
+    /// Reads the statements of a batch.
+    fn recorded<'a>(&self, statements: &'a [(String, Value)]) -> Result<Vec<Recorded<'a>>, Error> {
+        let mut recorded = Vec::with_capacity(statements.len());
+        for (at, (sql, params)) in statements.iter().enumerate() {
+            let statement = self.statements.get(sql);
+            let statement = statement.and_then(|statement| {
+                permit(statement.sql.verb, sql)?;
+                Ok(statement)
+            });
+            let statement = statement.map_err(|error| numbered(error, at, statements.len()))?;
+            recorded.push(Recorded {
+                sql,
+                params,
+                statement,
+            });
+        }
+        Ok(recorded)
+    }
+
     /// Replaces statements that do not fit the schema any more.
     fn renew(&self, recorded: &mut [Recorded<'_>], failure: &Failure) {
         if let Failure::Server { error, .. } = failure
@@ -108,7 +154,11 @@ fn needs_order(failure: &Failure) -> bool {
     )
 }
 
-async fn send(connection: &Connection, recorded: &[Recorded<'_>]) -> Result<(), FailedAt> {
+async fn send(
+    connection: &Connection,
+    recorded: &[Recorded<'_>],
+    stake: Stake,
+) -> Result<(), FailedAt> {
     let unknown = recorded.iter().map(|one| &one.statement);
     let unknown: Vec<_> = unknown.filter(|one| one.shape.borrow().is_none()).collect();
     for statement in unknown {
@@ -131,7 +181,7 @@ async fn send(connection: &Connection, recorded: &[Recorded<'_>]) -> Result<(), 
             gather: Gather::Last(None),
         });
     }
-    let run = UnderWay::send(connection, Ask::Run(steps), Stake::Commit);
+    let run = UnderWay::send(connection, Ask::Run(steps), stake);
     run.over().await.map_err(|failure| {
         let at = match &failure {
             Failure::Server { step, .. } => (*step).min(recorded.len() - 1),

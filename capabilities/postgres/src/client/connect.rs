@@ -6,6 +6,7 @@ use crate::connection::driver;
 use crate::connection::login::{Login, LoginFailure, cancel, log_in};
 use crate::connection::patience::{Canceller, Patience};
 use crate::connection::state::{Connection, ConnectionState, ServerFacts};
+use crate::connection::tls::TlsFault;
 use crate::connection::wire::{Address, Dial, Wire};
 use sampan_host::{Error, ErrorKind};
 use std::rc::Rc;
@@ -92,9 +93,13 @@ async fn reach(
         ConnectFault::new("io", true, message)
     })?;
     let secured = process.tls.secure(wire, address).await;
-    secured.map_err(|why| {
+    secured.map_err(|fault| {
+        let (why, may_pass) = match fault {
+            TlsFault::Io(error) => (format!("it closed the connection: {error}"), true),
+            TlsFault::Refused(why) => (why, false),
+        };
         let message = format!("cannot connect to PostgreSQL at {address}: {why}");
-        ConnectFault::new("io", false, message)
+        ConnectFault::new("io", may_pass, message)
     })
 }
 

@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::limits::KNOWN_STATEMENTS_MAX;
 use crate::sql::{Sql, Verb};
 use hashlink::LruCache;
-use sampan_host::{Cell, Error, Value};
+use sampan_host::{Cell, Error, Rows, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -108,7 +108,8 @@ impl Client {
             Stake::Nothing,
         )
         .await?;
-        let Some(rows) = found.rows.filter(|rows| rows.len() == 1) else {
+        let is_whole = |rows: &Rows| (rows.len(), rows.columns().len()) == (1, 2);
+        let Some(rows) = found.rows.filter(is_whole) else {
             return Ok(None);
         };
         let column = match rows.cell(0, 1) {
@@ -141,8 +142,7 @@ impl Client {
     ) -> Result<Done, Error> {
         let done = self
             .attempts(sql, statement, async |connection| {
-                // One that did not fit the schema any more was replaced.
-                let current = self.statements.get(sql)?;
+                let current = self.statements.current(sql, statement);
                 let first = self.attempt(&connection, &current, sql, params).await;
                 match &first {
                     // The column that was added has another name now.

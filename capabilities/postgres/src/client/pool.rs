@@ -60,6 +60,15 @@ struct Slot {
     is_taken: Cell<bool>,
 }
 
+/// A connection that may be used.
+struct Candidate {
+    slot: Rc<Slot>,
+    /// The exchanges that are under way on it.
+    load: usize,
+    /// The number of connections that may be.
+    count: usize,
+}
+
 /// The reason for which there is no connection.
 struct Fault {
     fault: ConnectFault,
@@ -126,56 +135,71 @@ impl Pool {
         Ok(Lease { slot, pool })
     }
 
-    /// Returns the slots that can be shared, without those whose connection has ended.
-    fn usable(&self) -> Vec<Rc<Slot>> {
+    /// Returns the connection with the least under way among those that no transaction has.
+    fn least_loaded(&self) -> Option<Candidate> {
         let mut slots = self.slots.borrow_mut();
         slots.retain(|slot| !slot.connection.has_ended());
-        slots
-            .iter()
-            .filter(|slot| !slot.is_taken.get())
-            .cloned()
-            .collect()
+        let mut best: Option<(&Rc<Slot>, usize)> = None;
+        let mut count = 0;
+        for slot in slots.iter().filter(|slot| !slot.is_taken.get()) {
+            count += 1;
+            let load = slot.connection.load();
+            if best.is_none_or(|(_, least)| load < least) {
+                best = Some((slot, load));
+            }
+        }
+        let (slot, load) = best?;
+        let slot = Rc::clone(slot);
+        Some(Candidate { slot, load, count })
+    }
+
+    /// Returns a connection with statements that read and go out in this turn: one more costs no write of its own.
+    fn gathering(&self) -> Option<Rc<Slot>> {
+        let slots = self.slots.borrow();
+        let mut shared = slots.iter().filter(|slot| !slot.is_taken.get());
+        let found =
+            shared.find(|slot| slot.connection.gathers_reads() && !slot.connection.has_ended());
+        found.cloned()
     }
 
     fn pick_shared(self: &Rc<Self>, use_of: Use) -> Option<Rc<Slot>> {
-        let usable = self.usable();
-        let best = usable
-            .into_iter()
-            .min_by_key(|slot| slot.connection.load())?;
+        if use_of == Use::Read
+            && let Some(slot) = self.gathering()
+        {
+            return Some(slot);
+        }
+        let best = self.least_loaded()?;
         let enough = match use_of {
             Use::Read => PIPELINED_READS,
             Use::Write => 1,
         };
-        if best.connection.load() >= enough
+        if best.load >= enough
             && self.opening.get() == 0
             && self.fault.borrow().is_none()
             && let Some(seat) = self.process.try_seat()
         {
             self.open(Some(seat));
         }
-        Some(best)
+        Some(best.slot)
     }
 
     fn pick_own(self: &Rc<Self>) -> Option<Rc<Slot>> {
-        let usable = self.usable();
-        let count = usable.len();
-        let best = usable
-            .into_iter()
-            .min_by_key(|slot| slot.connection.load())?;
+        let best = self.least_loaded()?;
+        let is_last = best.count == 1;
         // The last one stays for statements outside of transactions, as long as there is room for another.
-        if (count == 1 || best.connection.load() > 0)
-            && self.fault.borrow().is_none()
-            && self.opening.get() < OPENING_MAX
-            && let Some(seat) = self.process.try_seat()
-        {
-            self.open(Some(seat));
-            return None;
+        if (is_last || best.load > 0) && self.fault.borrow().is_none() {
+            if self.opening.get() < OPENING_MAX
+                && let Some(seat) = self.process.try_seat()
+            {
+                self.open(Some(seat));
+                return None;
+            }
+            if is_last && self.opening.get() > 0 {
+                return None;
+            }
         }
-        if count == 1 && self.opening.get() > 0 && self.fault.borrow().is_none() {
-            return None;
-        }
-        best.is_taken.set(true);
-        Some(best)
+        best.slot.is_taken.set(true);
+        Some(best.slot)
     }
 
     /// Picks a connection, or waits until it can.

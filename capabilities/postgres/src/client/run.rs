@@ -122,8 +122,7 @@ impl Client {
         let stake = Stake::of(statement.sql.verb);
         let done = self
             .attempts(sql, statement, async |connection| {
-                // One that did not fit the schema any more was replaced.
-                let current = self.statements.get(sql)?;
+                let current = self.statements.current(sql, statement);
                 let ran = run(&connection, &current, sql, params, gather, stake).await;
                 self.note(sql, &current, ran)
             })

@@ -44,6 +44,16 @@ impl Statements {
         self.add(key, make())
     }
 
+    /// Returns the statement that has replaced one which did not fit the schema any more, or itself.
+    pub(crate) fn current(&self, key: &str, statement: &Rc<Statement>) -> Rc<Statement> {
+        if statement.is_stale.get()
+            && let Some(known) = self.known.borrow_mut().get(key)
+        {
+            return Rc::clone(known);
+        }
+        Rc::clone(statement)
+    }
+
     /// Replaces a statement that does not fit the schema any more by one that the server has to describe.
     pub(crate) fn renew(&self, key: &str, stale: &Statement) -> Rc<Statement> {
         if let Some(known) = self.known.borrow_mut().get(key)
@@ -51,6 +61,7 @@ impl Statements {
         {
             return Rc::clone(known);
         }
+        stale.is_stale.set(true);
         self.add(key, stale.sql.clone())
     }
 
@@ -61,6 +72,7 @@ impl Statements {
             id,
             sql,
             shape: RefCell::default(),
+            is_stale: Cell::new(false),
         });
         self.known
             .borrow_mut()

@@ -7,7 +7,7 @@ use crate::connection::exchange::{Ask, Exchange, Stake, StepDone};
 use crate::connection::statement::Statement;
 use crate::error::{Failure, refused};
 use crate::limits::RERUNS_MAX;
-use crate::sql::Verb;
+use crate::sql::{Sql, Verb};
 use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use std::rc::Rc;
 /// As in PostgreSQL everywhere, an error of a statement ends it: all that follows fails with the code `aborted`, but
 /// within a savepoint, see [`PostgresTransaction::savepoint`].
 pub struct PostgresTransaction {
-    client: PostgresClient,
+    pub(super) client: PostgresClient,
     lease: RefCell<Option<Rc<Lease>>>,
     /// The BEGIN, whose answer comes with that of the first statement.
     begin: RefCell<Rc<Exchange>>,
@@ -159,7 +159,7 @@ impl PostgresTransaction {
         }
     }
 
-    fn lease(&self) -> Result<Rc<Lease>, Error> {
+    pub(super) fn lease(&self) -> Result<Rc<Lease>, Error> {
         let lease = self.lease.borrow();
         lease.clone().ok_or_else(|| aborted("it is over", ""))
     }
@@ -183,7 +183,6 @@ impl PostgresTransaction {
         self.begin.borrow().state.borrow_mut().failure.take()
     }
 
-    /// Runs a statement; with a new transaction if the connection turns out to be gone and nothing was done on it.
     async fn run(
         &self,
         statement: &Rc<Statement>,
@@ -191,6 +190,33 @@ impl PostgresTransaction {
         attempt: impl AsyncFn(&Lease) -> Result<StepDone, Failure>,
     ) -> Result<StepDone, Error> {
         permit(statement.sql.verb, sql)?;
+        let done = self.attempts(sql, Some(&statement.sql), attempt).await?;
+        self.client.0.ran(statement.sql.verb);
+        if statement.sql.verb == Verb::Local
+            && let Ok(lease) = self.lease()
+        {
+            lease.connection().set_unlimited(true);
+        }
+        Ok(done)
+    }
+
+    /// Runs statements that control the transaction.
+    async fn control(&self, sql: &str) -> Result<(), Error> {
+        let attempt = async |lease: &Lease| {
+            let ask = Ask::Script(sql.to_owned());
+            let control = UnderWay::send(lease.connection(), ask, Stake::Nothing);
+            control.over().await
+        };
+        self.attempts(sql, None, attempt).await
+    }
+
+    /// Makes an attempt; with a new transaction if the connection turns out to be gone and nothing was done on it.
+    async fn attempts<T>(
+        &self,
+        sql: &str,
+        parsed: Option<&Sql>,
+        attempt: impl AsyncFn(&Lease) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
         self.check(sql)?;
         for _ in 0..RERUNS_MAX {
             let lease = self.lease()?;
@@ -200,28 +226,10 @@ impl PostgresTransaction {
                 self.begin_again().await?;
                 continue;
             }
-            self.client.0.ran(statement.sql.verb);
-            if statement.sql.verb == Verb::Local {
-                lease.connection().set_unlimited(true);
-            }
-            let ran = ran.map_err(|failure| failure.error(sql, Some(&statement.sql)));
+            let ran = ran.map_err(|failure| failure.error(sql, parsed));
             return self.settled(&lease, ran, sql);
         }
         Err(aborted("connections are lost again and again", sql))
-    }
-
-    /// Runs statements that control the transaction.
-    async fn control(&self, sql: &str) -> Result<(), Error> {
-        self.check(sql)?;
-        let lease = self.lease()?;
-        let ask = Ask::Script(sql.to_owned());
-        let control = UnderWay::send(lease.connection(), ask, Stake::Nothing);
-        let done = control
-            .over()
-            .await
-            .map_err(|failure| failure.error(sql, None));
-        drop(control);
-        self.settled(&lease, done, sql)
     }
 
     async fn begin_again(&self) -> Result<(), Error> {

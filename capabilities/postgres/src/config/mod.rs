@@ -39,7 +39,7 @@ pub struct PostgresConfig {
     pub acquire_millis_max: u64,
     /// The longest that connecting a server may take, with its login.
     pub connect_millis_max: u64,
-    /// The longest that a statement may run.
+    /// The longest that a statement may run; 0 for no limit.
     pub statement_millis_max: u64,
     /// Prepared statements that each connection keeps.
     pub statements_max: usize,

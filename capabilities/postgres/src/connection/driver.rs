@@ -43,7 +43,7 @@ struct Driver {
     /// The bytes that were ever put into `out`, and taken from it.
     encoded: u64,
     written: u64,
-    /// Set while answers are awaited.
+    /// Set while answers are awaited, and a little longer.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -90,10 +90,7 @@ impl Future for Driver {
             }
             return Poll::Pending;
         };
-        let ends = this.state.borrow_mut().end(&ended, this.written);
-        for (exchange, failure) in ends {
-            exchange.finish(Some(failure));
-        }
+        this.end(&ended);
         Poll::Ready(())
     }
 }
@@ -104,14 +101,18 @@ fn wait(
     timer: &mut Option<Pin<Box<Sleep>>>,
     cx: &mut Context<'_>,
 ) -> Option<String> {
-    if state.sent.is_empty() {
-        *timer = None;
+    if state.sent.is_empty() && timer.is_none() {
         return None;
     }
-    let tick = state.patience.tick();
-    let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(tick)));
-    while timer.as_mut().poll(cx).is_ready() {
-        timer.as_mut().reset(Instant::now() + tick);
+    let tick = state.patience.tick()?;
+    let sleep = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(tick)));
+    while sleep.as_mut().poll(cx).is_ready() {
+        // It goes on from one statement to the next, and ends when a whole tick has passed without any.
+        if state.sent.is_empty() {
+            *timer = None;
+            return None;
+        }
+        sleep.as_mut().reset(Instant::now() + tick);
         if let Some(why) = state.count_tick() {
             return Some(why);
         }
@@ -121,7 +122,26 @@ fn wait(
     None
 }
 
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // The runtime ends, or a fault of ours has ended the task.
+        self.end("its task has ended");
+    }
+}
+
 impl Driver {
+    /// Ends what is under way. Only the first call has an effect.
+    fn end(&mut self, why: &str) {
+        let Ok(mut state) = self.state.try_borrow_mut() else {
+            return;
+        };
+        let ends = state.end(why, self.written);
+        drop(state);
+        for (exchange, failure) in ends {
+            exchange.finish(Some(failure));
+        }
+    }
+
     fn encode(&mut self) {
         let mut state = self.state.borrow_mut();
         if state.is_held() {

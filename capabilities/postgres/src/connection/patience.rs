@@ -25,6 +25,7 @@ pub(crate) type Canceller = Box<dyn Fn(u32, Vec<u8>) -> LocalFuture<()>>;
 /// The limits of a connection, and what was asked to stop.
 pub(crate) struct Patience {
     canceller: Canceller,
+    /// 0 for no limit.
     statement_millis_max: u64,
     /// The server is being asked to stop something. Nothing else is sent meanwhile: it could be hit.
     is_cancelling: bool,
@@ -47,9 +48,10 @@ impl Patience {
         Failure::Late(self.statement_millis_max)
     }
 
-    /// The time between two ticks.
-    pub(super) fn tick(&self) -> Duration {
-        (Duration::from_millis(self.statement_millis_max) / 4).max(TICK_MIN)
+    /// The time between two ticks; `None` without a limit.
+    pub(super) fn tick(&self) -> Option<Duration> {
+        let limit = Duration::from_millis(self.statement_millis_max);
+        (!limit.is_zero()).then(|| (limit / 4).max(TICK_MIN))
     }
 }
 
@@ -91,7 +93,8 @@ impl ConnectionState {
     /// Counts a tick for the first statement. Returns the reason for which the connection is given up, if it is.
     pub(super) fn count_tick(&mut self) -> Option<String> {
         let (first, _) = self.sent.front()?;
-        let is_unlimited = self.patience.is_unlimited || matches!(first.ask, Ask::Script(_));
+        let patience = &self.patience;
+        let is_unlimited = patience.is_unlimited || matches!(first.ask, Ask::Script(_));
         let mut state = first.state.borrow_mut();
         if is_unlimited && !state.is_cancelled {
             return None;

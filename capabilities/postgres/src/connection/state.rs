@@ -5,6 +5,7 @@ use super::messages;
 use super::patience::Patience;
 use super::statement::Statement;
 use crate::error::{Failure, ServerError};
+use crate::limits::PIPELINED_READS;
 use bytes::BytesMut;
 use hashlink::LruCache;
 use std::cell::RefCell;
@@ -89,6 +90,14 @@ impl Connection {
     pub(crate) fn load(&self) -> usize {
         let state = self.0.borrow();
         state.unsent.len() + state.sent.len()
+    }
+
+    /// Reports whether statements that read are about to be sent, and one more can go with them.
+    pub(crate) fn gathers_reads(&self) -> bool {
+        let state = self.0.borrow();
+        let has_room = state.unsent.len() + state.sent.len() < PIPELINED_READS;
+        let mut stakes = state.unsent.iter().map(|exchange| exchange.stake);
+        has_room && !state.unsent.is_empty() && stakes.all(|stake| stake == Stake::Nothing)
     }
 
     /// Reports whether the connection can take no more.
@@ -230,9 +239,10 @@ impl ConnectionState {
 
     /// Ends everything that is under way.
     pub(super) fn end(&mut self, why: &str, written: u64) -> Vec<(Rc<Exchange>, Failure)> {
-        let why = match self.fatal.take() {
-            Some(fatal) => fatal.words(),
-            None => why.to_owned(),
+        let why = match (&self.ended, self.fatal.take()) {
+            (Some(before), _) => before.clone(),
+            (None, Some(fatal)) => fatal.words(),
+            (None, None) => why.to_owned(),
         };
         self.ended = Some(why.clone());
         let sent = self.sent.drain(..).map(|(exchange, before)| {

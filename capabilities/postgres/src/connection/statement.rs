@@ -3,7 +3,7 @@
 use crate::sql::Sql;
 use crate::types::oids::Oid;
 use crate::types::read::Reading;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub(crate) struct Statement {
     pub(crate) sql: Sql,
     /// None until the server has described it, or after that has changed.
     pub(crate) shape: RefCell<Option<Rc<Shape>>>,
+    /// Another has replaced it.
+    pub(crate) is_stale: Cell<bool>,
 }
 
 /// The types of a statement.

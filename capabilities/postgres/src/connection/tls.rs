@@ -55,34 +55,50 @@ impl TlsClient {
         &self,
         mut wire: Box<dyn Wire>,
         address: &Address,
-    ) -> Result<Box<dyn Wire>, String> {
+    ) -> Result<Box<dyn Wire>, TlsFault> {
         let (Some(config), Address::Tcp(host, _)) = (&self.config, address) else {
             return Ok(wire);
         };
         if !self.is_direct {
-            let shown = |error: io::Error| format!("the server closed the connection: {error}");
-            wire.write_all(&REQUEST).await.map_err(shown)?;
-            wire.flush().await.map_err(shown)?;
+            wire.write_all(&REQUEST).await?;
+            wire.flush().await?;
             // One byte: anything more would be read as TLS.
-            match (wire.read_u8().await.map_err(shown)?, self.mode) {
+            match (wire.read_u8().await?, self.mode) {
                 (b'S', _) => {}
                 (b'N', TlsMode::Prefer) => return Ok(wire),
                 (b'N', _) => {
                     let message =
                         "the server has no TLS, and sslmode asks for it: set ssl = on there";
-                    return Err(message.to_owned());
+                    return Err(TlsFault::Refused(message.to_owned()));
                 }
-                _ => return Err("the server does not speak PostgreSQL's protocol".to_owned()),
+                _ => {
+                    let message = "the server does not speak PostgreSQL's protocol";
+                    return Err(TlsFault::Refused(message.to_owned()));
+                }
             }
         }
         let name = ServerName::try_from(host.clone());
-        let name = name.map_err(|_| format!("{host} is no name for TLS"))?;
+        let name = name.map_err(|_| TlsFault::Refused(format!("{host} is no name for TLS")))?;
         let secured = TlsConnector::from(Arc::clone(config))
             .connect(name, wire)
             .await;
         secured
             .map(|secured| Box::new(secured) as Box<dyn Wire>)
-            .map_err(|error| shown(&error))
+            .map_err(|error| TlsFault::Refused(shown(&error)))
+    }
+}
+
+/// TLS that did not begin.
+pub(crate) enum TlsFault {
+    /// The connection ended.
+    Io(io::Error),
+    /// The server has none, or none that is believed.
+    Refused(String),
+}
+
+impl From<io::Error> for TlsFault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 

@@ -169,7 +169,7 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
                 break;
             }
             // The login once, and then each byte of a statement, or nearly.
-            bytes += if bytes < 300 { 61 } else { 17 };
+            bytes += if bytes < 300 { 61 } else { 29 };
         }
         assert!(bytes > 200, "{bytes}");
     }

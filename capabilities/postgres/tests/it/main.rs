@@ -1,7 +1,10 @@
 //! The client against a real server: statements, transactions, faults. Skipped where PostgreSQL is not installed.
 
 mod faults;
+mod hostile;
+mod logins;
 mod pool;
+mod poolers;
 mod proxy;
 mod rig;
 mod statements;

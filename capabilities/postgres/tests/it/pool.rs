@@ -125,6 +125,11 @@ fn a_statement_ends_at_its_limit() {
             let why = "the statement ran longer than statement_millis_max (100 ms)";
             assert!(error.message().starts_with(why), "{error}");
             assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+            let mut config = database.config();
+            (config.statement_millis_max, config.prepare) = (0, prepare);
+            Db::new(config)
+                .cell("SELECT 1 FROM pg_sleep(0.3)", ())
+                .await;
             // A transaction may set its own.
             let tx = db.0.begin().await.unwrap();
             tx.exec("SET LOCAL statement_timeout = 0", &Value::Null)

@@ -112,6 +112,20 @@ fn a_batch_is_kept_as_a_whole_and_tells_which_statement_failed() {
         let error = db.0.batch(&batch(&["DELETE FROM t", "BEGIN"])).await;
         assert_eq!(error.unwrap_err().code(), Some("denied"));
         assert_eq!(database.psql("SELECT count(*) FROM t"), "3");
+        // Within a transaction, which goes on.
+        let tx = db.0.begin().await.unwrap();
+        tx.batch(&batch(&["INSERT INTO t VALUES (6)"]))
+            .await
+            .unwrap();
+        let error = tx.batch(&batch(&fails)).await.unwrap_err();
+        assert!(error.message().starts_with(begins), "{error}");
+        let made = [
+            "CREATE TABLE u (id int PRIMARY KEY)",
+            "INSERT INTO u VALUES (1)",
+        ];
+        tx.batch(&batch(&made)).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(database.psql("SELECT count(*) FROM t, u"), "4");
     });
 }
 
