@@ -37,6 +37,6 @@ mod sql;
 mod types;
 
 pub use client::{Done, Postgres, PostgresClient, PostgresTransaction, RowLimits};
-pub use config::{PostgresConfig, Target, TlsConfig, TlsMode};
+pub use config::{Binding, PostgresConfig, Target, TlsConfig, TlsMode};
 pub use connection::wire::{Address, Dial, TokioDial, Wire};
 pub use error::COMMIT_UNKNOWN;

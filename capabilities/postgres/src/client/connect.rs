@@ -6,8 +6,8 @@ use crate::connection::driver;
 use crate::connection::login::{Login, LoginFailure, cancel, log_in};
 use crate::connection::patience::{Canceller, Patience};
 use crate::connection::state::{Connection, ConnectionState, ServerFacts};
-use crate::connection::tls::TlsFault;
-use crate::connection::wire::{Address, Dial, Wire};
+use crate::connection::tls::{Secured, TlsFault};
+use crate::connection::wire::{Address, Dial};
 use sampan_host::{Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,13 +63,18 @@ async fn connect_one(
     address: &Address,
 ) -> Result<Rc<Connection>, ConnectFault> {
     let config = &process.config;
-    let mut wire = reach(process, &**dial, address).await?;
+    let Secured {
+        mut wire,
+        end_point,
+    } = reach(process, &**dial, address).await?;
     let session = session(config);
     let login = Login {
         user: &config.user,
         password: config.password.as_deref(),
         database: &config.database,
         session: &session,
+        end_point,
+        binding: config.tls.binding,
     };
     let logged_in = log_in(&mut *wire, &login).await;
     let server = logged_in.map_err(|failure| login_fault(failure, address))?;
@@ -87,7 +92,7 @@ async fn reach(
     process: &Process,
     dial: &dyn Dial,
     address: &Address,
-) -> Result<Box<dyn Wire>, ConnectFault> {
+) -> Result<Secured, ConnectFault> {
     let wire = dial.dial(address).await.map_err(|error| {
         let message = format!("cannot connect to PostgreSQL at {address}: {error}");
         ConnectFault::new("io", true, message)
@@ -113,8 +118,8 @@ fn canceller(process: &Arc<Process>, dial: &Rc<dyn Dial>, address: &Address) -> 
         Box::pin(async move {
             let time = Duration::from_millis(process.config.connect_millis_max);
             let asking = async {
-                if let Ok(mut wire) = reach(&process, &*dial, &address).await {
-                    let _ = cancel(&mut *wire, number, &key).await;
+                if let Ok(mut secured) = reach(&process, &*dial, &address).await {
+                    let _ = cancel(&mut *secured.wire, number, &key).await;
                 }
             };
             let _ = tokio::time::timeout(time, asking).await;

@@ -70,6 +70,17 @@ pub enum TlsMode {
     VerifyFull,
 }
 
+/// The binding of a login by SCRAM to its connection of TLS (RFC 5929): a server between cannot pass the login on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// None.
+    Disable,
+    /// Used if the server offers it.
+    Prefer,
+    /// Always: other logins are refused.
+    Require,
+}
+
 /// The settings of TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsConfig {
@@ -79,6 +90,8 @@ pub struct TlsConfig {
     pub authorities: Option<PathBuf>,
     /// The files of a certificate of our own, and of its key.
     pub own: Option<(PathBuf, PathBuf)>,
+    /// The binding of the login to the connection of TLS.
+    pub binding: Binding,
     /// True begins with TLS at once, without asking the server (PostgreSQL 17 and later).
     pub is_direct: bool,
 }

@@ -1,6 +1,6 @@
 //! The parameters of a connection by their names, from a URL, a service and variables.
 
-use super::{PostgresConfig, Target, TlsConfig, TlsMode, files, url};
+use super::{Binding, PostgresConfig, Target, TlsConfig, TlsMode, files, url};
 use crate::connection::wire::Address;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("sslcert", "PGSSLCERT"),
     ("sslkey", "PGSSLKEY"),
     ("sslnegotiation", "PGSSLNEGOTIATION"),
+    ("channel_binding", "PGCHANNELBINDING"),
     ("connect_timeout", "PGCONNECT_TIMEOUT"),
     ("application_name", "PGAPPNAME"),
     ("options", "PGOPTIONS"),
@@ -202,6 +203,16 @@ impl<'a> Source<'a> {
             mode: if is_local { TlsMode::Disable } else { mode },
             authorities: file("sslrootcert").filter(|file| file != Path::new("system")),
             own,
+            binding: match self.get("channel_binding") {
+                Some("disable") => Binding::Disable,
+                None | Some("prefer") => Binding::Prefer,
+                Some("require") => Binding::Require,
+                Some(other) => {
+                    return Err(format!(
+                        "channel_binding: {other} is not one of disable, prefer, require"
+                    ));
+                }
+            },
             is_direct,
         })
     }

@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
+use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,9 +56,9 @@ impl TlsClient {
         &self,
         mut wire: Box<dyn Wire>,
         address: &Address,
-    ) -> Result<Box<dyn Wire>, TlsFault> {
+    ) -> Result<Secured, TlsFault> {
         let (Some(config), Address::Tcp(host, _)) = (&self.config, address) else {
-            return Ok(wire);
+            return Ok(Secured::plain(wire));
         };
         if !self.is_direct {
             wire.write_all(&REQUEST).await?;
@@ -65,7 +66,7 @@ impl TlsClient {
             // One byte: anything more would be read as TLS.
             match (wire.read_u8().await?, self.mode) {
                 (b'S', _) => {}
-                (b'N', TlsMode::Prefer) => return Ok(wire),
+                (b'N', TlsMode::Prefer) => return Ok(Secured::plain(wire)),
                 (b'N', _) => {
                     let message =
                         "the server has no TLS, and sslmode asks for it: set ssl = on there";
@@ -82,10 +83,48 @@ impl TlsClient {
         let secured = TlsConnector::from(Arc::clone(config))
             .connect(name, wire)
             .await;
-        secured
-            .map(|secured| Box::new(secured) as Box<dyn Wire>)
-            .map_err(|error| TlsFault::Refused(shown(&error)))
+        let secured = secured.map_err(|error| TlsFault::Refused(shown(&error)))?;
+        let certificates = secured.get_ref().1.peer_certificates();
+        let end_point = certificates.and_then(|certificates| end_point(certificates.first()?));
+        Ok(Secured {
+            end_point,
+            wire: Box::new(secured),
+        })
     }
+}
+
+/// A connection, with TLS or without.
+pub(crate) struct Secured {
+    pub(crate) wire: Box<dyn Wire>,
+    /// The data that binds a login to the connection of TLS.
+    pub(crate) end_point: Option<Vec<u8>>,
+}
+
+impl Secured {
+    fn plain(wire: Box<dyn Wire>) -> Self {
+        Self {
+            wire,
+            end_point: None,
+        }
+    }
+}
+
+/// Returns the hash of a certificate by the hash of its signature, SHA-256 in the place of older ones (RFC 5929,
+/// section 4.1). Signatures that do not name a hash have none.
+fn end_point(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let algorithm = parsed.signature_algorithm.algorithm.to_id_string();
+    Some(match &*algorithm {
+        // MD5, SHA-1 and SHA-256, with RSA and with ECDSA.
+        "1.2.840.113549.1.1.4"
+        | "1.2.840.113549.1.1.5"
+        | "1.2.840.113549.1.1.11"
+        | "1.2.840.10045.4.1"
+        | "1.2.840.10045.4.3.2" => Sha256::digest(certificate).to_vec(),
+        "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => Sha384::digest(certificate).to_vec(),
+        "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => Sha512::digest(certificate).to_vec(),
+        _ => return None,
+    })
 }
 
 /// TLS that did not begin.

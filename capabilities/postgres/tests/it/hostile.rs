@@ -39,15 +39,18 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
 
 /// Reads the beginning of a login, and greets as a server of this version.
 fn greet(client: &mut TcpStream, version: &str) -> std::io::Result<()> {
+    greet_with(client, &[("server_version", version)])
+}
+
+fn greet_with(client: &mut TcpStream, parameters: &[(&str, &str)]) -> std::io::Result<()> {
     let mut len = [0; 4];
     client.read_exact(&mut len)?;
     let mut rest = vec![0; u32::from_be_bytes(len) as usize - 4];
     client.read_exact(&mut rest)?;
     let mut greeting = message(b'R', &[0; 4]);
-    greeting.extend(message(
-        b'S',
-        format!("server_version\0{version}\0").as_bytes(),
-    ));
+    for (name, value) in parameters {
+        greeting.extend(message(b'S', format!("{name}\0{value}\0").as_bytes()));
+    }
     greeting.extend(message(b'K', &[0; 8]));
     greeting.extend(message(b'Z', b"I"));
     client.write_all(&greeting)
@@ -64,6 +67,64 @@ fn a_server_that_is_too_old_is_refused() {
                 .contains("is version 13.9 (Debian 13.9-0+deb11u1): 14 or later is needed"),
             "{error}"
         );
+    });
+}
+
+#[test]
+fn a_login_that_would_take_long_is_refused() {
+    let port = server(|client| {
+        client.write_all(&message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0"))?;
+        client.write_all(&message(b'R', b"\0\0\0\x0br=x,s=eA==,i=4000000000"))?;
+        client.shutdown(Shutdown::Write)?;
+        client.read_to_end(&mut Vec::new()).map(drop)
+    });
+    run(async {
+        let mut config = read(&format!(
+            "postgres://me:secret@127.0.0.1:{port}/app?sslmode=disable"
+        ));
+        config.acquire_millis_max = 60_000;
+        let error = Db::new(config).query("SELECT 1", ()).await.unwrap_err();
+        assert!(
+            error.message().contains("4000000000 rounds of SCRAM"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn the_server_that_can_be_written_is_taken() {
+    // The first does not listen, the second is a standby.
+    let absent = sampan_client::ports::free();
+    let standby = server(|client| {
+        greet_with(
+            client,
+            &[("server_version", "16.1"), ("in_hot_standby", "on")],
+        )?;
+        client.read_to_end(&mut Vec::new()).map(drop)
+    });
+    let Some(database) = crate::rig::Database::new() else {
+        return;
+    };
+    run(async {
+        let url = database.server.url(&database.name);
+        let own = format!("127.0.0.1:{}", database.server.port);
+        let hosts = format!("127.0.0.1:{absent},127.0.0.1:{standby},{own}");
+        let url = url.replace(&own, &hosts);
+        let query = "sslmode=disable&target_session_attrs=read-write";
+        let db = Db::new(read(&format!("{url}?{query}")));
+        assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+        let mut config = read(&format!("postgres://me@127.0.0.1:{standby}/app?{query}"));
+        config.acquire_millis_max = 100;
+        let error = Db::new(config).query("SELECT 1", ()).await.unwrap_err();
+        assert_eq!(error.code(), Some("read_only"), "{error}");
+        // One that only reads is used as well as it can be.
+        let name = &database.name;
+        database.psql(&format!(
+            "ALTER DATABASE {name} SET default_transaction_read_only = on"
+        ));
+        let db = Db::new(database.config());
+        let error = db.exec("CREATE TABLE t (n int)", ()).await.unwrap_err();
+        assert_eq!(error.code(), Some("read_only"), "{error}");
     });
 }
 

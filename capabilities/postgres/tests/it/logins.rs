@@ -71,6 +71,8 @@ fn tls_is_used_and_checked_as_sslmode_says() {
             ("sslmode=disable", "int 0"),
             ("sslmode=prefer", "int 1"),
             ("sslmode=require", "int 1"),
+            ("sslmode=require&channel_binding=require", "int 1"),
+            ("sslmode=require&channel_binding=disable", "int 1"),
             (&*format!("sslmode=require&{root}"), "int 1"),
             (&*format!("sslmode=verify-ca&{root}"), "int 1"),
             (&*format!("sslmode=verify-full&{root}"), "int 1"),
@@ -81,6 +83,17 @@ fn tls_is_used_and_checked_as_sslmode_says() {
             })
             .await;
         }
+        let unbound = "sslmode=disable&channel_binding=require";
+        let error = Db::new(read(&url(unbound)))
+            .query("SELECT 1", ())
+            .await
+            .unwrap_err();
+        assert!(
+            error
+                .message()
+                .contains("channel_binding=require needs TLS"),
+            "{error}"
+        );
         // A statement is stopped over TLS too.
         let mut config = read(&url("sslmode=require"));
         (config.statement_millis_max, config.prepare) = (100, false);
