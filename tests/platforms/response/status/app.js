@@ -1,0 +1,4 @@
+import { app } from "sampan";
+
+app.get("/strange", (req) => fetch(`http://${req.headers.get("x-strange")}/`));
+app.get("/fine", () => "fine");
