@@ -89,29 +89,38 @@ fn profiled(scratch: &Scratch, route: &str) -> (BTreeMap<String, u64>, BTreeMap<
     (all, own, samples)
 }
 
-fn assert_shares(all: &BTreeMap<String, u64>, small: &str, big: &str, samples: u64) {
-    let (small, big) = (all.get(small).copied(), all.get(big).copied());
-    let (small, big) = (small.unwrap_or(0) as f64, big.unwrap_or(0) as f64);
-    // A busy machine takes samples late, and some of them never.
-    assert!(
-        (1.5..=8.0).contains(&(big / small)) && small + big > 0.7 * samples as f64,
-        "{small} and {big} of {samples}: {all:?}"
-    );
+/// Profiles the route `/shares`, in which `big` takes three times as long as `small`, until the samples say so: a
+/// machine that does much else takes them late, or while the script waits for a processor in one of the two.
+fn profiled_with_shares(
+    scratch: &Scratch,
+    small: &str,
+    big: &str,
+) -> (BTreeMap<String, u64>, BTreeMap<String, u64>, u64) {
+    const TRIES: usize = 5;
+    let mut seen = Vec::new();
+    for _ in 0..TRIES {
+        let (all, own, samples) = profiled(scratch, "/shares");
+        let count = |name: &str| all.get(name).copied().unwrap_or(0) as f64;
+        let (small, big) = (count(small), count(big));
+        if (1.5..=8.0).contains(&(big / small)) && small + big > 0.7 * samples as f64 {
+            return (all, own, samples);
+        }
+        seen.push(format!("{small} and {big} of {samples}: {all:?}"));
+    }
+    panic!("{}", seen.join("\n"));
 }
 
 #[test]
 fn a_function_that_takes_three_times_as_long_has_a_box_three_times_as_wide() {
     let lua = Scratch::new(&[("app.lua", LUA)]);
-    let (all, own, samples) = profiled(&lua, "/shares");
-    assert_shares(&all, "small app.lua:7", "big app.lua:8", samples);
+    let (all, own, samples) = profiled_with_shares(&lua, "small app.lua:7", "big app.lua:8");
     assert!(own["more app.lua:4"] > samples / 2, "{own:?}");
     assert_eq!(all["GET /shares (app.lua:6)"], samples, "{all:?}");
     // Compiled code has one function in another, and tells them apart.
     let (_, own, samples) = profiled(&lua, "/");
     assert!(own["step app.lua:2"] > samples / 4, "{own:?}");
     let js = Scratch::new(&[("app.js", JS)]);
-    let (all, own, samples) = profiled(&js, "/shares");
-    assert_shares(&all, "small app.js:3", "big app.js:4", samples);
+    let (all, own, samples) = profiled_with_shares(&js, "small app.js:3", "big app.js:4");
     assert!(own["more app.js:2"] > samples / 2, "{own:?}");
     assert_eq!(all["GET /shares (app.js:5)"], samples, "{all:?}");
     assert!(!all.contains_key("[call]"), "{all:?}");
