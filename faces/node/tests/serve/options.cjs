@@ -142,12 +142,18 @@ test("signal ends a server", async () => {
 });
 
 test("stop waits for what is in flight, and takes nothing new", async () => {
-  const server = serve({ port: 0, hostname: "127.0.0.1", routes: { "/slow": async () => { await sleep(100); return "done"; } } });
+  let begin;
+  let end;
+  const begun = new Promise((resolve) => { begin = resolve; });
+  const ending = new Promise((resolve) => { end = resolve; });
+  const slow = async () => { begin(); await ending; return "done"; };
+  const server = serve({ port: 0, hostname: "127.0.0.1", routes: { "/slow": slow } });
   const answer = ask(server, "/slow");
-  await sleep(30);
+  await begun;
   assert.equal(server.pendingRequests, 1);
   const stopped = server.stop();
   await assert.rejects(ask(server, "/slow"));
+  end();
   assert.equal((await answer).body, "done");
   await stopped;
   assert.equal(server.pendingRequests, 0);
