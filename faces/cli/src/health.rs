@@ -5,6 +5,7 @@ use crate::say;
 use rustls::StreamOwned;
 use sampan_project::config::{EnvFile, Flags, ListenAddress};
 use sampan_runtime::AppConfig;
+use sampan_serve::is_trusted;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -66,6 +67,9 @@ struct Target {
     address: Address,
     /// TLS with it.
     tls: Option<TlsTarget>,
+    /// True if it takes connections of this machine for those of a proxy, which begin with a header of the PROXY
+    /// protocol.
+    is_for_proxies: bool,
     /// The value of the field `Host`.
     host: String,
     path: String,
@@ -134,6 +138,7 @@ impl Target {
             shown: url.to_string(),
             address: Address::Tcp(addresses.collect()),
             tls: tls.transpose()?,
+            is_for_proxies: false,
             host: format!("{host}{own_port}"),
             path: match url.path() {
                 "/" => PATH.to_owned(),
@@ -173,7 +178,13 @@ impl Target {
             }
         };
         let tls = has_tls.then(|| TlsTarget::new("localhost", false));
+        let own = match &address {
+            Address::Tcp(addresses) => addresses.first().map(SocketAddr::ip),
+            Address::Unix(_) => None,
+        };
+        let serving = &config.serving;
         Ok(Self {
+            is_for_proxies: serving.proxy_protocol && is_trusted(&serving.trusted_proxies, own),
             shown,
             address,
             tls: tls.transpose()?,
@@ -196,17 +207,18 @@ impl Target {
         };
         match &self.address {
             Address::Unix(file) => {
-                let stream = UnixStream::connect(file).map_err(told)?;
+                let mut stream = UnixStream::connect(file).map_err(told)?;
                 let left = Some(left()?);
                 let set = stream.set_read_timeout(left);
                 set.and_then(|()| stream.set_write_timeout(left))
+                    .and_then(|()| self.introduce(&mut stream))
                     .map_err(told)?;
                 self.exchange(stream).map_err(told)
             }
             Address::Tcp(addresses) => {
                 let mut fault = "the host has no address".to_owned();
                 for address in addresses {
-                    let stream = match TcpStream::connect_timeout(address, left()?) {
+                    let mut stream = match TcpStream::connect_timeout(address, left()?) {
                         Ok(stream) => stream,
                         Err(error) => {
                             fault = told(error);
@@ -216,6 +228,7 @@ impl Target {
                     let left = Some(left()?);
                     let set = stream.set_read_timeout(left);
                     set.and_then(|()| stream.set_write_timeout(left))
+                        .and_then(|()| self.introduce(&mut stream))
                         .map_err(told)?;
                     return match &self.tls {
                         None => self.exchange(stream).map_err(told),
@@ -228,6 +241,14 @@ impl Target {
                 }
                 Err(fault)
             }
+        }
+    }
+
+    /// Says that the connection is the proxy's own, as its health checks do.
+    fn introduce(&self, stream: &mut impl Write) -> io::Result<()> {
+        match self.is_for_proxies {
+            true => stream.write_all(b"PROXY UNKNOWN\r\n"),
+            false => Ok(()),
         }
     }
 

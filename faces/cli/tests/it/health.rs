@@ -177,7 +177,7 @@ fn the_server_of_a_project_is_found_by_its_settings() {
         (output.status.code(), text)
     };
     let secured = format!("[tls]\ncert = {certificate:?}\nkey = {key:?}\n");
-    // By TLS, whose certificate nothing here trusts; by the port that redirects; by a Unix socket.
+    // By TLS, whose certificate nothing here trusts; by the port that redirects; by a Unix socket; as a proxy.
     for toml in [
         format!("[server]\nlisten = \"0.0.0.0:{tls}\"\n{secured}"),
         format!(
@@ -185,6 +185,10 @@ fn the_server_of_a_project_is_found_by_its_settings() {
              \"required\"\nredirect = true\nredirect_listen = \"127.0.0.1:{plain}\"\n"
         ),
         format!("[server]\nlisten = [\"127.0.0.1:{tls}\", \"unix:app.sock\"]\n"),
+        format!(
+            "[server]\nlisten = \"127.0.0.1:{tls}\"\nproxy_protocol = true\ntrusted_proxies = [\"127.0.0.0/8\"]\n\
+             {secured}"
+        ),
     ] {
         write(&toml);
         let unreachable = here(&["--json"]).1;
