@@ -3,6 +3,9 @@
 /// The longest statement.
 pub(crate) const SQL_BYTES_MAX: usize = 1024 * 1024;
 
+/// The longest statement that is kept, by workers and on connections.
+pub(crate) const KEPT_SQL_BYTES_MAX: usize = 32 * 1024;
+
 /// The longest message of PostgreSQL. The server's own limit of a row is a little lower.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 1024 * 1024 * 1024;
 

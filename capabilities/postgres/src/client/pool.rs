@@ -4,6 +4,8 @@
 //! answers. A transaction has a connection for itself, which is taken out of the shared ones meanwhile. A connection
 //! needs a seat of the process. Nothing here blocks: those who have to wait are futures with a deadline.
 
+mod giving;
+
 use super::connect::{ConnectFault, connect};
 use super::seats::{Process, Seat};
 use crate::connection::state::Connection;
@@ -13,7 +15,7 @@ use sampan_host::{Error, ErrorKind};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -326,42 +328,6 @@ impl Pool {
             again_after,
             is_long: place.as_ref().is_some_and(|before| before.is_long),
         });
-    }
-
-    /// Starts the task that gives connections up for other workers.
-    fn keep(self: &Rc<Self>) {
-        if self.has_keeper.replace(true) {
-            return;
-        }
-        let (pool, wanted) = (Rc::downgrade(self), Arc::clone(&self.wanted));
-        drop(tokio::task::spawn_local(async move {
-            loop {
-                wanted.notified().await;
-                match Weak::upgrade(&pool) {
-                    Some(pool) => pool.give_up_idle(),
-                    None => return,
-                }
-            }
-        }));
-    }
-
-    /// Closes connections that are idle, while another worker waits for one.
-    pub(crate) fn give_up_idle(&self) {
-        if !self.process.is_seat_wanted() || self.waiting.get() > 0 {
-            return;
-        }
-        let mut slots = self.slots.borrow_mut();
-        let is_idle = |slot: &Rc<Slot>| !slot.is_taken.get() && slot.connection.load() == 0;
-        if let Some(at) = slots.iter().position(is_idle) {
-            slots.swap_remove(at).connection.close();
-        }
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // The keeper looks, and ends.
-        self.wanted.notify_one();
     }
 }
 

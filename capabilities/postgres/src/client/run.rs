@@ -97,7 +97,9 @@ impl Client {
         let mut reruns = 0;
         loop {
             let connection = self.pool.shared(use_of(statement.sql.verb)).await?;
-            let failure = match attempt(connection).await {
+            let attempted = attempt(connection).await;
+            self.pool.give_up_idle();
+            let failure = match attempted {
                 Ok(done) => return Ok(done),
                 Err(failure) => failure,
             };

@@ -58,6 +58,12 @@ impl Process {
         }
     }
 
+    /// The connections that each worker can keep while others wait for one.
+    pub(crate) fn share(&self) -> usize {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.config.connections_max / workers.len().max(1)
+    }
+
     pub(crate) fn is_seat_wanted(&self) -> bool {
         self.wanted.load(Relaxed) > 0
     }

@@ -2,7 +2,7 @@
 
 use crate::connection::statement::Statement;
 use crate::error::refused;
-use crate::limits::KNOWN_STATEMENTS_MAX;
+use crate::limits::{KEPT_SQL_BYTES_MAX, KNOWN_STATEMENTS_MAX};
 use crate::sql::Sql;
 use hashlink::LruCache;
 use sampan_host::Error;
@@ -70,13 +70,15 @@ impl Statements {
         self.last_id.set(id);
         let statement = Rc::new(Statement {
             id,
+            is_kept: sql.text.len() <= KEPT_SQL_BYTES_MAX,
             sql,
             shape: RefCell::default(),
             is_stale: Cell::new(false),
         });
-        self.known
-            .borrow_mut()
-            .insert(key.into(), Rc::clone(&statement));
+        if statement.is_kept {
+            let mut known = self.known.borrow_mut();
+            known.insert(key.into(), Rc::clone(&statement));
+        }
         statement
     }
 }

@@ -207,7 +207,7 @@ impl ConnectionState {
         parsing: &mut VecDeque<u64>,
         out: &mut BytesMut,
     ) -> (Option<u64>, bool) {
-        if !self.is_named {
+        if !self.is_named || !statement.is_kept {
             messages::parse(out, None, &statement.sql.text, types);
             return (None, true);
         }

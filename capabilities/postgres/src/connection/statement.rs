@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub(crate) struct Statement {
     pub(crate) id: u64,
     pub(crate) sql: Sql,
+    /// False for a long one, which is parsed each time.
+    pub(crate) is_kept: bool,
     /// None until the server has described it, or after that has changed.
     pub(crate) shape: RefCell<Option<Rc<Shape>>>,
     /// Another has replaced it.

@@ -85,6 +85,10 @@ fn write_text(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String>
             array::write_literal(items, &mut literal)?;
             out.put_slice(literal.as_bytes());
         }
+        // An empty table of Lua is a list too.
+        Value::Map(members) if members.is_empty() && oids::element(oid).is_some() => {
+            out.put_slice(b"{}");
+        }
         Value::List(_) => {
             let advice = "; for IN write = ANY(?), which takes a list";
             return Err(unfit(value, oid, advice));

@@ -143,6 +143,7 @@ fn arrays_become_json_and_lists_become_arrays() {
         Value::from("a \"b\" \\ {}"),
         Value::List(vec![Value::Bool(true), Value::Bytes(vec![0, 255])]),
     ]);
+    assert_eq!(bound(&Value::Map(Vec::new()), 1007).as_deref(), Ok("{}"));
     assert_eq!(
         bound(&list, 1009).as_deref(),
         Ok("{NULL,1,\"a \\\"b\\\" \\\\ {}\",{t,\"\\\\x00ff\"}}")

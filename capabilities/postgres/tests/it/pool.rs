@@ -105,6 +105,48 @@ fn a_worker_gives_an_idle_connection_to_another() {
 }
 
 #[test]
+fn more_workers_than_connections_share_them() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    database.psql("CREATE TABLE t (id int)");
+    let mut config = database.config();
+    config.connections_max = 2;
+    config.acquire_millis_max = 60_000;
+    let postgres = Postgres::new(config).unwrap();
+    let work = |worker: i64| {
+        let postgres = postgres.clone();
+        move || {
+            run(async {
+                let db = std::rc::Rc::new(Db(postgres.client()));
+                let tasks = (0..4).map(|_| {
+                    let db = std::rc::Rc::clone(&db);
+                    tokio::task::spawn_local(async move {
+                        for _ in 0..25 {
+                            assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+                        }
+                        let tx = db.0.begin().await.unwrap();
+                        let id = Value::List(vec![Value::Int(worker)]);
+                        tx.exec("INSERT INTO t VALUES (?)", &id).await.unwrap();
+                        tx.commit().await.unwrap();
+                    })
+                });
+                for task in tasks.collect::<Vec<_>>() {
+                    task.await.unwrap();
+                }
+            });
+        }
+    };
+    let workers: Vec<_> = (0..4)
+        .map(|worker| std::thread::spawn(work(worker)))
+        .collect();
+    for worker in workers {
+        worker.join().unwrap();
+    }
+    assert_eq!(database.psql("SELECT count(*) FROM t"), "16");
+}
+
+#[test]
 fn a_statement_ends_at_its_limit() {
     let Some(database) = Database::new() else {
         return;
@@ -309,6 +351,18 @@ fn a_large_result_is_refused_and_the_first_row_is_enough() {
             .await
             .unwrap();
         assert_eq!(rows.len(), 3);
+        let both = "INSERT INTO u VALUES (1), (2) RETURNING id";
+        db.exec("CREATE TABLE u (id int)", ()).await.unwrap();
+        assert_eq!(
+            db.0.query(both, &Value::Null, first).await.unwrap().len(),
+            1
+        );
+        assert_eq!(db.cell("SELECT count(*) FROM u", ()).await, "int 2");
+        // A long statement is not kept.
+        let long = format!("SELECT /* {} */ ? + 1", "long ".repeat(20_000));
+        for _ in 0..2 {
+            assert_eq!(db.cell(&long, [Value::Int(1)]).await, "int 2");
+        }
         let text = "y".repeat(5_000_000);
         assert_eq!(
             db.cell("SELECT length(?)", [Value::from(text)]).await,

@@ -21,7 +21,10 @@ impl Database {
     }
 
     pub(crate) fn config(&self) -> PostgresConfig {
-        read(&self.server.url(&self.name))
+        let mut config = read(&self.server.url(&self.name));
+        // A machine that does much else beside is no fault.
+        (config.statement_millis_max, config.acquire_millis_max) = (60_000, 60_000);
+        config
     }
 
     pub(crate) fn psql(&self, sql: &str) -> String {

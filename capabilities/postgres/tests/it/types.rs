@@ -298,7 +298,7 @@ fn errors_have_the_codes_and_the_places_that_sqlite_gives() {
                 "invalid input syntax for type integer",
             ),
             (
-                "SELECT repeat('x', 300000000)",
+                "SELECT repeat('x', 70000000)",
                 "too_large",
                 "the result is larger than result_bytes_max",
             ),
