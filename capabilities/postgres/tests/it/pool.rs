@@ -5,7 +5,8 @@ use crate::rig::{Database, Db, read, run};
 use sampan_client::wait;
 use sampan_host::{ErrorKind, Value};
 use sampan_postgres::{Postgres, RowLimits};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 #[test]
 fn many_statements_share_few_connections() {
@@ -144,6 +145,40 @@ fn more_workers_than_connections_share_them() {
         worker.join().unwrap();
     }
     assert_eq!(database.psql("SELECT count(*) FROM t"), "16");
+}
+
+#[test]
+fn a_worker_under_load_shares_its_last_connection() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    let mut config = database.config();
+    config.connections_max = 1;
+    let postgres = Postgres::new(config).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let begun = Arc::new(AtomicBool::new(false));
+    let busy = std::thread::spawn({
+        let (postgres, is_over) = (postgres.clone(), Arc::clone(&is_over));
+        let begun = Arc::clone(&begun);
+        move || {
+            run(async {
+                let db = Db(postgres.client());
+                // One is always under way, so the connection is never idle.
+                let ask = async || {
+                    while !is_over.load(SeqCst) {
+                        db.cell("SELECT 1 FROM pg_sleep(0.02)", ()).await;
+                        begun.store(true, SeqCst);
+                    }
+                };
+                tokio::join!(ask(), ask(), ask());
+            });
+        }
+    });
+    wait::until("the first worker is at work", || begun.load(SeqCst));
+    let found = run(async { Db(postgres.client()).query("SELECT 2", ()).await });
+    is_over.store(true, SeqCst);
+    busy.join().unwrap();
+    assert_eq!(found.unwrap().len(), 1);
 }
 
 #[test]
