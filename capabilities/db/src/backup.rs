@@ -152,8 +152,8 @@ fn count_rows(sqlite: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
         .collect()
 }
 
-/// Copies all pages.
-fn copy(
+/// Copies all pages, as the open transaction of `source` sees them.
+pub(crate) fn copy(
     source: &Connection,
     from: &Path,
     part: &PartialCopy,
@@ -230,7 +230,7 @@ fn verify(path: &Path, counts: &[(String, u64)]) -> Result<(), Error> {
 }
 
 /// The name by which SQLite opens a file that does not change: without locks, and without a log beside it.
-fn immutable(path: &Path) -> OsString {
+pub(crate) fn immutable(path: &Path) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut uri = b"file:".to_vec();
     // Two slashes at the beginning would name a host.
@@ -248,7 +248,7 @@ fn immutable(path: &Path) -> OsString {
 }
 
 /// The copy while it has not got its name; removed if it never gets one.
-struct PartialCopy {
+pub(crate) struct PartialCopy {
     path: PathBuf,
     file: File,
     is_finished: bool,
@@ -256,7 +256,7 @@ struct PartialCopy {
 
 impl PartialCopy {
     /// Makes an empty file beside the target, so that it can be renamed.
-    fn create(to: &Path) -> Result<Self, Error> {
+    pub(crate) fn create(to: &Path) -> Result<Self, Error> {
         let path = with_ending(to, ".part");
         let mut options = OpenOptions::new();
         let file = options
@@ -295,7 +295,7 @@ impl PartialCopy {
     }
 
     /// Gives it its name, and makes that last. Returns its size.
-    fn finish(mut self, to: &Path) -> Result<u64, Error> {
+    pub(crate) fn finish(mut self, to: &Path) -> Result<u64, Error> {
         let failed = |error| fault(format!("cannot write {}: {error}", to.display()));
         let bytes = self.file.metadata().map_err(failed)?.len();
         fs::rename(&self.path, to).map_err(failed)?;
@@ -323,7 +323,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()

@@ -5,6 +5,7 @@ use crate::group_commit::checkpoint::Checkpointer;
 use crate::group_commit::commit_thread::CommitThread;
 use crate::group_commit::repair;
 use crate::group_commit::writer::{Refused, WriterHandover};
+use crate::page_log::follower::LogFollower;
 use crate::read_pool::readers::Readers;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
@@ -27,6 +28,8 @@ pub type ReportLine = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Database {
     pub(crate) config: DatabaseConfig,
     opened: OnceLock<Opened>,
+    /// The reader of the write-ahead log, if the database is copied elsewhere.
+    pub(crate) follower: Arc<LogFollower>,
     opening: Mutex<()>,
     /// Commits of this process so far, counted before their requests are notified.
     pub(crate) commits: AtomicU64,
@@ -63,6 +66,7 @@ impl Database {
     /// The database that `config` describes. Nothing is opened yet.
     pub fn new(config: DatabaseConfig, report: ReportLine) -> Self {
         Self {
+            follower: LogFollower::new(&config),
             config,
             opened: OnceLock::new(),
             opening: Mutex::default(),
@@ -89,7 +93,8 @@ impl Database {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let opened = Opened::open(&self.config, &self.report).map_err(|fault| fault.error)?;
+        let opened = Opened::open(&self.config, &self.follower, &self.report);
+        let opened = opened.map_err(|fault| fault.error)?;
         Ok(self.opened.get_or_init(|| opened))
     }
 
@@ -165,15 +170,20 @@ impl Database {
 }
 
 impl Opened {
-    fn open(config: &DatabaseConfig, report: &ReportLine) -> Result<Self, StatementError> {
+    fn open(
+        config: &DatabaseConfig,
+        follower: &Arc<LogFollower>,
+        report: &ReportLine,
+    ) -> Result<Self, StatementError> {
         let writer = SqliteConnection::open(config, Role::Writer)?;
         config.file.learn(&config.path);
         let for_checkpoints = Arc::clone(report);
+        let on_fault = Box::new(move |line: String| for_checkpoints(&line));
         let opened = Self {
             config: config.clone(),
             defers_keys: AtomicBool::new(false),
             readers: Readers::start(config),
-            checkpointer: Checkpointer::start(config, Box::new(move |line| for_checkpoints(&line))),
+            checkpointer: Checkpointer::start(config, follower, on_fault),
             thread: CommitThread::default(),
             lonely: Lonely::default(),
             slow: Lonely::default(),

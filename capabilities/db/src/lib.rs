@@ -9,6 +9,7 @@ mod full_text;
 mod group_commit;
 mod health;
 pub mod migrate;
+mod page_log;
 mod plan;
 mod read_pool;
 mod restore;
@@ -22,6 +23,7 @@ pub use config::{DatabaseConfig, Durability, SECTION};
 pub use database::{Database, ReportLine};
 pub use group_commit::worker::Db;
 pub use health::health_checks;
+pub use page_log::{HeldOpen, check_file};
 pub use plan::{PlanStep, explain};
 pub use restore::RestorePoint;
 

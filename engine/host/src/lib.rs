@@ -28,8 +28,8 @@ mod tables;
 pub mod value;
 
 pub use offers::{
-    attached, database, effects, events, fetch, health, jobs, log, mails, memberships, pages,
-    renderer, sealer, sockets, texts, topics,
+    attached, database, effects, events, fetch, health, jobs, log, mails, memberships, page_log,
+    pages, renderer, sealer, sockets, texts, topics,
 };
 pub use run::{background, current_run, isolation, limits, outbox, samples, stopper, watch};
 pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};

@@ -7,9 +7,11 @@
 //! back less and less often.
 
 use crate::config::{DatabaseConfig, Durability};
+use crate::page_log::follower::LogFollower;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, classify, words};
 use crate::sqlite::open::Role;
+use making::{CheckpointOutcome, KeepOut, Mode, run};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -49,9 +51,9 @@ struct CheckpointShared {
     copied: AtomicU32,
     /// Known from when the thread has opened the database.
     page_bytes: AtomicU64,
-    /// True while writers are asked to wait: SQLite's locks are not fair, and a busy writer would never let a
-    /// checkpoint in.
-    keeps_out: AtomicBool,
+    keep_out: Arc<KeepOut>,
+    /// The reader of the log, if it is copied elsewhere.
+    follower: Arc<LogFollower>,
     /// True if the thread has been woken and has not looked yet, so that a commit seldom takes the lock.
     is_asked: AtomicBool,
     state: Mutex<Ask>,
@@ -67,13 +69,18 @@ struct Ask {
 
 impl Checkpointer {
     /// Starts the thread. It opens a connection when there is something to do.
-    pub(crate) fn start(config: &DatabaseConfig, on_fault: OnFault) -> Self {
+    pub(crate) fn start(
+        config: &DatabaseConfig,
+        follower: &Arc<LogFollower>,
+        on_fault: OnFault,
+    ) -> Self {
         let shared = Arc::new(CheckpointShared {
             config: config.clone(),
             pages: AtomicU32::new(0),
             copied: AtomicU32::new(0),
             page_bytes: AtomicU64::new(4096),
-            keeps_out: AtomicBool::new(false),
+            keep_out: follower.keep_out(),
+            follower: Arc::clone(follower),
             is_asked: AtomicBool::new(false),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -125,7 +132,7 @@ impl Checkpointer {
     /// Returns the length of the log; 0 when it can start over, and the most there is while writers are asked to wait
     /// for a moment.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        if self.shared.keeps_out.load(Relaxed) {
+        if self.shared.keep_out.is_on() {
             return u64::MAX;
         }
         self.shared.wal_bytes()
@@ -185,23 +192,6 @@ impl CheckpointShared {
     fn is_full(&self) -> bool {
         self.wal_bytes() > self.config.wal_bytes_max
     }
-}
-
-/// The mode of a checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Passive,
-    Restart,
-    Truncate,
-}
-
-/// The outcome of a checkpoint.
-struct CheckpointOutcome {
-    /// Another connection was in its way.
-    is_busy: bool,
-    /// Pages in the log, and how many of them are in the database by now.
-    log: u32,
-    copied: u32,
 }
 
 /// The thread's own side.
@@ -288,10 +278,11 @@ impl CheckpointWorker {
 
     /// Makes the log start over. `true` if a reader or writer was in the way.
     fn insist(&mut self, mode: Mode) -> Result<bool, String> {
-        self.shared.keeps_out.store(true, Relaxed);
-        let outcome = self.checkpoint(mode);
-        self.shared.keeps_out.store(false, Relaxed);
-        let outcome = outcome?;
+        let outcome = {
+            let shared = Arc::clone(&self.shared);
+            let _kept_out = shared.keep_out.begin();
+            self.checkpoint(mode)?
+        };
         if outcome.is_busy {
             self.shared.copied.store(outcome.copied, Relaxed);
         } else {
@@ -302,12 +293,27 @@ impl CheckpointWorker {
     }
 
     fn checkpoint(&mut self, mode: Mode) -> Result<CheckpointOutcome, String> {
-        let sqlite = self.connection()?.sqlite();
         let wait = match mode {
             Mode::Passive => Duration::ZERO,
             Mode::Restart | Mode::Truncate => RESTART_WAIT,
         };
-        run(sqlite, mode, wait).map_err(|error| format!("a checkpoint failed: {}", words(&error)))
+        self.make(mode, wait)
+            .map_err(|error| format!("a checkpoint failed: {error}"))
+    }
+
+    /// Makes a checkpoint when the follower has read what it copies.
+    fn make(&mut self, mode: Mode, wait: Duration) -> Result<CheckpointOutcome, String> {
+        let follower = Arc::clone(&self.shared.follower);
+        let sqlite = self.connection()?.sqlite();
+        let checkpoint = |is_read: bool| {
+            let mode = match mode {
+                // Frames that were written at the last moment would be cut off. The next writer shortens the file.
+                Mode::Truncate if is_read => Mode::Restart,
+                mode => mode,
+            };
+            run(sqlite, mode, wait).map_err(|error| words(&error))
+        };
+        follower.during(mode != Mode::Passive, checkpoint)
     }
 
     fn connection(&mut self) -> Result<&SqliteConnection, String> {
@@ -341,8 +347,8 @@ impl CheckpointWorker {
             _ => {}
         }
         // If another process is in the way, the log stays, and the next start finds it.
-        run(sqlite, Mode::Truncate, CLOSE_WAIT)
-            .map_err(|error| format!("the last checkpoint failed: {}", words(&error)))?;
+        self.make(Mode::Truncate, CLOSE_WAIT)
+            .map_err(|error| format!("the last checkpoint failed: {error}"))?;
         Ok(())
     }
 
@@ -357,40 +363,6 @@ impl CheckpointWorker {
     }
 }
 
-fn run(
-    sqlite: &rusqlite::Connection,
-    mode: Mode,
-    wait: Duration,
-) -> rusqlite::Result<CheckpointOutcome> {
-    let sql = match mode {
-        Mode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
-        Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
-        Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
-    };
-    sqlite.busy_timeout(wait)?;
-    let row = sqlite.query_row(sql, (), |row| {
-        Ok((
-            row.get::<_, i64>(0)?,
-            row.get::<_, i64>(1)?,
-            row.get::<_, i64>(2)?,
-        ))
-    });
-    // Below zero: not known, because a lock could not be had.
-    let pages = |count: i64| u32::try_from(count).unwrap_or(0);
-    match row {
-        Ok((is_busy, log, copied)) => Ok(CheckpointOutcome {
-            is_busy: is_busy != 0,
-            log: pages(log),
-            copied: pages(copied),
-        }),
-        Err(error) if classify(&error).1 == ErrorCode::Busy => Ok(CheckpointOutcome {
-            is_busy: true,
-            log: 0,
-            copied: 0,
-        }),
-        Err(error) => Err(error),
-    }
-}
-
+pub(crate) mod making;
 #[cfg(test)]
 mod tests;

@@ -28,7 +28,7 @@ impl CheckpointScene {
             .expect("a table");
         let (sender, faults) = channel();
         let on_fault = Box::new(move |fault| drop(sender.send(fault)));
-        let checkpointer = Checkpointer::start(&config, on_fault);
+        let checkpointer = Checkpointer::start(&config, &LogFollower::new(&config), on_fault);
         Self {
             folder,
             config,
@@ -175,7 +175,8 @@ fn the_estimate_follows_the_log() {
         pages: AtomicU32::new(0),
         copied: AtomicU32::new(0),
         page_bytes: AtomicU64::new(4096),
-        keeps_out: AtomicBool::new(false),
+        keep_out: Arc::default(),
+        follower: LogFollower::new(&DatabaseConfig::new("x")),
         is_asked: AtomicBool::new(false),
         state: Mutex::default(),
         changed: Condvar::new(),
