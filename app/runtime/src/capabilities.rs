@@ -15,6 +15,7 @@ static CAPABILITIES: &[&Capability] = &[
     &SERVER,
     &sampan_log::CAPABILITY,
     &sampan_db::CAPABILITY,
+    &sampan_backup::CAPABILITY,
     &sampan_template::CAPABILITY,
     &sampan_crypto::CAPABILITY,
     &sampan_files::CAPABILITY,

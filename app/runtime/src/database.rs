@@ -1,5 +1,7 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
+pub(crate) mod backup;
+
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::migrations::{migrations_in, migrations_of, packed_migrations};
@@ -8,10 +10,11 @@ use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatu
 use sampan_db::{Database, DatabaseConfig, Db};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry as Line, Level};
+use sampan_host::settings::Settings;
 use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
 use sampan_log::Logger;
 use sampan_project::config::{Environment, Flags, read_all};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::spawn_local;
@@ -23,6 +26,12 @@ pub struct Storage {
     pub db: DatabaseConfig,
     /// The migrations, of which there need be none.
     pub migrations: Migrations,
+    /// `[backup]`.
+    pub(crate) backup: Settings,
+    /// `[fetch]`, for a copy that is reached by HTTP.
+    pub(crate) fetch: Settings,
+    /// The project's folder.
+    pub(crate) root: PathBuf,
 }
 
 impl Storage {
@@ -49,6 +58,9 @@ impl Storage {
         let all = read_all(root, flags, &environment, capabilities::sections())?;
         Ok(Self {
             db: DatabaseConfig::from_settings(&all.of(&sampan_db::SECTION), root),
+            backup: all.of(&sampan_backup::SECTION),
+            fetch: all.of(&sampan_serve::fetch::SECTION),
+            root: root.to_owned(),
             migrations: match &flags.archive {
                 Some(archive) => packed_migrations(archive),
                 None => migrations_in(root)?,

@@ -33,6 +33,7 @@ mod worker;
 pub use app_config::{AppConfig, DatabaseSettings, ProgramParts, ServeConfig, settings};
 pub use build::build;
 pub use capabilities::{modules, sections};
+pub use database::backup::{RestoreOptions, restore};
 pub use database::{Storage, with_tables};
 pub use inspect::{CheckReport, RouteKind, RouteRow, check, routes};
 pub use listening::check as check_listening;

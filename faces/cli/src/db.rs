@@ -3,6 +3,7 @@
 mod files;
 mod output;
 mod prompt;
+mod restore;
 
 use crate::StorageArgs;
 use crate::signals;
@@ -60,6 +61,8 @@ enum DbCommand {
     Dump(files::DumpArgs),
     /// Run a file of SQL, such as a dump: all of it, or nothing.
     Load(files::LoadArgs),
+    /// Make the database from its copy elsewhere, as it was at a moment.
+    Restore(restore::RestoreArgs),
     /// Run seeds.sql of the project: all of it, or nothing.
     Seed(StorageArgs),
 }
@@ -82,6 +85,7 @@ pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
         Some(DbCommand::Dump(args)) => files::dump(args),
         Some(DbCommand::Load(args)) => files::load(args),
         Some(DbCommand::Seed(args)) => files::seed(args),
+        Some(DbCommand::Restore(args)) => restore::run(args),
         None => ask(args),
     }
 }

@@ -129,6 +129,9 @@ struct ServerOptions {
     /// Do not run the migrations of the project at start.
     #[arg(long)]
     no_migrate: bool,
+    /// Restore the database from the copy of [backup] first, if there is none.
+    #[arg(long)]
+    restore: bool,
     /// A file of variables for the project, NAME=value a line. Those of the environment win. `sampan dev` reads .env by
     /// itself.
     #[arg(long, value_name = "FILE")]
@@ -159,6 +162,7 @@ impl ServerOptions {
             config: self.config,
             db: self.db,
             no_migrate: self.no_migrate,
+            restore: self.restore,
             set: self.set,
             env_file: self.env_file.map_or(EnvFile::None, EnvFile::At),
             ..Flags::default()

@@ -25,6 +25,10 @@ const OWNED: &[(&str, &str)] = &[
         "the guard against requests of other sites stands before each project",
     ),
     (
+        "sampan_backup",
+        "the server copies its database, and restores it before anything is loaded",
+    ),
+    (
         "sampan_jobs",
         "the command `sampan jobs` shows and changes its tables",
     ),

@@ -52,6 +52,9 @@ const EXCUSES: &[Excuse] = &[
     ("engine/js/src/web/url.rs", "password", "a part of a URL"),
 ];
 
+/// The capabilities that scripts do not call.
+const WITHOUT_FUNCTIONS: &[&str] = &["capabilities/backup"];
+
 /// No capability names a language of the scripts, or its own functions as JavaScript spells them, in code or in a text.
 pub(super) fn languages(tree: &Tree) -> Result<Vec<String>, Error> {
     let sources = sources(tree, &[CAPABILITIES], &["rs"])?;
@@ -86,6 +89,7 @@ fn named_capabilities(tree: &Tree, excuses: &[Excuse]) -> Result<Vec<String>, Er
             // Functions of `app` itself: a name that engines know.
             Some(name) if name == "app" => {}
             Some(name) => drop(names.insert(name)),
+            None if WITHOUT_FUNCTIONS.contains(&folder.as_str()) => {}
             None => complaints.push(format!(
                 "{folder} has no table `MODULE` with a `name: \"...\"`"
             )),

@@ -29,6 +29,8 @@ pub struct Flags {
     pub db: Option<PathBuf>,
     /// `--no-migrate`.
     pub no_migrate: bool,
+    /// `--restore`.
+    pub restore: bool,
     /// Each `--set`, as `section.key=value`.
     pub set: Vec<String>,
     /// The file that variables are read from, beside those of the environment.

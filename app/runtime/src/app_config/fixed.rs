@@ -64,6 +64,13 @@ impl AppConfig {
         );
         keep("[health]", self.serving.health == running.serving.health);
         keep("[db]", self.database.config == running.database.config);
+        let written = |config: &Self, key| {
+            let settings = config.base.sections.of(&sampan_backup::SECTION);
+            settings.written(key).cloned()
+        };
+        let mut keys = sampan_backup::SECTION.keys.iter().map(|key| key.name);
+        let is_same = keys.all(|key| written(self, key) == written(running, key));
+        keep("[backup]", is_same);
         keep("[log]", self.log_settings() == running.log_settings());
         self.base.listen.clone_from(&running.base.listen);
         self.base.tls.clone_from(&running.base.tls);

@@ -8,6 +8,7 @@ use crate::reload::swap::Reloader;
 use crate::upgrade::{HandedSocket, SocketUse};
 use crate::worker::watchdog::{Watchdog, WorkerStacks};
 use sampan_acme::Renewing;
+use sampan_backup::Backup;
 use sampan_http::{Accepting, ListeningSocket};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -33,6 +34,8 @@ pub struct Running {
     pub(super) redirect: Option<Redirect>,
     /// The certificates that renew themselves.
     pub(super) renewing: Option<Renewing>,
+    /// The copy of the database that is made.
+    pub(super) backup: Option<Backup>,
     /// The listening addresses, for people.
     pub(super) names: String,
     pub(super) events: ServerEvents,
@@ -165,6 +168,9 @@ impl Running {
         let all_ended = self.shared.end_beside() && all_ended;
         self.shared.watchdog.stop();
         self.shared.database.shutdown();
+        if let Some(backup) = self.backup {
+            backup.finish();
+        }
         all_ended
     }
 }

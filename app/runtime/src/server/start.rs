@@ -8,6 +8,7 @@ use super::shared::ServerShared;
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::database;
+use crate::database::backup::{self, BeforeOpening};
 use crate::generation::Generation;
 use crate::health;
 use crate::health::handler::HealthAnswers;
@@ -68,6 +69,8 @@ impl Server {
         let state = ProcessState::of(&config)?;
         ProcessState::warn(&config);
         state.start();
+        backup::restore_at_start(&config)?;
+        let before = BeforeOpening::look(&config);
         let (database, migrated) = database::prepare(&config)?;
         let database_checks = health::checks(&config, &database)?;
         let health = HealthMonitor::new(database_checks, Arc::clone(&stopper.is_stopping));
@@ -105,6 +108,8 @@ impl Server {
                 .start(script_time_max)
                 .map_err(|error| format!("cannot start a thread: {error}"))?;
         }
+        // Before a script writes: the copy of an earlier process goes on with what is in the log.
+        let backup = backup::start(&shared.config, &shared.database, before)?;
         let loaded = shared.start_workers();
         let loaded = loaded.and_then(|()| shared.start_beside());
         if let Err(fault) = loaded {
@@ -112,6 +117,9 @@ impl Server {
             shared.end_beside();
             shared.watchdog.stop();
             shared.database.shutdown();
+            if let Some(backup) = backup {
+                backup.finish();
+            }
             return Err(database::with_applied(fault, &migrated));
         }
         if let Some(files) = &shared.config.program.script_files {
@@ -168,6 +176,7 @@ impl Server {
             accepting,
             redirect,
             renewing,
+            backup,
             names,
             events: inbox,
         })

@@ -3,6 +3,7 @@
 use super::settings;
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
 use sampan_host::fetch::{FetchAnswer, FetchBody, FetchFault, FetchRequest, Fetcher, RedirectMode};
+use sampan_host::settings::Settings;
 use sampan_host::{Chunk, Error, ErrorKind, LocalFuture, StreamedBody};
 use sampan_http::client::{
     AddressPolicy, Client, ClientAnswer, ClientAnswerBody, ClientBody, ClientFault,
@@ -10,6 +11,7 @@ use sampan_http::client::{
 };
 use sampan_http::{BodyError, BodyStream};
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -114,6 +116,21 @@ pub fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     }
     setup.context.put(fetcher);
     Ok(())
+}
+
+/// Makes a client for requests of the server itself to a place that its operator has named: it reaches all addresses.
+/// The client belongs to the thread that calls.
+///
+/// # Errors
+/// The settings of `[fetch]` are wrong.
+pub fn client_everywhere(settings: &Settings, root: &Path) -> Result<Rc<dyn Fetcher>, String> {
+    let everywhere = ["0.0.0.0/0", "::/0"].map(str::to_owned);
+    let settings = ClientSettings {
+        policy: AddressPolicy::of(&everywhere)?.with_loopback(),
+        ..settings::read(settings, root)?
+    };
+    let client = Client::new(Arc::new(settings), Lookups::default());
+    Ok(Rc::new(ClientFetcher(client)))
 }
 
 struct ClientFetcher(Client);

@@ -4,5 +4,5 @@
 mod fetcher;
 mod settings;
 
-pub use fetcher::{FetchReach, LocalNetwork, isolate, process};
+pub use fetcher::{FetchReach, LocalNetwork, client_everywhere, isolate, process};
 pub use settings::{SECTION, configure, read};

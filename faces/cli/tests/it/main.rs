@@ -1,5 +1,6 @@
 //! The command as its users meet it. One program, because each test program links all of Sampan.
 
+mod backups;
 mod commands;
 mod dev;
 #[path = "../faults/mod.rs"]

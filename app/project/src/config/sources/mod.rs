@@ -258,6 +258,10 @@ impl Reading {
             let value = Value::from(false);
             self.put(("db", "migrate"), &value, "--no-migrate".to_owned())?;
         }
+        if flags.restore {
+            let value = Value::from(true);
+            self.put(("backup", "restore"), &value, "--restore".to_owned())?;
+        }
         Ok(())
     }
 
