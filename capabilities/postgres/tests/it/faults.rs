@@ -2,7 +2,6 @@
 
 use crate::proxy::Proxy;
 use crate::rig::{Database, Db, read, run};
-use sampan_client::postgres::PostgresServer;
 use sampan_client::{ports, wait};
 use sampan_host::{ErrorKind, Value};
 use sampan_postgres::{COMMIT_UNKNOWN, PostgresConfig};
@@ -71,43 +70,6 @@ fn a_login_that_is_refused_fails_at_once() {
             assert!(error.message().contains(why), "{error}");
             assert_eq!(error.code(), Some("denied"), "{error}");
         }
-    });
-}
-
-#[test]
-fn a_server_that_was_killed_is_found_again() {
-    let Some(server) = PostgresServer::start() else {
-        return;
-    };
-    run(async {
-        let mut config = read(&server.url("postgres"));
-        config.acquire_millis_max = 60_000;
-        let db = Db::new(config);
-        db.exec("CREATE TABLE t (id int)", ()).await.unwrap();
-        let tx = db.0.begin().await.unwrap();
-        tx.exec("INSERT INTO t VALUES (1)", &Value::Null)
-            .await
-            .unwrap();
-        server.kill();
-        let error = tx
-            .exec("INSERT INTO t VALUES (2)", &Value::Null)
-            .await
-            .unwrap_err();
-        assert_eq!(error.code(), Some("io"), "{error}");
-        let error = tx.commit().await.unwrap_err();
-        assert_eq!(error.code(), Some("aborted"), "{error}");
-        server.resume();
-        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 0");
-        db.exec("INSERT INTO t VALUES (3)", ()).await.unwrap();
-        // One that is fresh begins again.
-        let tx = db.0.begin().await.unwrap();
-        server.kill();
-        server.resume();
-        tx.exec("INSERT INTO t VALUES (4)", &Value::Null)
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
-        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 2");
     });
 }
 

@@ -1,5 +1,6 @@
 //! The client against a real server: statements, transactions, faults. Skipped where PostgreSQL is not installed.
 
+mod crashes;
 mod faults;
 mod hostile;
 mod logins;
