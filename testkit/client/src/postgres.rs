@@ -24,16 +24,17 @@ const SYSTEM_USER: &str = "postgres";
 /// The folder of Debian's versions.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
-/// Runs the server until the end of the pipe on its own input, then removes the folder.
+/// Runs the server until the end of the pipe on its own input, then removes the folder unless it was told to keep it.
 const KEEPER: &str = r#"
 trap '' INT TERM
 "$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$2" \
     -c fsync=off -c max_connections=60 -c shared_buffers=16MB -c max_prepared_transactions=2 \
     -c log_min_messages=fatal -c log_line_prefix='%m %p ' >>"$2/log" 2>&1 </dev/null &
 server=$!
-read -r _
+read -r word
 kill -QUIT "$server" 2>/dev/null
 wait "$server"
+[ "$word" = keep ] || rm -rf "$2"
 "#;
 
 /// A server.
@@ -185,7 +186,10 @@ impl PostgresServer {
     /// Ends the server without waiting for its clients.
     pub fn end_keeper(&self) {
         if let Some(mut keeper) = self.keeper().take() {
-            drop(keeper.stdin.take());
+            // Without this word the test's process was killed.
+            if let Some(mut input) = keeper.stdin.take() {
+                drop(input.write_all(b"keep\n"));
+            }
             drop(keeper.wait());
         }
     }
