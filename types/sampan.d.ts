@@ -662,6 +662,18 @@ declare module "sampan" {
   /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
   export type Row = Record<string, any>;
 
+  /**
+   * What your project says about itself. With PostgreSQL the functions of `db` give promises; say so in a file of
+   * your own, and TypeScript finds the calls without `await`:
+   * `declare module "sampan" { interface Project { database: "postgres" } }`. `"any"` is for code that runs on both.
+   */
+  export interface Project {}
+
+  /** The result of a function of `db`: itself with SQLite, a promise of it with PostgreSQL. */
+  export type OnDatabase<T> = Project extends { database: "postgres" } ? Promise<T>
+    : Project extends { database: "any" } ? T | Promise<T>
+    : T;
+
   /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
   export interface SocketDeclaration<Pattern extends string = string> extends SocketOptions {
     /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */
@@ -906,16 +918,16 @@ declare module "sampan" {
     function error(message?: any, fields?: any): void;
   }
 
-  /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
+  /** The app's database. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
   export namespace db {
     /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `queryAsync` always waits. */
-    function query<T = Row>(sql: string, params?: any): T[];
+    function query<T = Row>(sql: string, params?: any): OnDatabase<T[]>;
     /** The first row of a statement, or nothing. */
-    function one<T = Row>(sql: string, params?: any): T | null;
+    function one<T = Row>(sql: string, params?: any): OnDatabase<T | null>;
     /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
-    function exec(sql: string, params?: any): { changes: number; lastId: number };
+    function exec(sql: string, params?: any): OnDatabase<{ changes: number; lastId: number }>;
     /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
-    function batch<T>(fn: (value: any) => AtOnce<T>): T;
+    function batch<T>(fn: (value: any) => AtOnce<T>): OnDatabase<T>;
     /** Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait. */
     function transaction<T>(fn: (tx: Transaction) => T | PromiseLike<T>): Promise<T>;
     /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
@@ -923,7 +935,7 @@ declare module "sampan" {
     /** The first row of a long read, or nothing; see `queryAsync`. */
     function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
-    function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
+    function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): OnDatabase<T[]>;
     /** A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing. */
     function ftsQuery(text: string, options?: Record<string, any>): string;
   }
@@ -1190,15 +1202,15 @@ declare module "sampan" {
   /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
   export interface Transaction {
     /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
-    query<T = Row>(sql: string, params?: any): T[];
+    query<T = Row>(sql: string, params?: any): OnDatabase<T[]>;
     /** The first row of a statement, or nothing. */
-    one<T = Row>(sql: string, params?: any): T | null;
+    one<T = Row>(sql: string, params?: any): OnDatabase<T | null>;
     /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
-    exec(sql: string, params?: any): { changes: number; lastId: number };
+    exec(sql: string, params?: any): OnDatabase<{ changes: number; lastId: number }>;
     /** Adds a job in the transaction: it runs if that is committed. Returns its number, as `app.enqueue` does. */
     enqueue(name: string, args?: any, options?: Record<string, any>): number;
     /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
-    batch<T>(fn: (value: any) => AtOnce<T>): T;
+    batch<T>(fn: (value: any) => AtOnce<T>): OnDatabase<T>;
   }
 
   /** Reads a file piece by piece, for answers that are streamed. It goes with its request. */

@@ -350,7 +350,7 @@ function app.log.warn(message, fields) end
 ---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.error(message, fields) end
 
---- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
+--- The app's database. All writes of the requests that run together are committed together, and no answer leaves before its commit.
 ---@class sampan.modules.db
 app.db = {}
 

@@ -96,7 +96,10 @@ fn left_out(function: &Function) -> usize {
 
 /// Reports whether it is a template tag: JavaScript has them, Lua does not.
 fn is_tag(function: &Function) -> bool {
-    matches!(function.kind, FunctionKind::Tag(_))
+    matches!(
+        function.kind,
+        FunctionKind::Tag(_) | FunctionKind::WaitingTag(_)
+    )
 }
 
 /// Returns the argument of a bracket's function: a name and its type.

@@ -127,6 +127,19 @@ impl Case {
         self.run_with(CaseEngine::Lua, sections, &plain(), &[])
     }
 
+    /// Runs the case with its database on a PostgreSQL server, without the requests of these names.
+    ///
+    /// # Errors
+    /// As [`Case::run`].
+    pub fn run_on_postgres(
+        &self,
+        engine: CaseEngine,
+        url: &str,
+        skipped: &[&str],
+    ) -> Result<(), String> {
+        self.run_with(engine, &format!("[db]\nurl = {url:?}"), &plain(), skipped)
+    }
+
     /// Runs the case over another protocol, without the requests of these names and those that the protocol cannot
     /// carry.
     ///
@@ -156,7 +169,12 @@ impl Case {
         scenario.leave_out(skipped)?;
         scenario.request.retain(|request| wire.carries(request));
         let sections: toml::Table = toml::from_str(sections).map_err(|fault| fault.to_string())?;
-        scenario.config.extend(sections);
+        for (name, keys) in sections {
+            match (scenario.config.get_mut(&name), keys) {
+                (Some(toml::Value::Table(known)), toml::Value::Table(keys)) => known.extend(keys),
+                (_, keys) => drop(scenario.config.insert(name, keys)),
+            }
+        }
         let Some(app) = self.program(engine) else {
             return Err(format!(
                 "{} is missing: each case has a twin in both languages",

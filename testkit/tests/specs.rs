@@ -1,6 +1,8 @@
 //! Every case of `tests/specs` in both languages, one test each, and the test of the capabilities' tables: every row is
 //! documented, and called by a case in both languages.
 
+#[path = "specs/databases.rs"]
+mod databases;
 #[path = "specs/platforms.rs"]
 mod platforms;
 #[path = "specs/wires.rs"]
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
             case.run_isolated().map_err(Failed::from)
         }));
     }
+    trials.extend(databases::trials(&cases));
     trials.extend(wires::trials(&cases));
     trials.extend(platforms::trials(&cases));
     let scripts: Arc<Vec<(CaseEngine, String)>> =

@@ -4,11 +4,12 @@
 use crate::app_config::limits;
 use crate::health::settings as health;
 use crate::hooks;
+use sampan_db::DatabaseConfig;
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
 use sampan_host::{Context, Module};
 use sampan_project::config;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// All of them, in the order in which their sections and their functions are shown.
 static CAPABILITIES: &[&Capability] = &[
@@ -112,6 +113,37 @@ static SECTIONS: LazyLock<Vec<&'static Section>> = LazyLock::new(|| {
 /// Returns the functions that scripts get.
 pub fn modules() -> &'static [&'static Module] {
     &MODULES
+}
+
+/// Returns the same modules with the rows of the database that is configured.
+pub(crate) fn over(
+    config: &DatabaseConfig,
+    modules: &'static [&'static Module],
+) -> &'static [&'static Module] {
+    let rows = config.module();
+    if modules.iter().any(|one| std::ptr::eq(*one, rows)) {
+        return modules;
+    }
+    let over = modules.iter().map(|one| match one.name == rows.name {
+        true => rows,
+        false => *one,
+    });
+    kept_list(over.collect())
+}
+
+/// Returns a list that lives as long as the process. Equal lists share their memory.
+pub(crate) fn kept_list(modules: Vec<&'static Module>) -> &'static [&'static Module] {
+    static KNOWN: Mutex<Vec<&'static [&'static Module]>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |list: &&&'static [&'static Module]| {
+        list.len() == modules.len() && list.iter().zip(&modules).all(|(a, b)| std::ptr::eq(*a, *b))
+    };
+    if let Some(list) = known.iter().find(is_same) {
+        return list;
+    }
+    let list: &'static [&'static Module] = modules.leak();
+    known.push(list);
+    list
 }
 
 /// Returns the sections of the configuration.

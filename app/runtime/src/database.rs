@@ -7,7 +7,7 @@ use crate::capabilities;
 use crate::migrations::{migrations_in, migrations_of, packed_migrations};
 use crate::worker::start::run_here;
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus, Migrations};
-use sampan_db::{Database, DatabaseConfig, Db};
+use sampan_db::{AppDatabase, DatabaseConfig};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry as Line, Level};
 use sampan_host::settings::Settings;
@@ -80,23 +80,24 @@ pub fn with_tables<T>(
     config: &DatabaseConfig,
     work: impl FnOnce(Rc<dyn AppTables>) -> LocalFuture<Result<T, Error>>,
 ) -> Result<T, String> {
-    let path = config.path.display();
-    if !config.path.exists() {
-        return Err(format!("there is no database {path}"));
+    if !config.may_exist() {
+        return Err(format!("there is no database {}", config.shown()));
     }
     let config = DatabaseConfig {
         query_inline_millis_max: PEOPLE_MILLIS_MAX,
         write_millis_max: PEOPLE_MILLIS_MAX,
         ..config.clone()
     };
-    let database = Arc::new(Database::new(config, Arc::new(|_: &str| ())));
+    let database = AppDatabase::new(config, Arc::new(|_: &str| ()));
+    let database = database.map_err(|error| error.to_string())?;
     let mut result = Err(Error::new(ErrorKind::Internal, "nothing was done"));
     let ran = run_here(async {
         let outbox = Outbox::default();
-        let db = Db::new(Arc::clone(&database), outbox.clone(), Arc::default());
-        drop(spawn_local(db.clone().serve()));
-        drop(spawn_local(db.clone().end_turns()));
-        result = work(Rc::new(db)).await;
+        let db = database.worker(outbox.clone(), Arc::default());
+        for task in db.tasks() {
+            drop(spawn_local(task));
+        }
+        result = work(db.tables()).await;
         if outbox.settled().await == Verdict::Failed {
             let text = "the change could not be committed";
             result = Err(Error::new(ErrorKind::Internal, text));
@@ -108,13 +109,14 @@ pub fn with_tables<T>(
 }
 
 /// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now
-/// if it exists or has migrations, so that faults are told at once; otherwise when a script first uses it, so that a
-/// project without a database gets no file.
+/// if it exists, is on a server or has migrations, so that faults are told at once; otherwise when a script first uses
+/// it, so that a project without a database gets no file.
 ///
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.
-pub(crate) fn prepare(config: &AppConfig) -> Result<(Arc<Database>, Vec<String>), String> {
-    if let Some(folder) = config.database.config.path.parent()
+pub(crate) fn prepare(config: &AppConfig) -> Result<(AppDatabase, Vec<String>), String> {
+    if !config.database.config.is_postgres()
+        && let Some(folder) = config.database.config.path.parent()
         && !folder.as_os_str().is_empty()
         && !folder.is_dir()
     {
@@ -126,7 +128,7 @@ pub(crate) fn prepare(config: &AppConfig) -> Result<(Arc<Database>, Vec<String>)
     }
     let applied = migrate(config)?;
     let logger = config.program.logger.clone();
-    let database = Database::new(
+    let database = AppDatabase::new(
         config.database.config.clone(),
         Arc::new(move |line: &str| {
             let text = format!("database: {line}");
@@ -134,10 +136,11 @@ pub(crate) fn prepare(config: &AppConfig) -> Result<(Arc<Database>, Vec<String>)
             logger.write_limited(Level::Error, cause, &Line::text(text));
         }),
     );
-    if config.database.config.path.exists() || !migrations_of(&config.base.project)?.is_empty() {
+    let database = database.map_err(|error| error.to_string())?;
+    if config.database.config.may_exist() || !migrations_of(&config.base.project)?.is_empty() {
         database.prepare().map_err(|error| error.to_string())?;
     }
-    Ok((Arc::new(database), applied))
+    Ok((database, applied))
 }
 
 /// Applies the migrations of the project that are not applied, if they are to run. The names of those that were.
@@ -148,7 +151,7 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
     let mut applied = Vec::new();
     let migrations = migrations_of(&config.base.project)?;
     let has_migrations = !migrations.is_empty();
-    let exists = config.database.config.path.exists();
+    let exists = config.database.config.may_exist();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.database.migrate && (has_migrations || exists) {
         let mut tell = |progress: MigrationProgress<'_>| {

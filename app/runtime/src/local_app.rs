@@ -14,7 +14,7 @@ use crate::worker::loader::{Beside, Loader, OnUnawaited};
 use crate::worker::plan::WorkerPlan;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
-use sampan_db::{Database, Durability, RestorePoint, migrate};
+use sampan_db::{AppDatabase, Durability, RestorePoint, migrate};
 use sampan_host::fetch::Fetcher;
 use sampan_host::jobs::{JobQueue, JobRuns};
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
@@ -59,6 +59,13 @@ impl LocalRun {
     /// # Errors
     /// A file of the project is wrong: which, where and why.
     pub fn new(mut config: AppConfig, scratch: &Path) -> Result<Self, String> {
+        if config.database.config.is_postgres() {
+            return Err(
+                "tests run on a copy of a file of SQLite, and [db] url names a PostgreSQL server: name that by \
+                 --db or by SAMPAN_DB_URL where the app serves"
+                    .into(),
+            );
+        }
         config.base.workers = 1;
         config.database.config.durability = Durability::Throwaway;
         config.database.config.file = Default::default();
@@ -151,7 +158,7 @@ pub struct LocalApp {
     loader: Rc<Loader>,
     gate: Rc<Gate>,
     dispatch: Rc<Dispatch>,
-    database: Arc<Database>,
+    database: AppDatabase,
     start: RefCell<RestorePoint>,
     when_deaf: WhenDeaf,
 }
@@ -199,7 +206,7 @@ impl LocalApp {
             }),
             unsent: UnsentBytes::new(&limits),
             limits: Arc::clone(&limits),
-            database: Arc::clone(&database),
+            database: database.clone(),
             watchdog: watchdog.clone(),
             ending: Arc::default(),
             started_once: Arc::default(),

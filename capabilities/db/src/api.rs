@@ -1,15 +1,16 @@
 //! The rows that scripts see.
 
-mod transaction;
+pub(crate) mod transaction;
 
 pub(crate) use transaction::TRANSACTION;
 
 use crate::full_text;
 use crate::group_commit::worker::Db;
+use crate::postgres::api as postgres;
 use crate::sqlite::run::{Done, RunLimits};
 use sampan_host::{
-    Args, Cell, Context, CurrentRun, Error, ErrorKind, FunctionKind, LocalFuture, Module, Param,
-    Rows, Type, Value, param, row,
+    Args, Cell, Class, Context, CurrentRun, Error, ErrorKind, Function, FunctionKind, LocalFuture,
+    Module, Param, Rows, Type, Value, param, row,
 };
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -27,76 +28,112 @@ const DONE_TYPE: Type = Type::Record(&[("changes", Type::Int), ("last_id", Type:
 const EXEC_DOC: &str = "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the \
  last row that was inserted.";
 
-/// The table of functions.
+/// The kinds of the rows: what runs them on a backend.
+pub(crate) struct RowKinds {
+    pub(crate) query: FunctionKind,
+    pub(crate) one: FunctionKind,
+    pub(crate) exec: FunctionKind,
+    pub(crate) batch: FunctionKind,
+    pub(crate) transaction: FunctionKind,
+    pub(crate) query_async: FunctionKind,
+    pub(crate) one_async: FunctionKind,
+    pub(crate) sql: FunctionKind,
+    pub(crate) fts_query: FunctionKind,
+}
+
+/// The table of functions over SQLite.
 pub static MODULE: Module = Module {
     name: "db",
-    doc: "SQLite. All writes of the requests that run together are committed together, and no answer leaves before \
-     its commit.",
-    functions: &[
-        row!("query"(SQL, PARAMS) -> Type::Rows,
-            FunctionKind::Prompt {
-                body: query,
-                later: query_later,
-                awaited: Some("query_async"),
-            },
+    elsewhere: Some(&POSTGRES_MODULE),
+    ..module(&SQLITE_ROWS, &[&TRANSACTION])
+};
+
+/// Functions of the same names over PostgreSQL, where all that asks the server waits.
+pub(crate) static POSTGRES_MODULE: Module = module(&POSTGRES_ROWS, &[&postgres::TRANSACTION]);
+
+static SQLITE_ROWS: [Function; 9] = rows_of(RowKinds {
+    query: FunctionKind::Prompt {
+        body: query,
+        later: query_later,
+        awaited: Some("query_async"),
+    },
+    one: FunctionKind::Prompt {
+        body: one,
+        later: one_later,
+        awaited: Some("one_async"),
+    },
+    exec: FunctionKind::Prompt {
+        body: exec,
+        later: exec_later,
+        awaited: None,
+    },
+    batch: FunctionKind::Bracket {
+        enter,
+        later: Some(enter_later),
+        leave,
+    },
+    transaction: FunctionKind::AsyncBracket {
+        gives: Type::Object(&TRANSACTION),
+        enter: transaction::begin,
+        leave: transaction::end,
+    },
+    query_async: FunctionKind::Async(query_async),
+    one_async: FunctionKind::Async(one_async),
+    sql: FunctionKind::Tag(tagged),
+    fts_query: FunctionKind::Sync(|_, args| full_text::fts_query(args)),
+});
+
+static POSTGRES_ROWS: [Function; 9] = rows_of(postgres::KINDS);
+
+const fn module(functions: &'static [Function], classes: &'static [&'static Class]) -> Module {
+    Module {
+        name: "db",
+        doc: "The app's database. All writes of the requests that run together are committed together, and no answer \
+         leaves before its commit.",
+        functions,
+        classes,
+        ..Module::EMPTY
+    }
+}
+
+const fn rows_of(kinds: RowKinds) -> [Function; 9] {
+    [
+        row!("query"(SQL, PARAMS) -> Type::Rows, kinds.query,
             "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees \
              what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader \
              thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always \
              waits."),
-        row!("one"(SQL, PARAMS) -> Type::RowOrNothing,
-            FunctionKind::Prompt {
-                body: one,
-                later: one_later,
-                awaited: Some("one_async"),
-            },
+        row!("one"(SQL, PARAMS) -> Type::RowOrNothing, kinds.one,
             "The first row of a statement, or nothing."),
-        row!("exec"(SQL, PARAMS) -> DONE_TYPE,
-            FunctionKind::Prompt {
-                body: exec,
-                later: exec_later,
-                awaited: None,
-            },
-            EXEC_DOC),
-        row!("batch"() -> Type::Any,
-            FunctionKind::Bracket {
-                enter,
-                later: Some(enter_later),
-                leave,
-            },
+        row!("exec"(SQL, PARAMS) -> DONE_TYPE, kinds.exec, EXEC_DOC),
+        row!("batch"() -> Type::Any, kinds.batch,
             "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error \
              is passed on. Batches nest. Nothing inside may wait."),
-        row!("transaction"() -> Type::Any,
-            FunctionKind::AsyncBracket {
-                gives: Type::Object(&TRANSACTION),
-                enter: transaction::begin,
-                leave: transaction::end,
-            },
+        row!("transaction"() -> Type::Any, kinds.transaction,
             "Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it \
              has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes \
              longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use \
              `batch` for functions that do not wait."),
-        row!("query_async"(SQL, PARAMS) -> Type::Rows, FunctionKind::Async(query_async),
+        row!("query_async"(SQL, PARAMS) -> Type::Rows, kinds.query_async,
             "The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote \
              was committed. At most `statement_millis_max`."),
-        row!("one_async"(SQL, PARAMS) -> Type::RowOrNothing, FunctionKind::Async(one_async),
+        row!("one_async"(SQL, PARAMS) -> Type::RowOrNothing, kinds.one_async,
             "The first row of a long read, or nothing; see `query_async`."),
         row!("sql"(
                 param!("strings": Type::List, "The text around the values."),
                 param!("values": Type::List, "The values, each bound as a parameter."),
-            ) -> Type::Rows, FunctionKind::Tag(tagged),
+            ) -> Type::Rows, kinds.sql,
             "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted."),
         row!("fts_query"(
                 param!("text": Type::Text,
                     "The text that a user typed. Of more than 32 words the first count, of a word the first 64 \
                      letters."),
                 param!("options"? Type::Map, "`prefix = true`: each word may be the beginning of a longer one."),
-            ) -> Type::Text, FunctionKind::Sync(|_, args| full_text::fts_query(args)),
+            ) -> Type::Text, kinds.fts_query,
             "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text \
              is an error; one without words finds nothing."),
-    ],
-    classes: &[&TRANSACTION],
-    ..Module::EMPTY
-};
+    ]
+}
 
 /// The columns of the result of [`exec`]: an engine remembers what it makes of them.
 static DONE: LazyLock<Arc<[String]>> =
@@ -156,11 +193,12 @@ fn exec_in(db: &Db, sql: &str, params: &Value, may_wait: bool) -> Result<Value, 
             connection.exec(sql, params, run)
         })
     });
-    done_value(done?)
+    let Done { changes, last_id } = done?;
+    done_value(changes, last_id)
 }
 
 /// Returns the result of a statement for the script.
-fn done_value(Done { changes, last_id }: Done) -> Result<Value, Error> {
+pub(crate) fn done_value(changes: i64, last_id: i64) -> Result<Value, Error> {
     let mut done = Rows::with_capacity(Arc::clone(&DONE), 2, 0);
     for number in [changes, last_id] {
         done.push(Cell::Int(number))
@@ -272,7 +310,13 @@ fn one_async(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Err
     read_elsewhere(context, args.text(0), args.take(1), true, Value::Row)
 }
 
-fn tagged(context: &Context, mut args: Args) -> Result<Value, Error> {
+fn tagged(context: &Context, args: Args) -> Result<Value, Error> {
+    let (sql, values) = of_template(args)?;
+    rows(context, &sql, &values, false, false).map(Value::Rows)
+}
+
+/// Returns the statement of a template, and its parameters.
+pub(crate) fn of_template(mut args: Args) -> Result<(String, Value), Error> {
     let (Value::List(strings), values) = (args.take(0), args.take(1)) else {
         return Err(Error::script("db.sql is a template tag"));
     };
@@ -285,5 +329,5 @@ fn tagged(context: &Context, mut args: Args) -> Result<Value, Error> {
             sql.push_str(piece);
         }
     }
-    rows(context, &sql, &values, false, false).map(Value::Rows)
+    Ok((sql, values))
 }

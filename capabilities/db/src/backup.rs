@@ -55,6 +55,7 @@ pub fn backup(
     force: bool,
     progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<BackupReport, Error> {
+    config.check_file("use pg_dump, or the server's own backups")?;
     let source = open_source(&config.path)?;
     check_target(&config.path, to, force)?;
     let from_fault = |error| fault_of(&config.path, &error);

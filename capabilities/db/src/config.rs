@@ -1,7 +1,9 @@
 //! The settings of a database, each quantity with its unit in its name.
 
 use crate::sqlite::file::KnownFile;
+use sampan_host::Error;
 use sampan_host::settings::{Preset, Section, SettingKey, Settings};
+use sampan_postgres::PostgresConfig;
 use std::path::{Path, PathBuf};
 
 const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
@@ -13,6 +15,8 @@ pub static SECTION: Section = Section {
     doc: "The database.",
     keys: &[
         SettingKey::text("path", Preset::Text("data.db"), "the file, relative to the project's folder"),
+        SettingKey::text("url", Preset::Unset,
+            "the database on a PostgreSQL server, in place of the file: postgres://user:password@host/name").secret(),
         SettingKey::choice("durability", &["full", "normal"],
             "what an acknowledged write survives: power loss, or the death of the process"),
         SettingKey::flag("migrate", Preset::Flag(true), "a server that starts applies the migrations of the project"),
@@ -56,6 +60,8 @@ pub enum Durability {
 pub struct DatabaseConfig {
     /// The file.
     pub path: PathBuf,
+    /// The URL of a database on a PostgreSQL server, in place of the file.
+    pub url: Option<String>,
     /// When a write counts as done.
     pub durability: Durability,
     /// Prepared statements that each connection keeps.
@@ -93,6 +99,52 @@ impl DatabaseConfig {
         !self.file.is_at(&self.path)
     }
 
+    /// Reports whether the database lies on a PostgreSQL server.
+    pub fn is_postgres(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Reads the URL of the server.
+    ///
+    /// # Errors
+    /// It is none of PostgreSQL.
+    pub(crate) fn postgres(&self) -> Result<PostgresConfig, Error> {
+        let url = self.url.as_deref().unwrap_or_default();
+        let mut config = PostgresConfig::from_url(url)
+            .map_err(|fault| Error::script(format!("[db] url: {fault}")))?;
+        config.statement_millis_max = self.statement_millis_max;
+        config.statements_max = self.statements_max;
+        config.acquire_millis_max = self.busy_millis_max;
+        Ok(config)
+    }
+
+    /// Refuses what is done with a file where the database lies on a server.
+    ///
+    /// # Errors
+    /// It does. `instead` says what to use there.
+    pub(crate) fn check_file(&self, instead: &str) -> Result<(), Error> {
+        match self.is_postgres() {
+            true => Err(Error::script(format!(
+                "{} is on a PostgreSQL server, and this needs a file of SQLite: {instead}",
+                self.shown()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Reports whether there is a database to open: a file that exists, or a server that may have one.
+    pub fn may_exist(&self) -> bool {
+        self.is_postgres() || self.path.exists()
+    }
+
+    /// The database for people: the file, or the URL without the password.
+    pub fn shown(&self) -> String {
+        match &self.url {
+            Some(url) => without_password(url),
+            None => self.path.display().to_string(),
+        }
+    }
+
     /// The defaults for a file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -105,6 +157,10 @@ impl DatabaseConfig {
     pub fn from_settings(settings: &Settings, root: &Path) -> Self {
         Self {
             path: root.join(settings.text("path")),
+            url: settings
+                .text_if_set("url")
+                .filter(|url| !url.is_empty())
+                .map(str::to_owned),
             durability: match settings.text("durability") {
                 "normal" => Durability::Normal,
                 _ => Durability::Full,
@@ -126,10 +182,42 @@ impl DatabaseConfig {
     }
 }
 
+/// Replaces the password of a URL.
+fn without_password(url: &str) -> String {
+    let begin = url.find("://").map_or(0, |at| at + 3);
+    let end = url[begin..]
+        .find(['/', '?'])
+        .map_or(url.len(), |at| begin + at);
+    let Some((user, host)) = url[begin..end].rsplit_once('@') else {
+        return url.to_owned();
+    };
+    let user = user.split(':').next().unwrap_or_default();
+    // What stands behind `?` may have one too.
+    let rest = url[end..].split('?').next().unwrap_or_default();
+    format!("{}{user}@{host}{rest}", &url[..begin])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use sampan_host::settings::SettingValue;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (url, shown) in [
+            (
+                "postgres://ann:secret@db.example/app",
+                "postgres://ann@db.example/app",
+            ),
+            (
+                "postgres://ann:a@b:c@[::1]:5432/app?x=y",
+                "postgres://ann@[::1]:5432/app",
+            ),
+            ("postgres://localhost/app", "postgres://localhost/app"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
 
     #[test]
     fn paths_are_relative_to_the_project() {

@@ -123,6 +123,7 @@ impl Console {
     /// # Errors
     /// There is no database, or it cannot be opened: one line that says what to do.
     pub fn open(config: &DatabaseConfig, is_writer: bool) -> Result<Self, Error> {
+        config.check_file("use psql, pg_dump and pg_restore")?;
         let path = config.path.clone();
         if !is_writer && !path.is_file() {
             return Err(fault(format!(

@@ -1,5 +1,6 @@
 //! The checks of a database: whether it can be read and written, and has the migrations that the project needs.
 
+use crate::backend::AppDatabase;
 use crate::config::DatabaseConfig;
 use crate::database::Database;
 use crate::group_commit::writer::Refused;
@@ -17,23 +18,33 @@ use std::sync::Arc;
 /// # Errors
 /// The migrations cannot be read.
 pub fn health_checks(
-    database: &Arc<Database>,
+    database: &AppDatabase,
     migrations: &Migrations,
 ) -> Result<Vec<Arc<dyn HealthCheck>>, Error> {
+    let config = database.config().clone();
     let needed = MigrationsCheck {
-        config: database.config.clone(),
-        needed: NeededMigrations::of(migrations)?,
+        needed: NeededMigrations::of(migrations, &config)?,
+        config,
     };
-    let database = DatabaseCheck(Arc::clone(database));
+    let database = DatabaseCheck(database.clone());
     Ok(vec![Arc::new(database), Arc::new(needed)])
 }
 
 /// Reads something, and asks how the last writes went.
-struct DatabaseCheck(Arc<Database>);
+struct DatabaseCheck(AppDatabase);
 
 impl DatabaseCheck {
     fn look(&self) -> Result<(), String> {
-        let Self(database) = self;
+        match &self.0 {
+            AppDatabase::Sqlite(database) => Self::look_at_file(database),
+            AppDatabase::Postgres(database) => {
+                let asked = database.prepare();
+                asked.map_err(|error| error.message().to_owned())
+            }
+        }
+    }
+
+    fn look_at_file(database: &Database) -> Result<(), String> {
         let Some(opened) = database.opened() else {
             // A project that never used its database has no file.
             return Ok(());

@@ -1,6 +1,8 @@
-//! SQLite for scripts: queries, transactions, group commit, migrations, backup.
+//! The app's database for scripts: queries, transactions, migrations. SQLite with group commit and backup, or a
+//! PostgreSQL server.
 
 mod api;
+mod backend;
 pub mod backup;
 pub mod config;
 pub mod console;
@@ -11,20 +13,25 @@ mod health;
 pub mod migrate;
 mod page_log;
 mod plan;
+mod postgres;
 mod read_pool;
 mod restore;
+mod running;
 mod sql_policy;
 mod sqlite;
 #[cfg(test)]
 mod test_folder;
 
 pub use api::MODULE;
+pub use backend::{AppDatabase, WorkerBackend};
 pub use config::{DatabaseConfig, Durability, SECTION};
 pub use database::{Database, ReportLine};
 pub use group_commit::worker::Db;
 pub use health::health_checks;
 pub use page_log::{HeldOpen, check_file};
 pub use plan::{PlanStep, explain};
+pub use postgres::database::PostgresDatabase;
+pub use postgres::worker::PostgresDb;
 pub use restore::RestorePoint;
 
 /// The database of an app. The server opens it itself, so it has no hooks.

@@ -6,6 +6,7 @@
 
 mod files;
 mod needed;
+mod postgres;
 mod split;
 
 use crate::config::DatabaseConfig;
@@ -13,7 +14,8 @@ use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, words};
 use crate::sqlite::open::Role;
 use crate::sqlite::open::explain;
-use files::{File, fault};
+use files::{File, SqlDialect, fault};
+use postgres::PostgresMigrations;
 use rusqlite::OpenFlags;
 use sampan_host::Error;
 use split::Statements;
@@ -94,8 +96,16 @@ pub fn run(
     migrations: &Migrations,
     tell: &mut dyn FnMut(MigrationProgress<'_>),
 ) -> Result<MigrationReport, Error> {
-    let files = files::read(migrations)?;
-    let entries = compare(&files, applied(config)?);
+    let files = files::read(migrations, dialect_of(config))?;
+    let server = config
+        .is_postgres()
+        .then(|| PostgresMigrations::new(config));
+    let server = server.transpose()?;
+    let known = match &server {
+        Some(server) => server.applied()?,
+        None => applied(config)?,
+    };
+    let entries = compare(&files, known);
     if let Some(entry) = entries.iter().find(|entry| entry.is_fault()) {
         return Err(refusal(entry, &entries, migrations.folder()));
     }
@@ -110,8 +120,12 @@ pub fn run(
     };
     for file in pending {
         tell(MigrationProgress::Begins(&file.name));
-        // A connection of its own, so that no PRAGMA of one migration holds in the next.
-        if apply(&open(config)?, config, file)? {
+        let is_new = match &server {
+            Some(server) => server.apply(file)?,
+            // A connection of its own, so that no PRAGMA of one migration holds in the next.
+            None => apply(&open(config)?, config, file)?,
+        };
+        if is_new {
             tell(MigrationProgress::Applied(&file.name));
             report.applied.push(file.name.clone());
         } else {
@@ -129,15 +143,34 @@ pub fn status(
     config: &DatabaseConfig,
     migrations: &Migrations,
 ) -> Result<Vec<MigrationStatus>, Error> {
-    Ok(compare(&files::read(migrations)?, applied(config)?))
+    let files = files::read(migrations, dialect_of(config))?;
+    Ok(compare(&files, known(config)?))
+}
+
+/// Returns the migrations that the database has applied.
+fn known(config: &DatabaseConfig) -> Result<Vec<Applied>, Error> {
+    match config.is_postgres() {
+        true => PostgresMigrations::new(config)?.applied(),
+        false => applied(config),
+    }
+}
+
+fn dialect_of(config: &DatabaseConfig) -> SqlDialect {
+    match config.is_postgres() {
+        true => SqlDialect::Postgres,
+        false => SqlDialect::Sqlite,
+    }
 }
 
 /// Looks at the names and texts of all migrations, and runs none. How many there are.
 ///
 /// # Errors
-/// The folder cannot be read, or a file in it cannot be one of its migrations.
+/// The folder cannot be read, a file in it cannot be one of its migrations, or no database has all of them.
 pub fn check(migrations: &Migrations) -> Result<usize, Error> {
-    Ok(files::read(migrations)?.len())
+    let for_sqlite = files::read(migrations, SqlDialect::Sqlite);
+    for_sqlite
+        .or_else(|fault| files::read(migrations, SqlDialect::Postgres).map_err(|_| fault))
+        .map(|files| files.len())
 }
 
 /// Makes an empty migration with the next number, and the folder if there is none. Returns the file.

@@ -38,6 +38,7 @@ impl fmt::Display for PlanStep {
 /// # Errors
 /// The database cannot be opened, or the statement is none of it.
 pub fn explain(config: &DatabaseConfig, sql: &str) -> Result<Vec<PlanStep>, Error> {
+    config.check_file("run EXPLAIN there")?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sqlite = Connection::open_with_flags(&config.path, flags);
     let plan = sqlite.and_then(|sqlite| steps(&sqlite, sql));

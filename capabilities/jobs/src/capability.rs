@@ -10,7 +10,7 @@ use crate::queue::IsolateJobs;
 use crate::rows::MODULE;
 use sampan_host::capability::{Beside, IsolateSetup, KeeperSetup, ProcessSetup, Shared};
 use sampan_host::database::AppTables;
-use sampan_host::jobs::JobQueue;
+use sampan_host::jobs::{JobQueue, OWN_PREFIX};
 use sampan_host::log::Log;
 use sampan_host::{Capability, Context, Effects, Error, ErrorKind, LocalFuture, Outbox};
 use std::rc::Rc;
@@ -83,6 +83,15 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
 fn loaded(context: &Context) -> Result<(), Error> {
     if let Some(jobs) = context.get::<Rc<IsolateJobs>>() {
         jobs.declarations.close();
+        if let Some(why) = jobs.tables.refusal()
+            && let Some(name) = jobs.declarations.policies().into_keys().next()
+        {
+            let what = match name.strip_prefix(OWN_PREFIX) {
+                Some(own) => format!("jobs of the server's own ({own})"),
+                None => format!("the job {name:?}"),
+            };
+            return Err(Error::new(ErrorKind::Load, format!("{what}: {why}")));
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a
 //! function that is async or a generator is refused before anything has run, and one that returns a promise has failed.
+//! The end of a bracket may wait all the same (`prelude/waiting_bracket.js`).
 //! A bracket that waits is two operations around the function (`prelude/bracket.js`), and so is a row
 //! that has a function make a value (`prelude/fill.js`). In a request that is given up,
 //! `leave` is called if the function ends in time; else the value of `enter` is dropped.
@@ -11,19 +12,22 @@ use crate::row::BoundRow;
 use crate::state::Contract;
 use crate::vm::{Failure, Vm, found};
 use sampan_host::ends::{end_bracket, end_fill};
-use sampan_host::module::{AsyncLeaveBody, FillBody, LeaveBody, SyncBody};
-use sampan_host::{Error, Value, javascript};
+use sampan_host::module::{
+    AsyncLeaveBody, BracketEnd, FillBody, LeaveBody, SyncBody, WaitingLeaveBody,
+};
+use sampan_host::{Context, Error, Value, javascript};
 use std::rc::Rc;
 
 /// A bracket that is open.
-struct OpenBracket<'a> {
+struct OpenBracket<'a, L> {
     contract: &'a Contract,
-    leave: LeaveBody,
+    /// Leaves it, and tells whether its function has succeeded.
+    leave: L,
     token: Value,
 }
 
-impl OpenBracket<'_> {
-    fn succeed(self) -> Result<(), Error> {
+impl<T, L: FnOnce(&Context, Value, bool) -> Result<T, Error>> OpenBracket<'_, L> {
+    fn succeed(self) -> Result<T, Error> {
         (self.leave)(&self.contract.context, self.token, true)
     }
 
@@ -44,6 +48,47 @@ pub(crate) fn bracket<'a, V: Vm<'a>>(
     enter: SyncBody,
     leave: LeaveBody,
 ) -> Result<V::Val, Failure> {
+    around(vm, row, this, args, enter, leave).map(|(value, ())| value)
+}
+
+/// Calls the script's function, which is the last argument. Returns an array of what it returned and, where the end
+/// waits, a promise of that: `prelude/waiting_bracket.js` makes one value of them.
+pub(crate) fn waiting_bracket<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw<'_>,
+    args: &[V::Raw<'_>],
+    enter: SyncBody,
+    leave: WaitingLeaveBody,
+) -> Result<V::Val, Failure> {
+    let contract = vm.contract();
+    let may_wait = !contract.is_loading() && contract.open_bracket.get().is_none();
+    let leave = |context: &Context, token, succeeded| {
+        let ending = BracketEnd {
+            succeeded,
+            may_wait,
+        };
+        leave(context, token, ending)
+    };
+    let (value, left) = around(vm, row, this, args, enter, leave)?;
+    let mut parts = vec![value];
+    if let Some(left) = left {
+        check_none_open(vm, row)?;
+        let left = end_bracket(left, true, Rc::clone(&contract.report));
+        parts.push(vm.promise(row.function.returns, left)?);
+    }
+    Ok(vm.new_list(parts)?)
+}
+
+/// Calls the script's function, which is the last argument, between `enter` and `leave`.
+fn around<'a, V: Vm<'a>, T>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw<'_>,
+    args: &[V::Raw<'_>],
+    enter: SyncBody,
+    leave: impl FnOnce(&Context, Value, bool) -> Result<T, Error>,
+) -> Result<(V::Val, T), Failure> {
     let (function, rest) = check_function(vm, row, args)?;
     if let Some(kind) = vm.waiting_function(function)? {
         return Err(javascript::waiting_function(&row.name(), &kind).into());
@@ -64,10 +109,7 @@ pub(crate) fn bracket<'a, V: Vm<'a>>(
     let checked = returned.and_then(|value| Ok((vm.unfinished(&value)?, value)));
     contract.open_bracket.set(outer);
     match checked {
-        Ok((None, value)) => {
-            open.succeed()?;
-            Ok(value)
-        }
+        Ok((None, value)) => Ok((value, open.succeed()?)),
         Ok((Some(what), _)) => {
             open.fail();
             Err(javascript::unfinished(&row.name(), &what).into())

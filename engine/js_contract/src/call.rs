@@ -6,6 +6,7 @@ use crate::bracket;
 use crate::row::BoundRow;
 use crate::spellings::spelled;
 use crate::vm::{Failure, Thrown, Vm};
+use sampan_host::module::WaitingBody;
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Object, Prompt, Reader, RequestView,
@@ -50,6 +51,11 @@ pub fn call<'a, V: Vm<'a>>(
             let args = tagged(vm, row, args)?;
             returned(vm, row, body(context, args)?)
         }
+        FunctionKind::Waiting(body) => {
+            let args = checked(vm, row, this, args)?;
+            waiting(vm, row, args, body)
+        }
+        FunctionKind::WaitingTag(body) => waiting(vm, row, tagged(vm, row, args)?, body),
         FunctionKind::Async(body) => {
             let args = checked(vm, row, this, args)?;
             check_loaded(vm, row)?;
@@ -70,6 +76,29 @@ pub fn call<'a, V: Vm<'a>>(
         }
         FunctionKind::Bracket { enter, leave, .. } => {
             bracket::bracket(vm, row, this, args, enter, leave)
+        }
+        FunctionKind::WaitingBracket { enter, leave } => {
+            bracket::waiting_bracket(vm, row, this, args, enter, leave)
+        }
+    }
+}
+
+/// Runs a row that returns at once or waits. Not a part of `call`, as [`read_in_place`].
+#[inline(never)]
+fn waiting<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    args: Args,
+    body: WaitingBody,
+) -> Result<V::Val, Failure> {
+    let contract = vm.contract();
+    let may_wait = !contract.is_loading() && contract.open_bracket.get().is_none();
+    match body(&contract.context, args.waiting(may_wait))? {
+        Prompt::Done(value) => returned(vm, row, value),
+        Prompt::Waits(future) => {
+            check_loaded(vm, row)?;
+            bracket::check_none_open(vm, row)?;
+            vm.promise(row.function.returns, future)
         }
     }
 }

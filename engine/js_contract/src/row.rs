@@ -148,6 +148,17 @@ fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     let name = camel_case(row.function.name);
     let function = vm.row_function(&name, row)?;
     let source = match row.function.kind {
+        FunctionKind::Waiting(_) | FunctionKind::WaitingTag(_) => {
+            return waiting(vm, row, function, include_str!("prelude/waiting.js"));
+        }
+        FunctionKind::WaitingBracket { .. } => {
+            return waiting(
+                vm,
+                row,
+                function,
+                include_str!("prelude/waiting_bracket.js"),
+            );
+        }
         FunctionKind::AsyncBracket { .. } => include_str!("prelude/bracket.js"),
         FunctionKind::Fill { .. } => include_str!("prelude/fill.js"),
         _ => return Ok(function),
@@ -162,5 +173,27 @@ fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     vm.invoke(
         vm.raw(&make),
         &[vm.raw(&name), vm.raw(&function), vm.raw(&leave)],
+    )
+}
+
+/// Creates the function of a row that may give a promise.
+fn waiting<'a, V: Vm<'a>>(
+    vm: V,
+    row: BoundRow,
+    function: V::Val,
+    source: &'static str,
+) -> Result<V::Val, Thrown> {
+    let make = vm.run_own(source, "sampan:waiting.js")?;
+    let guarded = vm.run_own(include_str!("prelude/guarded.js"), "sampan:guarded.js")?;
+    let name = vm.new_text(&camel_case(row.function.name))?;
+    let shown = vm.new_text(&row.name())?;
+    vm.invoke(
+        vm.raw(&make),
+        &[
+            vm.raw(&name),
+            vm.raw(&function),
+            vm.raw(&shown),
+            vm.raw(&guarded),
+        ],
     )
 }

@@ -7,6 +7,7 @@
 //!
 //! Nothing here runs a script, and files are read through [`Sources`] alone.
 
+mod awaits;
 mod built_in;
 mod imports;
 mod nesting;
@@ -18,6 +19,7 @@ mod source_map;
 mod transform;
 mod tsconfig;
 
+pub use awaits::{MissingAwait, missing_awaits};
 pub use imports::{Import, ImportWay};
 pub use package::is_workspace;
 pub use resolve::Asked;

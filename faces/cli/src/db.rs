@@ -6,6 +6,7 @@ mod prompt;
 mod restore;
 
 use crate::StorageArgs;
+use crate::migrate;
 use crate::signals;
 use clap::{Subcommand, ValueEnum};
 use output::Printer;
@@ -65,6 +66,12 @@ enum DbCommand {
     Restore(restore::RestoreArgs),
     /// Run seeds.sql of the project: all of it, or nothing.
     Seed(StorageArgs),
+    /// Apply the migrations that are not applied, as sampan migrate does.
+    Migrate(StorageArgs),
+    /// Show which migrations have been applied.
+    Status(StorageArgs),
+    /// Make a file for a new migration.
+    New(migrate::NewArgs),
 }
 
 /// The way rows are printed.
@@ -86,6 +93,9 @@ pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
         Some(DbCommand::Load(args)) => files::load(args),
         Some(DbCommand::Seed(args)) => files::seed(args),
         Some(DbCommand::Restore(args)) => restore::run(args),
+        Some(DbCommand::Migrate(args)) => migrate::apply(&args.resolve()?).map(|()| 0),
+        Some(DbCommand::Status(args)) => migrate::status(&args.resolve()?).map(|()| 0),
+        Some(DbCommand::New(args)) => migrate::create(args).map(|()| 0),
         None => ask(args),
     }
 }

@@ -123,7 +123,7 @@ struct ServerOptions {
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The database file [default: data.db in the project's folder].
+    /// The database: a file, or the URL of PostgreSQL [default: data.db in the project's folder].
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Do not run the migrations of the project at start.

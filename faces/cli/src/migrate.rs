@@ -22,29 +22,35 @@ enum MigrateCommand {
     /// Show which migrations have been applied.
     Status(StorageArgs),
     /// Make a file for a new migration.
-    New {
-        /// The purpose of the migration, as in add_email.
-        name: String,
-        /// The project's folder, or a file in it.
-        #[arg(value_name = "DIR|FILE", default_value = ".")]
-        path: PathBuf,
-    },
+    New(NewArgs),
+}
+
+/// The arguments of `sampan migrate new`.
+#[derive(clap::Args)]
+pub(crate) struct NewArgs {
+    /// The purpose of the migration, as in add_email.
+    name: String,
+    /// The project's folder, or a file in it.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
 }
 
 pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
     match args.command {
         None => apply(&args.storage.resolve()?),
         Some(MigrateCommand::Status(storage)) => status(&storage.resolve()?),
-        Some(MigrateCommand::New { name, path }) => {
-            let storage = StorageArgs {
-                path,
-                db: None,
-                config: None,
-            };
-            let made = migrate::create(storage.resolve()?.migrations.folder(), &name);
-            say(made.map_err(|error| error.to_string())?.display())
-        }
+        Some(MigrateCommand::New(args)) => create(args),
     }
+}
+
+pub(crate) fn create(args: NewArgs) -> Result<(), String> {
+    let storage = StorageArgs {
+        path: args.path,
+        db: None,
+        config: None,
+    };
+    let made = migrate::create(storage.resolve()?.migrations.folder(), &args.name);
+    say(made.map_err(|error| error.to_string())?.display())
 }
 
 pub(crate) fn apply(storage: &Storage) -> Result<(), String> {
@@ -64,7 +70,7 @@ pub(crate) fn apply(storage: &Storage) -> Result<(), String> {
     said?;
     say(format_args!(
         "{}: {} applied now, {} before",
-        storage.db.path.display(),
+        storage.db.shown(),
         report.applied.len(),
         report.known
     ))
@@ -94,7 +100,7 @@ pub(crate) fn status(storage: &Storage) -> Result<(), String> {
         return Err(format!(
             "{faults} of {} migrations do not fit the database {}",
             entries.len(),
-            storage.db.path.display()
+            storage.db.shown()
         ));
     }
     if entries.is_empty() {

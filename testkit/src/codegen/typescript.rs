@@ -162,13 +162,14 @@ pub(super) fn typescript_of(
         FunctionKind::Sync(_)
         | FunctionKind::Reading(_)
         | FunctionKind::Prompt { .. }
+        | FunctionKind::Waiting(_)
         | FunctionKind::ReadingPrompt(_) => (params.join(", "), result.into_owned()),
-        FunctionKind::Tag(_) => (
+        FunctionKind::Tag(_) | FunctionKind::WaitingTag(_) => (
             "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
             result.into_owned(),
         ),
         FunctionKind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
-        FunctionKind::Bracket { .. } => {
+        FunctionKind::Bracket { .. } | FunctionKind::WaitingBracket { .. } => {
             params.push("fn: (value: any) => AtOnce<T>".to_owned());
             (params.join(", "), "T".to_owned())
         }
@@ -188,6 +189,13 @@ pub(super) fn typescript_of(
             ));
             (params.join(", "), "Promise<T>".to_owned())
         }
+    };
+    let result = match modules
+        .iter()
+        .any(|module| module.waits_elsewhere(function))
+    {
+        true => format!("OnDatabase<{result}>"),
+        false => result,
     };
     let generic = match function.returns {
         _ if is_bracket(function) => "<T>",

@@ -108,6 +108,18 @@ declare module "sampan" {
   /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
   export type Row = Record<string, any>;
 
+  /**
+   * What your project says about itself. With PostgreSQL the functions of `db` give promises; say so in a file of
+   * your own, and TypeScript finds the calls without `await`:
+   * `declare module "sampan" { interface Project { database: "postgres" } }`. `"any"` is for code that runs on both.
+   */
+  export interface Project {}
+
+  /** The result of a function of `db`: itself with SQLite, a promise of it with PostgreSQL. */
+  export type OnDatabase<T> = Project extends { database: "postgres" } ? Promise<T>
+    : Project extends { database: "any" } ? T | Promise<T>
+    : T;
+
   /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
   export interface SocketDeclaration<Pattern extends string = string> extends SocketOptions {
     /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */

@@ -69,6 +69,14 @@ pub struct PackedSettings {
 /// Files by their paths, ready to be packed.
 type Files = BTreeMap<String, Vec<u8>>;
 
+/// Returns the scripts of its own that a project reaches from the file that is run, with their texts.
+///
+/// # Errors
+/// An import that the project cannot load without finds nothing, or a file is no JavaScript: the line, and why.
+pub fn scripts(project: &Project) -> Result<Vec<(String, String)>, String> {
+    reach::scripts(project)
+}
+
 /// Writes an executable with a project in it. `check` reads the settings and looks for what would keep the project from
 /// starting anywhere.
 ///

@@ -45,6 +45,23 @@ pub(super) fn reached(project: &Project) -> Result<Reached, String> {
     }
 }
 
+/// Returns the scripts of its own that a project reaches, with their texts.
+///
+/// # Errors
+/// As [`reached`].
+pub(super) fn scripts(project: &Project) -> Result<Vec<(String, String)>, String> {
+    let files = reached(project)?.files.into_iter();
+    let is_own = |path: &str| {
+        let ending = path.rsplit('.').next().unwrap_or_default();
+        let is_script = matches!(ending, "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "tsx");
+        is_script && !path.contains("node_modules/")
+    };
+    let own = files.filter(|(path, _)| is_own(path));
+    Ok(own
+        .map(|(path, bytes)| (path, String::from_utf8_lossy(&bytes).into_owned()))
+        .collect())
+}
+
 /// Sources that note what is read.
 struct Noting {
     sources: Arc<dyn Sources>,

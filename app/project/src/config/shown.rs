@@ -1,6 +1,6 @@
 //! The values in force and the place where each was written, as `sampan config` prints them.
 
-use sampan_host::settings::{AllSettings, Preset, SettingKey, Settings};
+use sampan_host::settings::{AllSettings, Preset, SettingKey, SettingKind, Settings};
 use toml::Value;
 
 /// A key of the configuration.
@@ -30,6 +30,7 @@ pub fn shown(all: &AllSettings) -> Vec<Setting> {
 fn shown_key(settings: &Settings, key: &SettingKey) -> Setting {
     let written = settings.written(key.name);
     let value = match key.is_secret {
+        true if matches!(key.kind, SettingKind::Text) => written.map(|_| "(not shown)".to_owned()),
         true => Some(format!("{} (not shown)", settings.list(key.name).len())),
         false => written.map_or_else(|| default_of(key), |written| Some(written.text.clone())),
     };

@@ -6,7 +6,7 @@ use sampan_backup::{
     Backup, BackupHost, BackupSettings, FileMarks, MakeFetcher, RestoreFault, Restored, read_time,
     restore_from,
 };
-use sampan_db::{Database, HeldOpen, check_file};
+use sampan_db::{AppDatabase, HeldOpen, check_file};
 use sampan_host::log::Level;
 use sampan_host::settings::Settings;
 use sampan_serve::fetch;
@@ -82,6 +82,16 @@ fn fetcher(fetch: Settings, root: PathBuf) -> Result<MakeFetcher, String> {
 /// The copy cannot be read: one line that says what to do.
 pub(crate) fn restore_at_start(config: &AppConfig) -> Result<(), String> {
     let section = config.base.sections.of(&sampan_backup::SECTION);
+    if config.database.config.is_postgres() {
+        return match settings_of(config)? {
+            None => Ok(()),
+            Some(_) => Err(
+                "[backup] copies a file of SQLite, and [db] url names a PostgreSQL server: leave it out, and use the \
+                 server's own backups"
+                    .to_owned(),
+            ),
+        };
+    }
     let to = &config.database.config.path;
     if !section.flag("restore") || to.exists() || is_in_memory(to) {
         return Ok(());
@@ -143,9 +153,12 @@ impl BeforeOpening {
 /// The system has no thread left.
 pub(crate) fn start(
     config: &Arc<AppConfig>,
-    database: &Arc<Database>,
+    database: &AppDatabase,
     before: BeforeOpening,
 ) -> Result<Option<Backup>, String> {
+    let AppDatabase::Sqlite(database) = database else {
+        return Ok(None);
+    };
     let path = &config.database.config.path;
     if config.program.development.is_some() || is_in_memory(path) {
         return Ok(None);

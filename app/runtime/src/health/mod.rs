@@ -13,7 +13,7 @@ pub(crate) mod settings;
 use crate::app_config::AppConfig;
 use crate::migrations::migrations_of;
 use disk::DiskCheck;
-use sampan_db::Database;
+use sampan_db::AppDatabase;
 use sampan_host::health::HealthCheck;
 use std::sync::Arc;
 
@@ -23,13 +23,15 @@ use std::sync::Arc;
 /// The migrations cannot be read: one line that says what to do.
 pub(crate) fn checks(
     config: &AppConfig,
-    database: &Arc<Database>,
+    database: &AppDatabase,
 ) -> Result<Vec<Arc<dyn HealthCheck>>, String> {
     let migrations = migrations_of(&config.base.project)?;
     let checks = sampan_db::health_checks(database, &migrations);
     let mut checks = checks.map_err(|error| error.to_string())?;
     let written = config.written_folders().into_iter();
-    let mut places = vec![config.database.config.path.clone()];
+    let is_here = !config.database.config.is_postgres();
+    let file = is_here.then(|| config.database.config.path.clone());
+    let mut places = Vec::from_iter(file);
     places.extend(written.map(|folder| folder.path));
     checks.push(Arc::new(DiskCheck {
         places,

@@ -17,6 +17,7 @@ use sampan_project::inspect::calls::{self, CallKind};
 use sampan_project::inspect::read_files::ReadFiles;
 use sampan_project::inspect::unused;
 use sampan_project::inspect::{Finding, Severity};
+use sampan_project::{Language, Project};
 use std::path::Path;
 
 /// The findings about a project, and the number of checked files.
@@ -78,6 +79,11 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
         // Loading would only tell the first of them again.
         return Ok(());
     }
+    if config.database.config.is_postgres() {
+        // It would have to write into the database of the server to load it.
+        report.findings.extend(missing_awaits(&project)?);
+        return Ok(());
+    }
     let folder = config.serving.static_files.folder.clone();
     let written = config.written_folders();
     let looked = |app: &LocalApp| (app.rows(), app.log());
@@ -118,6 +124,24 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }
     report.findings.extend(scripts.unused(&project, &templates));
     Ok(())
+}
+
+/// Finds calls of `db` in the scripts that the project reaches without which JavaScript goes on with a promise.
+fn missing_awaits(project: &Project) -> Result<Vec<Finding>, String> {
+    if project.language() != Some(Language::Js) {
+        return Ok(Vec::new());
+    }
+    let mut findings = Vec::new();
+    for (file, text) in sampan_project::build::scripts(project)? {
+        for one in sampan_js_modules::missing_awaits(&file, &text) {
+            let call = one.call;
+            let text = format!(
+                "{call} gives a promise on PostgreSQL, which nothing awaits: write await {call}(...)"
+            );
+            findings.push(Finding::warning(&file, Some(one.line), text));
+        }
+    }
+    Ok(findings)
 }
 
 /// Reads the files of `[tls]` as a server does. The log is told of certificates that have expired.
@@ -171,7 +195,7 @@ fn migration_faults(config: &AppConfig, report: &mut CheckReport) -> Result<Vec<
         Err(error) => return Ok(vec![error.to_string()]),
     };
     report.migrations = entries.len();
-    let database = config.database.config.path.display();
+    let database = config.database.config.shown();
     let told = entries.iter().filter_map(|entry| {
         let what = match &entry.state {
             MigrationState::Applied(_) | MigrationState::Pending => return None,

@@ -4,7 +4,7 @@ use crate::capabilities;
 use sampan_host::{Context, Module};
 use sampan_serve::native::NativeRoute;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Puts values into the context of each isolate before its script runs.
 pub type ContextSetup = Arc<dyn Fn(&Context) + Send + Sync>;
@@ -40,19 +40,9 @@ impl fmt::Debug for Embedding {
 /// The capabilities of Sampan and further ones, for [`ProgramParts::modules`](crate::ProgramParts::modules). Equal
 /// lists share their memory, which lives as long as the process.
 pub fn modules_with(own: &[&'static Module]) -> &'static [&'static Module] {
-    static KNOWN: Mutex<Vec<&'static [&'static Module]>> = Mutex::new(Vec::new());
     if own.is_empty() {
         return capabilities::modules();
     }
-    let all: Vec<&'static Module> = capabilities::modules().iter().chain(own).copied().collect();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |list: &&&'static [&'static Module]| {
-        list.len() == all.len() && list.iter().zip(&all).all(|(a, b)| std::ptr::eq(*a, *b))
-    };
-    if let Some(list) = known.iter().find(is_same) {
-        return list;
-    }
-    let list: &'static [&'static Module] = all.leak();
-    known.push(list);
-    list
+    let all = capabilities::modules().iter().chain(own);
+    capabilities::kept_list(all.copied().collect())
 }

@@ -4,7 +4,7 @@ use super::generations::Generations;
 use super::job::WorkerState;
 use super::queue::Queue;
 use crate::worker::watchdog::Watchdog;
-use sampan_db::Database;
+use sampan_db::AppDatabase;
 use sampan_http::Limits;
 use sampan_project::Project;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -15,7 +15,7 @@ use std::time::Instant;
 /// The state that the threads of a pool share.
 pub(super) struct PoolShared {
     pub(super) queue: Queue,
-    pub(super) database: Arc<Database>,
+    pub(super) database: AppDatabase,
     pub(super) watchdog: Watchdog,
     pub(super) limits: Arc<Limits>,
     /// The generations that the isolates load.

@@ -116,7 +116,7 @@ impl Worker {
             generation: Arc::clone(&generation),
             unsent: UnsentBytes::new(&shared.limits),
             limits: Arc::clone(&shared.limits),
-            database: Arc::clone(&shared.database),
+            database: shared.database.clone(),
             watchdog: shared.watchdog.clone(),
             ending: Arc::clone(&shared.ending),
             started_once: Arc::clone(&shared.started_once),

@@ -14,9 +14,7 @@ use crate::worker::order::Order;
 use crate::worker::plan::OnDeaf;
 use crate::worker::start::run_here;
 use crate::worker::watchdog::ABANDONED_MAX;
-use sampan_db::Db;
 use sampan_host::capability::Beside;
-use sampan_host::database::AppTables;
 use sampan_host::log::{Level, Log};
 use sampan_host::{Context, Outbox, Watch};
 use std::rc::Rc;
@@ -158,11 +156,12 @@ async fn keep(shared: &Arc<ServerShared>, beside: Beside) {
     let Generation { config, state } = &*generation;
     let outbox = Outbox::default();
     let watch: Arc<Watch> = Arc::default();
-    let db = Db::new(Arc::clone(&shared.database), outbox.clone(), watch);
-    drop(spawn_local(db.clone().serve()));
-    drop(spawn_local(db.clone().end_turns()));
+    let db = shared.database.worker(outbox.clone(), watch);
+    for task in db.tasks() {
+        drop(spawn_local(task));
+    }
     let context: Rc<Context> = Rc::default();
-    context.put(Rc::new(db) as Rc<dyn AppTables>);
+    context.put(db.tables());
     context.put(outbox);
     context.put(Rc::new(config.program.logger.clone()) as Rc<dyn Log>);
     state.keep_beside(config, &context, &beside).await;

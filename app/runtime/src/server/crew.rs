@@ -89,7 +89,7 @@ impl ServerShared {
             generation,
             limits: Arc::clone(&self.limits),
             unsent: Arc::clone(&self.unsent),
-            database: Arc::clone(&self.database),
+            database: self.database.clone(),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),

@@ -10,7 +10,7 @@ use crate::listening::ServerCertificates;
 use crate::locks::lock;
 use crate::worker::order::Order;
 use crate::worker::watchdog::Watchdog;
-use sampan_db::Database;
+use sampan_db::AppDatabase;
 use sampan_host::capability::Beside;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle, Workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -44,7 +44,7 @@ pub(crate) struct ServerShared {
     pub(crate) certificates: Option<ServerCertificates>,
     /// The bytes that clients have not read, counted for all workers.
     pub(super) unsent: Arc<UnsentBytes>,
-    pub(crate) database: Arc<Database>,
+    pub(crate) database: AppDatabase,
     /// The generation that the workers serve; a worker that takes another's place loads it.
     pub(super) generation: Mutex<Arc<Generation>>,
     /// Held by a reload, and while a worker is replaced: so all workers serve the same generation.

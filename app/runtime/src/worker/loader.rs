@@ -12,10 +12,9 @@ use crate::hooks::Hooks;
 use crate::pages;
 use crate::reload::retiring::{self, Retiring};
 use crate::scripts::calls::CallLink;
-use sampan_db::Db;
+use sampan_db::WorkerBackend;
 use sampan_env::Variables;
 use sampan_host::capability;
-use sampan_host::database::{AppTables, WorkerDatabase};
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
 use sampan_host::sockets::KeptFields;
@@ -88,7 +87,7 @@ pub(crate) type OnUnawaited = Box<dyn Fn(Error)>;
 /// The worker's gate, and what stands behind it.
 pub(crate) struct WorkerGate {
     pub(crate) gate: Rc<Gate>,
-    pub(crate) db: Db,
+    pub(crate) db: WorkerBackend,
     pub(crate) outbox: Outbox,
 }
 
@@ -98,7 +97,7 @@ pub(crate) struct Loader {
     generation: RefCell<Rc<WorkerGeneration>>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
-    db: Db,
+    db: WorkerBackend,
     outbox: Outbox,
     /// The values of capabilities that outlive an isolate.
     worker: Context,
@@ -135,7 +134,7 @@ impl Loader {
             watch,
             worker: {
                 let worker = Context::default();
-                worker.put(Rc::new(db.clone()) as Rc<dyn AppTables>);
+                worker.put(db.tables());
                 worker
             },
             gate,
@@ -162,8 +161,9 @@ impl Loader {
 
     /// Starts what commits groups and ends turns, for as long as the worker serves.
     pub(crate) fn serve_database(&self) {
-        drop(spawn_local(self.db.clone().serve()));
-        drop(spawn_local(self.db.clone().end_turns()));
+        for task in self.db.tasks() {
+            drop(spawn_local(task));
+        }
     }
 
     pub(crate) fn generation(&self) -> Rc<WorkerGeneration> {
@@ -207,7 +207,7 @@ impl Loader {
         let setup = Setup {
             sources: config.base.project.sources(),
             entry: entry.to_owned(),
-            modules,
+            modules: capabilities::over(&config.database.config, modules),
             context,
             limits: config.serving.script.clone(),
             has_streams: {
@@ -266,8 +266,7 @@ impl Loader {
         context.put(Hooks::default());
         context.put(RouteNames::default());
         context.put(Rc::clone(&generation.files));
-        context.put(self.db.clone());
-        context.put(Rc::new(self.db.clone()) as Rc<dyn WorkerDatabase>);
+        self.db.put_into(&context);
         context.put(self.background(config));
         context.put(self.outbox.clone());
         context.put(self.current.clone());

@@ -3,7 +3,7 @@
 use super::watchdog::Watchdog;
 use crate::generation::Generation;
 use crate::health::handler::HealthAnswers;
-use sampan_db::Database;
+use sampan_db::AppDatabase;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) limits: Arc<Limits>,
     /// The bytes that clients have not read, counted for all workers of the server.
     pub(crate) unsent: Arc<UnsentBytes>,
-    pub(crate) database: Arc<Database>,
+    pub(crate) database: AppDatabase,
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
     pub(crate) ending: Arc<OnceLock<Instant>>,

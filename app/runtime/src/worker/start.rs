@@ -4,7 +4,6 @@ use super::loader::{Loader, WorkerGate, WorkerGeneration};
 use super::plan::WorkerPlan;
 use super::watchdog::Abandon;
 use crate::app_config::AppConfig;
-use sampan_db::Db;
 use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Watch};
 use sampan_http::WorkerHandle;
 use sampan_project::Language;
@@ -86,14 +85,10 @@ impl WorkerPlan {
             None => CurrentRun::new(config.program.logger.has_access_log()),
         };
         let outbox = Outbox::default();
-        let db = Db::new(
-            Arc::clone(&self.database),
-            outbox.clone(),
-            Arc::clone(&watch),
-        );
+        let db = self.database.worker(outbox.clone(), Arc::clone(&watch));
         db.measure(current.clone());
         let gate = Gate::new(
-            Rc::new(db.clone()),
+            db.gate(),
             outbox.clone(),
             Arc::clone(&watch),
             current.clone(),

@@ -3,45 +3,71 @@
 use super::{DONE_TYPE, EXEC_DOC, PARAMS, SQL, db, done_value, waiting};
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
 use crate::group_commit::worker::Db;
+use crate::sqlite::run::Done;
 use sampan_host::jobs::{JobCall, JobQueue};
 use sampan_host::{
-    Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type, Value,
-    param, row,
+    Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type,
+    Value, param, row,
 };
 use std::rc::Rc;
 
-/// The object given to the function of `db.transaction` is given.
-pub(crate) static TRANSACTION: Class = Class {
-    name: "Transaction",
-    variable: "tx",
-    doc: "A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then \
-     on its methods fail.",
-    methods: &[
-        row!("query"(SQL, PARAMS) -> Type::Rows, FunctionKind::Sync(query),
+/// The kinds of the methods: what runs them on a backend.
+pub(crate) struct MethodKinds {
+    pub(crate) query: FunctionKind,
+    pub(crate) one: FunctionKind,
+    pub(crate) exec: FunctionKind,
+    pub(crate) enqueue: FunctionKind,
+    pub(crate) batch: FunctionKind,
+}
+
+/// The object that the function of `db.transaction` is given.
+pub(crate) static TRANSACTION: Class = class(&METHODS);
+
+static METHODS: [Function; 5] = methods(MethodKinds {
+    query: FunctionKind::Sync(query),
+    one: FunctionKind::Sync(one),
+    exec: FunctionKind::Sync(exec),
+    enqueue: FunctionKind::Sync(enqueue),
+    batch: FunctionKind::Bracket {
+        enter: enter_batch,
+        later: None,
+        leave: leave_batch,
+    },
+});
+
+/// The class with these methods.
+pub(crate) const fn class(methods: &'static [Function]) -> Class {
+    Class {
+        name: "Transaction",
+        variable: "tx",
+        doc: "A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from \
+         then on its methods fail.",
+        methods,
+        lifetime: Lifetime::Request,
+        is_keyed: false,
+    }
+}
+
+/// The methods, as a backend runs them.
+pub(crate) const fn methods(kinds: MethodKinds) -> [Function; 5] {
+    [
+        row!("query"(SQL, PARAMS) -> Type::Rows, kinds.query,
             "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the \
              transaction wrote."),
-        row!("one"(SQL, PARAMS) -> Type::RowOrNothing, FunctionKind::Sync(one),
+        row!("one"(SQL, PARAMS) -> Type::RowOrNothing, kinds.one,
             "The first row of a statement, or nothing."),
-        row!("exec"(SQL, PARAMS) -> DONE_TYPE, FunctionKind::Sync(exec),
-            EXEC_DOC),
+        row!("exec"(SQL, PARAMS) -> DONE_TYPE, kinds.exec, EXEC_DOC),
         row!("enqueue"(
                 param!("name": Type::Text, "The name of the job."),
                 param!("args"? Type::Json, "The arguments: anything that JSON has."),
                 param!("options"? Type::Map, "As for `app.enqueue`."),
-            ) -> Type::Int, FunctionKind::Sync(enqueue),
+            ) -> Type::Int, kinds.enqueue,
             "Adds a job in the transaction: it runs if that is committed. Returns its number, as `app.enqueue` does."),
-        row!("batch"() -> Type::Any,
-            FunctionKind::Bracket {
-                enter: enter_batch,
-                later: None,
-                leave: leave_batch,
-            },
+        row!("batch"() -> Type::Any, kinds.batch,
             "Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, \
              and the error is passed on. Batches nest."),
-    ],
-    lifetime: Lifetime::Request,
-    is_keyed: false,
-};
+    ]
+}
 
 fn with<T>(
     context: &Context,
@@ -90,7 +116,8 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
             connection.exec(&sql, &params, run)
         })
     });
-    done_value(done?)
+    let Done { changes, last_id } = done?;
+    done_value(changes, last_id)
 }
 
 fn enqueue(context: &Context, mut args: Args) -> Result<Value, Error> {

@@ -5,6 +5,7 @@
 use crate::database::Opened;
 use crate::group_commit::worker::{Db, Fetch, WorkerDb};
 use crate::group_commit::writer::Refused;
+use crate::running;
 use crate::sqlite::error::ErrorCode;
 use sampan_host::database::RouteUse;
 use sampan_host::{Error, ErrorKind};
@@ -243,10 +244,7 @@ impl WorkerDb {
     /// (`may_wait`) is told so, and calls [`WorkerDb::writable`].
     pub(crate) fn open_in_place(&self, may_wait: bool) -> Result<(), Error> {
         if self.is_in_transaction() {
-            return Err(ErrorCode::Denied.error(
-                ErrorKind::Script,
-                "this request has a transaction open: use tx, which its function was given, instead of db",
-            ));
+            return Err(ErrorCode::Denied.error(ErrorKind::Script, running::OUTSIDE));
         }
         self.wrote.set(true);
         if self.is_open() {
@@ -254,7 +252,7 @@ impl WorkerDb {
         }
         let opened = self.database.open()?;
         // Not for a transaction of this worker, which could not go on.
-        let is_starting = self.is_loading.get() && self.transactions.borrow().is_empty();
+        let is_starting = self.is_loading.get() && self.transactions.is_empty();
         let millis_max = match opened.config.busy_millis_max {
             busy_max if is_starting => busy_max,
             busy_max => IN_PLACE_MILLIS_MAX.min(busy_max),

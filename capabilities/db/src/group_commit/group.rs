@@ -91,23 +91,23 @@ impl Db {
     /// Reports whether a request of this worker has a transaction, open or waiting for its turn.
     #[inline]
     pub fn has_transactions(&self) -> bool {
-        !self.0.transactions.borrow().is_empty()
+        !self.0.transactions.is_empty()
     }
 
     /// The open outboxes of the transactions on which what a request or another run gives depends: its own, and in
     /// JavaScript others' that it has used. None at all if one of those was rolled back.
     pub fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
-        self.0.transactions_behind(owner)
+        self.0.transactions.behind(owner)
     }
 
     /// Reports whether what this request gives now may be rolled back with such a transaction, or was.
     pub fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
-        self.0.may_be_rolled_back(request)
+        self.0.transactions.may_be_rolled_back(request)
     }
 
     /// Waits until no request of this worker has a transaction.
     pub async fn without_transactions(&self) {
-        while !self.0.transactions.borrow().is_empty() {
+        while !self.0.transactions.is_empty() {
             tokio::time::sleep(TRANSACTIONS_PAUSE).await;
         }
     }

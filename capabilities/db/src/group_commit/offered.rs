@@ -48,7 +48,7 @@ impl WorkerDatabase for Db {
     }
 
     fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
-        self.0.transactions_behind(owner)
+        self.0.transactions.behind(owner)
     }
 
     fn own_transaction(&self) -> Option<Rc<dyn AppTables>> {
@@ -60,7 +60,7 @@ impl WorkerDatabase for Db {
     }
 
     fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
-        self.0.may_be_rolled_back(request)
+        self.0.transactions.may_be_rolled_back(request)
     }
 
     fn without_transactions(&self) -> LocalFuture<()> {

@@ -22,6 +22,7 @@ use crate::group_commit::writer::Refused;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::run::RunLimits;
+use sampan_host::database::AppTables;
 use sampan_host::{Error, ErrorKind, Verdict};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -112,8 +113,8 @@ impl Transaction {
             return Err(refusal(&Refused::Gone));
         }
         transaction.since.set(Instant::now());
-        let tables = Rc::downgrade(&transaction);
-        transaction.place.begun(tables);
+        let tables: Weak<dyn AppTables> = Rc::<Self>::downgrade(&transaction);
+        transaction.place.running.begun(Some(tables));
         let timer = tokio::task::spawn_local(time_out(Rc::downgrade(&transaction), {
             Duration::from_millis(opened.config.transaction_millis_max)
         }));
@@ -150,7 +151,7 @@ impl Transaction {
 
     /// To be called when its function has ended.
     pub(crate) fn note_end(&self) {
-        self.place.has_ended.set(true);
+        self.place.running.has_ended.set(true);
     }
 
     /// Runs a statement in it.
@@ -228,7 +229,9 @@ impl Transaction {
         self.control(&format!("SAVEPOINT batch{depth}"))
             .map_err(|fault| self.examine(fault))?;
         self.depth.set(depth);
-        self.held_before.borrow_mut().push(self.place.outbox.held());
+        self.held_before
+            .borrow_mut()
+            .push(self.place.running.outbox.held());
         Ok(())
     }
 
@@ -244,7 +247,7 @@ impl Transaction {
             Ok(())
         } else {
             if let Some(count) = held_before {
-                self.place.outbox.take_back(count);
+                self.place.running.outbox.take_back(count);
             }
             self.control(&format!("ROLLBACK TO batch{depth}"))
         };
@@ -274,7 +277,7 @@ impl Transaction {
             give_back(opened);
         }
         drop(self.place.announced.take());
-        self.place.outbox.settle(verdict);
+        self.place.running.outbox.settle(verdict);
     }
 
     fn end(&self, ending: TransactionEnd) {

@@ -5,11 +5,11 @@ use crate::group_commit::commit_latency::CommitLatency;
 use crate::group_commit::commit_thread::PendingCommit;
 use crate::group_commit::writer::Take;
 use crate::read_pool::snapshot::Reads;
+use crate::running::Running;
 use crate::sqlite::connection::SqliteConnection;
-use sampan_host::database::AppTables;
-use sampan_host::{CurrentRun, Error, Fate, Outbox, RunOwner, Value, Watch};
+use sampan_host::{CurrentRun, Error, Outbox, Value, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
@@ -46,7 +46,7 @@ pub(crate) struct WorkerDb {
     pub(crate) wanted: RefCell<Wanted>,
     pub(crate) fetching: RefCell<Fetch>,
     /// The transactions of this worker's requests that are open or wait for their turn.
-    pub(crate) transactions: RefCell<Vec<RunningTransaction>>,
+    pub(crate) transactions: Rc<Running>,
     /// A project is being loaded or starts: no write may wait in place, as that would delay others.
     pub(crate) is_loading: Cell<bool>,
 }
@@ -87,19 +87,6 @@ pub(crate) enum Fetch {
     Owned(Box<SqliteConnection>),
 }
 
-/// A transaction of a worker that is open or waits for its turn.
-pub(crate) struct RunningTransaction {
-    pub(super) owner: Option<RunOwner>,
-    /// Open until the transaction has ended.
-    pub(super) outbox: Outbox,
-    /// Its outcome: known before its function has ended, if it was rolled back meanwhile.
-    pub(super) fate: Fate,
-    /// True if it was its turn: before, there is nothing that could be rolled back.
-    pub(super) has_begun: Rc<Cell<bool>>,
-    /// The tables as it sees them, once it was its turn.
-    pub(super) tables: Option<Weak<dyn AppTables>>,
-}
-
 impl Db {
     /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch`
     /// tells when a script must stop.
@@ -123,7 +110,7 @@ impl Db {
             wake: tokio::sync::Notify::new(),
             wanted: RefCell::default(),
             fetching: RefCell::default(),
-            transactions: RefCell::default(),
+            transactions: Rc::default(),
             is_loading: Cell::new(false),
         }))
     }

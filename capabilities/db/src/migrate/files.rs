@@ -3,6 +3,9 @@
 //! `NNNN_name.sql`, four digits or more, counted up from 0001 without a gap. A hole means that a file was forgotten:
 //! once a later one has been applied it could not be applied any more, so it is noticed before. Other files are left
 //! alone, unless they end in `.sql`, because such files are expected to be applied.
+//!
+//! `NNNN_name.sqlite.sql` and `NNNN_name.postgres.sql` are the same migration in the words of one database; such a file
+//! goes before one without that word.
 
 use sampan_host::{Error, ErrorKind};
 use sha2::{Digest, Sha256};
@@ -15,6 +18,25 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const NUMBER_MAX: i64 = 999_999;
 /// The longest name of a migration, without its number.
 const NAME_BYTES_MAX: usize = 100;
+
+/// The words in which a migration is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SqlDialect {
+    Sqlite,
+    Postgres,
+}
+
+impl SqlDialect {
+    const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+
+    /// The word in the names of files.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+}
 
 /// A migration as it stands in the folder.
 #[derive(Debug)]
@@ -79,11 +101,11 @@ impl Migrations {
 /// All migrations, in order.
 ///
 /// # Errors
-/// The folder cannot be read, or a file in it cannot be one of its migrations.
-pub(super) fn read(migrations: &Migrations) -> Result<Vec<File>, Error> {
+/// The folder cannot be read, a file in it cannot be one of its migrations, or one is not written in this dialect.
+pub(super) fn read(migrations: &Migrations, dialect: SqlDialect) -> Result<Vec<File>, Error> {
     let Migrations { folder, packed } = migrations;
     let Some(packed) = packed else {
-        let files = list(folder)?.into_iter();
+        let files = in_order(chosen(list(folder)?, dialect)?)?.into_iter();
         return files
             .map(|(id, name, path)| Ok(File::new(id, name, text(&path)?, path)))
             .collect();
@@ -92,7 +114,8 @@ pub(super) fn read(migrations: &Migrations) -> Result<Vec<File>, Error> {
     for (name, _) in packed {
         files.extend(numbered(folder.join(name))?);
     }
-    let files = in_order(files)?.into_iter().map(|(id, name, path)| {
+    let files = in_order(chosen(files, dialect)?)?;
+    let files = files.into_iter().map(|(id, name, path)| {
         let file_name = path.file_name().unwrap_or_default();
         let bytes = packed.iter().find(|(name, _)| **name == *file_name);
         let bytes = bytes.map_or(Vec::new(), |(_, bytes)| bytes.clone());
@@ -126,7 +149,8 @@ pub(super) fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
     }
     std::fs::create_dir_all(dir)
         .map_err(|error| fault(format!("cannot create {}: {error}", dir.display())))?;
-    let last = list(dir)?.last().map_or(0, |(id, ..)| *id);
+    let last = list(dir)?.into_iter().map(|found| found.id).max();
+    let last = last.unwrap_or_default();
     let path = dir.join(format!("{:04}_{name}.sql", last + 1));
     let mut options = std::fs::OpenOptions::new();
     options
@@ -140,8 +164,18 @@ pub(super) fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
 /// The number, the name and the path of a migration.
 type NumberedFile = (i64, String, PathBuf);
 
-/// The numbers, names and paths, in order.
-fn list(dir: &Path) -> Result<Vec<NumberedFile>, Error> {
+/// A file in the folder.
+#[derive(Debug)]
+struct FoundFile {
+    id: i64,
+    name: String,
+    /// The dialect; `None` if it is for both.
+    dialect: Option<SqlDialect>,
+    path: PathBuf,
+}
+
+/// The files, in any order.
+fn list(dir: &Path) -> Result<Vec<FoundFile>, Error> {
     let unreadable = |error| fault(format!("cannot read {}: {error}", dir.display()));
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(dir) {
@@ -155,18 +189,47 @@ fn list(dir: &Path) -> Result<Vec<NumberedFile>, Error> {
             continue;
         }
         let file = numbered(path)?;
-        if let Some((.., path)) = &file
+        if let Some(FoundFile { path, .. }) = &file
             && !path.is_file()
         {
             return Err(fault(format!("{} is no file", path.display())));
         }
         found.extend(file);
     }
-    in_order(found)
+    Ok(found)
 }
 
-/// A migration by the name of its file: its number, its name and its path. `None` if it is another kind of file.
-fn numbered(path: PathBuf) -> Result<Option<NumberedFile>, Error> {
+/// Returns the file of each migration that is written in a dialect.
+fn chosen(found: Vec<FoundFile>, dialect: SqlDialect) -> Result<Vec<NumberedFile>, Error> {
+    let mut chosen: Vec<NumberedFile> = Vec::with_capacity(found.len());
+    for file in &found {
+        let FoundFile { id, name, path, .. } = file;
+        let is_same = |other: &&FoundFile| other.id == *id && other.name == *name;
+        let is_written = |it| {
+            found
+                .iter()
+                .filter(is_same)
+                .any(|other| other.dialect == it)
+        };
+        match file.dialect {
+            Some(own) if own == dialect => {}
+            None if !is_written(Some(dialect)) => {}
+            Some(_) if !is_written(Some(dialect)) && !is_written(None) => {
+                return Err(fault(format!(
+                    "{}: there is no {name}.{}.sql beside it, with the same in the words of the other database",
+                    path.display(),
+                    dialect.word()
+                )));
+            }
+            _ => continue,
+        }
+        chosen.push((*id, name.clone(), path.clone()));
+    }
+    Ok(chosen)
+}
+
+/// A migration by the name of its file. `None` if it is another kind of file.
+fn numbered(path: PathBuf) -> Result<Option<FoundFile>, Error> {
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_sql = Path::new(&*file_name)
         .extension()
@@ -175,10 +238,15 @@ fn numbered(path: PathBuf) -> Result<Option<NumberedFile>, Error> {
         return Ok(None);
     }
     match parse(&file_name) {
-        Some((id, name)) => Ok(Some((id, name, path))),
+        Some((id, name, dialect)) => Ok(Some(FoundFile {
+            id,
+            name,
+            dialect,
+            path,
+        })),
         None => Err(fault(format!(
             "{} is no name for a migration: four digits or more up to {NUMBER_MAX}, '_', letters, digits, '_' or '-', \
-             and .sql, as in 0001_users.sql",
+             and .sql, .sqlite.sql or .postgres.sql, as in 0001_users.sql",
             path.display()
         ))),
     }
@@ -214,9 +282,17 @@ fn check_numbers(found: &[NumberedFile]) -> Result<(), Error> {
     Ok(())
 }
 
-/// `0001_name.sql` → `(1, "0001_name")`.
-fn parse(file_name: &str) -> Option<(i64, String)> {
+/// `0001_name.sql` → `(1, "0001_name", None)`.
+fn parse(file_name: &str) -> Option<(i64, String, Option<SqlDialect>)> {
     let stem = file_name.strip_suffix(".sql")?;
+    let dialect = SqlDialect::ALL.into_iter().find_map(|dialect| {
+        let stem = stem.strip_suffix(dialect.word())?.strip_suffix('.')?;
+        Some((stem, dialect))
+    });
+    let (stem, dialect) = match dialect {
+        Some((stem, dialect)) => (stem, Some(dialect)),
+        None => (stem, None),
+    };
     let (digits, name) = stem.split_once('_')?;
     if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) || !is_name(name) {
         return None;
@@ -224,7 +300,7 @@ fn parse(file_name: &str) -> Option<(i64, String)> {
     let id = digits.parse().ok()?;
     (1..=NUMBER_MAX)
         .contains(&id)
-        .then(|| (id, stem.to_owned()))
+        .then(|| (id, stem.to_owned(), dialect))
 }
 
 fn is_name(name: &str) -> bool {
@@ -283,7 +359,7 @@ mod tests {
         for (name, bytes) in files {
             std::fs::write(folder.path(name), bytes).expect("written");
         }
-        read(&Migrations::in_folder(folder.path("")))
+        read(&Migrations::in_folder(folder.path("")), SqlDialect::Sqlite)
     }
 
     fn fails(files: &[(&str, &[u8])], part: &str) {
@@ -350,7 +426,11 @@ mod tests {
         );
         let folder = TestFolder::new();
         let none = Migrations::in_folder(folder.path("none"));
-        assert!(read(&none).expect("no files").is_empty());
+        assert!(
+            read(&none, SqlDialect::Sqlite)
+                .expect("no files")
+                .is_empty()
+        );
     }
 
     #[test]
@@ -358,7 +438,8 @@ mod tests {
         let packed = |files: &[(&str, &str)]| {
             let files = files.iter();
             let files = files.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-            read(&Migrations::packed("migrations", files.collect()))
+            let packed = Migrations::packed("migrations", files.collect());
+            read(&packed, SqlDialect::Sqlite)
         };
         let found = packed(&[
             ("0002_b.sql", "SELECT 2;\r\n"),
@@ -373,6 +454,48 @@ mod tests {
         assert!(error.to_string().contains("no migration 0001"), "{error}");
         let error = packed(&[("a.sql", "")]).expect_err("no name").to_string();
         assert!(error.starts_with("migrations/a.sql is no name"), "{error}");
+    }
+
+    #[test]
+    fn each_database_has_the_files_in_its_own_words() {
+        let folder = TestFolder::new();
+        let write = |name: &str| std::fs::write(folder.path(name), name).expect("written");
+        for name in [
+            "0001_a.sql",
+            "0002_b.sqlite.sql",
+            "0002_b.postgres.sql",
+            "0003_c.sql",
+            "0003_c.postgres.sql",
+        ] {
+            write(name);
+        }
+        let texts = |dialect| {
+            let found = read(&Migrations::in_folder(folder.path("")), dialect);
+            let found = found.expect("in order").into_iter();
+            found.map(|file| (file.name, file.text)).collect::<Vec<_>>()
+        };
+        let pairs = |texts: [&str; 3]| {
+            let names = ["0001_a", "0002_b", "0003_c"].into_iter().zip(texts);
+            names
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts(SqlDialect::Sqlite),
+            pairs(["0001_a.sql", "0002_b.sqlite.sql", "0003_c.sql"])
+        );
+        assert_eq!(
+            texts(SqlDialect::Postgres),
+            pairs(["0001_a.sql", "0002_b.postgres.sql", "0003_c.postgres.sql"])
+        );
+        let path = create(&folder.path(""), "next").expect("created");
+        assert_eq!(path, folder.path("0004_next.sql"));
+        write("0005_d.postgres.sql");
+        let all = Migrations::in_folder(folder.path(""));
+        let error = read(&all, SqlDialect::Sqlite).expect_err("one is missing");
+        let part = "0005_d.postgres.sql: there is no 0005_d.sqlite.sql beside it";
+        assert!(error.to_string().contains(part), "{error}");
+        assert_eq!(read(&all, SqlDialect::Postgres).expect("all").len(), 5);
     }
 
     #[test]
@@ -412,6 +535,6 @@ mod tests {
             );
         }
         let all = Migrations::in_folder(dir);
-        assert_eq!(read(&all).expect("in order").len(), 2);
+        assert_eq!(read(&all, SqlDialect::Sqlite).expect("in order").len(), 2);
     }
 }

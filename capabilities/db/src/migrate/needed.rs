@@ -1,6 +1,6 @@
 //! The migrations that a project needs, to be compared with a database again and again.
 
-use super::{Migrations, applied, files};
+use super::{Migrations, dialect_of, files, known};
 use crate::config::DatabaseConfig;
 use sampan_host::Error;
 
@@ -13,8 +13,8 @@ impl NeededMigrations {
     ///
     /// # Errors
     /// The folder cannot be read, or a file in it cannot be a migration.
-    pub(crate) fn of(migrations: &Migrations) -> Result<Self, Error> {
-        let files = files::read(migrations)?.into_iter();
+    pub(crate) fn of(migrations: &Migrations, config: &DatabaseConfig) -> Result<Self, Error> {
+        let files = files::read(migrations, dialect_of(config))?.into_iter();
         Ok(Self(files.map(|file| (file.id, file.name)).collect()))
     }
 
@@ -26,7 +26,7 @@ impl NeededMigrations {
         if self.0.is_empty() {
             return Ok(Vec::new());
         }
-        let applied = applied(config)?;
+        let applied = known(config)?;
         let is_missing = |id: i64| !applied.iter().any(|row| row.id == id);
         let missing = self.0.iter().filter(|(id, _)| is_missing(*id));
         Ok(missing.map(|(_, name)| name.as_str()).collect())

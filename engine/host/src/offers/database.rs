@@ -136,6 +136,11 @@ pub trait WorkerDatabase {
 /// The tables that capabilities keep in the app's database, beside those of scripts. Statements take part in groups as
 /// those of scripts do, but no route counts as one that writes because of them.
 pub trait AppTables {
+    /// Returns the reason for which nothing can be kept here; `None` where it can.
+    fn refusal(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the rows of a statement that reads, as this worker's requests see them; `None` where it names a table
     /// that is not there.
     ///

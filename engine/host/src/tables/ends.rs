@@ -42,12 +42,23 @@ pub fn end_bracket(
 }
 
 impl FunctionKind {
+    /// Reports whether it returns at once or waits, as its body decides.
+    pub fn waits(&self) -> bool {
+        matches!(
+            self,
+            Self::Waiting(_) | Self::WaitingTag(_) | Self::WaitingBracket { .. }
+        )
+    }
+
     /// Reports whether the last argument is a function of the script that is not among the parameters. Optional
     /// parameters before it may be left out.
     pub fn is_around_function(&self) -> bool {
         matches!(
             self,
-            Self::Bracket { .. } | Self::AsyncBracket { .. } | Self::Fill { .. }
+            Self::Bracket { .. }
+                | Self::WaitingBracket { .. }
+                | Self::AsyncBracket { .. }
+                | Self::Fill { .. }
         )
     }
 }

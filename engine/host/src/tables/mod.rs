@@ -3,6 +3,7 @@
 mod args;
 pub mod ends;
 pub mod javascript;
+mod macros;
 pub mod module;
 pub mod names;
 pub mod objects;

@@ -35,6 +35,8 @@ pub struct Module {
     pub request_fields: &'static [Function],
     /// The methods that it adds to every request as a method. Brackets and tags are not for requests.
     pub request_methods: &'static [Function],
+    /// These rows over another backend, where some wait that return at once here. An isolate gets one of both.
+    pub elsewhere: Option<&'static Module>,
     /// The function that reads a form of `multipart/form-data` when a script asks a request for its form. It gives a
     /// map of the fields: texts, native objects, and lists of both.
     pub read_multipart: Option<AsyncBody>,
@@ -49,6 +51,7 @@ impl Module {
         classes: &[],
         request_fields: &[],
         request_methods: &[],
+        elsewhere: None,
         read_multipart: None,
     };
 
@@ -81,6 +84,21 @@ impl Module {
         !self.declares_routes() && !self.feeds_answers() && !self.sends_requests()
     }
 
+    /// Reports whether a row of this module or of one of its classes returns at once, and waits
+    /// [elsewhere](Module::elsewhere).
+    pub fn waits_elsewhere(&self, row: &Function) -> bool {
+        let Some(other) = self.elsewhere else {
+            return false;
+        };
+        let rows = |module: &'static Module| {
+            let methods = module.classes.iter().flat_map(|class| class.methods);
+            module.functions.iter().chain(methods)
+        };
+        let here = self.classes.iter().flat_map(|class| class.methods);
+        let mut both = self.functions.iter().chain(here).zip(rows(other));
+        both.any(|(one, other)| std::ptr::eq(one, row) && other.kind.waits())
+    }
+
     /// Returns the owner of its functions.
     pub fn owner(&self) -> RowOwner<'_> {
         RowOwner {
@@ -108,7 +126,7 @@ impl RowOwner<'_> {
 }
 
 /// One row: a function that scripts can call.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// The name in snake_case; JavaScript sees it in camelCase.
     pub name: &'static str,
@@ -140,56 +158,6 @@ pub struct Param {
     pub optional: bool,
     /// The meaning.
     pub doc: &'static str,
-}
-
-/// Declares a parameter: its name, `:` or, if it may be left out, `?`, its type and its meaning.
-///
-/// ```
-/// use sampan_host::{Param, Type, param};
-///
-/// const PATH: Param = param!("path": Type::Text, "The path of the file.");
-/// const TIMES: Param = param!("times"? Type::Int, "The number of times: once unless given.");
-/// assert!(!PATH.optional && TIMES.optional);
-/// ```
-#[macro_export]
-macro_rules! param {
-    ($name:literal: $ty:expr, $doc:expr) => {
-        $crate::param!($name, $ty, false, $doc)
-    };
-    ($name:literal ? $ty:expr, $doc:expr) => {
-        $crate::param!($name, $ty, true, $doc)
-    };
-    ($name:literal, $ty:expr, $optional:literal, $doc:expr) => {
-        $crate::Param {
-            name: $name,
-            ty: $ty,
-            optional: $optional,
-            doc: $doc,
-        }
-    };
-}
-
-/// Declares a row: its name with its parameters, its result, its kind and its text.
-///
-/// ```
-/// use sampan_host::{Function, FunctionKind, Type, Value, param, row};
-///
-/// static ROW: Function = row!("twice"(param!("n": Type::Number, "A number.")) -> Type::Number,
-///     FunctionKind::Sync(|_, args| Ok(args.number(0).map_or(Value::Null, |n| Value::Float(2.0 * n)))),
-///     "Returns the number twice.");
-/// assert_eq!(ROW.params[0].name, "n");
-/// ```
-#[macro_export]
-macro_rules! row {
-    ($name:literal($($param:expr),* $(,)?) -> $returns:expr, $kind:expr, $doc:expr) => {
-        $crate::Function {
-            name: $name,
-            params: &[$($param),*],
-            returns: $returns,
-            doc: $doc,
-            kind: $kind,
-        }
-    };
 }
 
 /// The type that a parameter accepts or a function returns.
@@ -263,6 +231,23 @@ pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
 /// The `leave` function of a bracket that waits.
 pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Error>>;
 
+/// The body of a function that returns at once or waits: a Lua coroutine is suspended then, JavaScript gets a promise.
+/// Where the caller cannot wait ([`Args::may_wait`]), a body that waits is an error of the script.
+pub type WaitingBody = fn(&Context, Args) -> Result<Prompt, Error>;
+/// The end of a row of kind [`FunctionKind::WaitingBracket`]: receives what `enter` returned and how the function has
+/// ended. It is over at once where it gives nothing to wait for.
+pub type WaitingLeaveBody =
+    fn(&Context, Value, BracketEnd) -> Result<Option<LocalFuture<Result<(), Error>>>, Error>;
+
+/// The way in which the function of a bracket has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BracketEnd {
+    /// True if the function has returned, false if it has thrown.
+    pub succeeded: bool,
+    /// True if the caller can wait.
+    pub may_wait: bool,
+}
+
 /// The end of a row of kind [`FunctionKind::Fill`]: receives what `enter` gave as `filling`, and what the function
 /// returned, as an argument of [`Type::Message`]; nothing if it failed.
 pub type FillBody = fn(&Context, Value, Option<Value>) -> LocalFuture<Result<Value, Error>>;
@@ -290,6 +275,10 @@ pub enum FunctionKind {
     },
     /// As `Reading`, but a script that can wait in the middle of a call (Lua) waits for what the body leaves undone.
     ReadingPrompt(fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>),
+    /// Returns at once or waits, as the body decides.
+    Waiting(WaitingBody),
+    /// A template tag as `Tag` whose body returns at once or waits.
+    WaitingTag(WaitingBody),
     /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values.
     /// Lua has no such thing and does not get the row.
     Tag(SyncBody),
@@ -303,6 +292,14 @@ pub enum FunctionKind {
         later: Option<AsyncBody>,
         /// Runs last, also after an error.
         leave: LeaveBody,
+    },
+    /// A bracket around a function that does not wait, with an end that may. In JavaScript the result is a promise
+    /// where the end waits.
+    WaitingBracket {
+        /// Runs first; what it returns is passed to the function and to `leave`.
+        enter: SyncBody,
+        /// Runs last, also after an error.
+        leave: WaitingLeaveBody,
     },
     /// A bracket around a function that may wait. In JavaScript the result is a promise.
     AsyncBracket {

@@ -73,18 +73,23 @@ pub(crate) unsafe fn push_rows(
                 FunctionKind::Sync(_) | FunctionKind::Reading(_) => {
                     (b"sync", call_sync, bracket::call_leave)
                 }
-                FunctionKind::Prompt { .. } | FunctionKind::ReadingPrompt(_) => {
-                    (b"prompt", call_prompt, bracket::call_leave)
-                }
+                FunctionKind::Prompt { .. }
+                | FunctionKind::ReadingPrompt(_)
+                | FunctionKind::Waiting(_) => (b"prompt", call_prompt, bracket::call_leave),
                 FunctionKind::Async(_) => (b"async", call_async, bracket::call_leave),
                 FunctionKind::Bracket { .. } => {
                     (b"bracket", bracket::call_enter, bracket::call_leave)
                 }
+                FunctionKind::WaitingBracket { .. } => (
+                    b"waiting_bracket",
+                    bracket::call_enter,
+                    bracket::call_leave_waiting,
+                ),
                 FunctionKind::AsyncBracket { .. } => {
                     (b"async_bracket", call_async, bracket::call_leave_later)
                 }
                 FunctionKind::Fill { .. } => (b"fill", call_async, bracket::call_leave_later),
-                FunctionKind::Tag(_) => continue,
+                FunctionKind::Tag(_) | FunctionKind::WaitingTag(_) => continue,
             };
             lua_createtable(state, 0, 12);
             let text = |name: &CStr, text: &[u8]| {
@@ -141,12 +146,13 @@ unsafe fn push_row(state: State, table: usize, row: usize, call: lua_CFunction) 
 
 /// The row that the function on top stands for, if it is one of ours for a row. Needs room for two values.
 pub(crate) unsafe fn row_on_top(state: State) -> Option<BoundRow> {
-    let rows: [lua_CFunction; 6] = [
+    let rows: [lua_CFunction; 7] = [
         call_sync,
         call_prompt,
         call_async,
         bracket::call_enter,
         bracket::call_leave,
+        bracket::call_leave_waiting,
         bracket::call_leave_later,
     ];
     // SAFETY: the upvalues were set by `push_row`; what is pushed is popped.
@@ -240,9 +246,9 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     }
 }
 
-/// A row that returns at once where it can: pushes nothing and the value. Where that would take too long and the
-/// coroutine can wait, it is suspended like one of an asynchronous row, and what comes back is whether that succeeded,
-/// then the value or the error.
+/// A row that returns at once where it can: pushes nothing and the value. Where that would take too long, or the body
+/// waits, and the coroutine can wait, it is suspended like one of an asynchronous row, and what comes back is whether
+/// that succeeded, then the value or the error.
 unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
@@ -268,6 +274,19 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
                             Value::Null
                         }
                     });
+                }
+                FunctionKind::Waiting(body) => {
+                    return match body(&core.context, args()?.waiting(may_wait))? {
+                        Prompt::Done(value) => Ok(value),
+                        Prompt::Waits(future) => {
+                            if let Some(why) = cannot_wait(state) {
+                                return Err(Error::script(format!("{}: {why}", row.name())));
+                            }
+                            wait_for(future);
+                            waits = true;
+                            Ok(Value::Null)
+                        }
+                    };
                 }
                 _ => return Ok(Value::Null),
             };

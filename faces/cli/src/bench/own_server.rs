@@ -116,6 +116,13 @@ pub(crate) fn remove_copy() {
 
 impl DatabaseCopy {
     fn of(config: &mut AppConfig) -> Result<Self, String> {
+        if config.database.config.is_postgres() {
+            return Err(
+                "the load writes into a copy of the database, which is made of a file of SQLite only: name one with \
+                 --set db.url=, or load a server that runs by its URL"
+                    .into(),
+            );
+        }
         remove_those_of_the_dead(&config.database.config.path);
         let mut name = config.database.config.path.as_os_str().to_owned();
         name.push(format!("{LOAD}{}", std::process::id()));

@@ -16,7 +16,9 @@ pub(super) fn is_needed(config: &AppConfig) -> bool {
         return false;
     };
     let status = migrate::status(&config.database.config, &migrations);
-    config.database.config.path.exists()
+    let config = &config.database.config;
+    !config.is_postgres()
+        && config.path.exists()
         && status.is_ok_and(|entries| entries.iter().any(MigrationStatus::is_fault))
 }
 
@@ -25,6 +27,9 @@ pub(super) fn is_needed(config: &AppConfig) -> bool {
 /// # Errors
 /// A server uses it, or it cannot be moved.
 pub(super) fn reset(config: &AppConfig, logger: &Logger) -> Result<(), String> {
+    if config.database.config.is_postgres() {
+        return Err("--reset-db is for a file of SQLite: drop the database on the server, and create it anew".into());
+    }
     let path = &config.database.config.path;
     if !is_needed(config) {
         let text = format!(

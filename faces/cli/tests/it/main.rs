@@ -9,6 +9,7 @@ mod health;
 mod jobs;
 mod mails;
 mod measured;
+mod postgres;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

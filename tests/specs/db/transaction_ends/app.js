@@ -13,7 +13,7 @@ const told = async (run) => {
   }
 };
 
-app.get("/names", () => db.query("SELECT name FROM t ORDER BY name").map((row) => row.name));
+app.get("/names", async () => (await db.query("SELECT name FROM t ORDER BY name")).map((row) => row.name));
 app.get("/add/:name", (req) => {
   db.exec(ADD, [req.params.name]);
   return { ok: true };

@@ -6,7 +6,7 @@ db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
 const ADD = "INSERT INTO t (name) VALUES (?)";
 let kept;
 
-app.get("/names", () => db.query("SELECT name FROM t ORDER BY name").map((row) => row.name));
+app.get("/names", async () => (await db.query("SELECT name FROM t ORDER BY name")).map((row) => row.name));
 app.get("/hold/:how", async (req) => {
   const { how } = req.params;
   try {

@@ -238,8 +238,13 @@ impl Reading {
             let workers = Value::from(i64::try_from(workers).unwrap_or(i64::MAX));
             self.put(("server", "workers"), &workers, workers_name.to_owned())?;
         }
-        if let Some(path) = absolute(flags.db.as_deref(), "--db")? {
+        let server = flags.db.as_deref().and_then(server_url);
+        if let Some(url) = server {
+            self.put(("db", "url"), &Value::from(url), "--db".to_owned())?;
+        } else if let Some(path) = absolute(flags.db.as_deref(), "--db")? {
             self.put(("db", "path"), &Value::from(path), "--db".to_owned())?;
+            // The file, also where the project names a server.
+            self.put(("db", "url"), &Value::from(""), "--db".to_owned())?;
         }
         for (path, key, name) in [
             (&flags.tls_cert, "cert", "--tls-cert"),
@@ -284,6 +289,16 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
         }
         _ => format!("cannot read {}: {error}", path.display()),
     })
+}
+
+/// Returns the URL of a database on a server, if an argument is one.
+fn server_url(argument: &Path) -> Option<&str> {
+    let text = argument.to_str()?;
+    let is_url = |scheme: &str| text.starts_with(scheme);
+    ["postgres://", "postgresql://"]
+        .into_iter()
+        .any(is_url)
+        .then_some(text)
 }
 
 /// Returns a path of the command line, which is relative to the current folder.

@@ -10,11 +10,12 @@ use crate::vm::bind::callback::Functions;
 use crate::vm::bind::called_by;
 use crate::vm::bind::results::{give_result, make_room, row};
 use crate::vm::bind::row::{BoundRow, OpenBracket};
-use crate::vm::bind::wait::{can_wait, wait_for, yield_to_host};
+use crate::vm::bind::wait::{can_wait, cannot_wait, wait_for, yield_to_host};
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
 use sampan_host::ends::{end_bracket, end_fill};
+use sampan_host::module::BracketEnd;
 use sampan_host::{Error, ErrorKind, FunctionKind, Value};
 use std::ffi::c_int;
 
@@ -33,8 +34,10 @@ pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
         let mut waits = false;
         let result = called_by(state, || {
             let row = row(state);
-            let FunctionKind::Bracket { enter, later, .. } = row.function.kind else {
-                return Ok(Value::Null);
+            let (enter, later) = match row.function.kind {
+                FunctionKind::Bracket { enter, later, .. } => (enter, later),
+                FunctionKind::WaitingBracket { enter, .. } => (enter, None),
+                _ => return Ok(Value::Null),
             };
             let context = &current().context;
             let args = arguments(state, row, Functions::new())?
@@ -95,6 +98,48 @@ pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
             Ok(Value::Null)
         });
         give_result(state, result)
+    }
+}
+
+/// The `leave` of a bracket whose end may wait: pushes nothing, or suspends the coroutine. What comes back then is as
+/// for an asynchronous row.
+pub(crate) unsafe extern "C-unwind" fn call_leave_waiting(state: State) -> c_int {
+    // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
+    unsafe {
+        make_room(state);
+        let mut waits = false;
+        let result = called_by(state, || {
+            let row = row(state);
+            current().brackets.borrow_mut().pop();
+            let token = value::read(state, 1)?;
+            let ending = BracketEnd {
+                succeeded: lua_toboolean(state, 2) != 0,
+                may_wait: can_wait(state),
+            };
+            let FunctionKind::WaitingBracket { leave, .. } = row.function.kind else {
+                return Ok(Value::Null);
+            };
+            match leave(&current().context, token, ending) {
+                Err(error) if !ending.succeeded => (current().report)(error),
+                left => {
+                    let Some(left) = left? else {
+                        return Ok(Value::Null);
+                    };
+                    if let Some(why) = cannot_wait(state) {
+                        return Err(Error::script(format!("{}: {why}", row.name())));
+                    }
+                    let report = current().report.clone();
+                    wait_for(end_bracket(left, ending.succeeded, report));
+                    waits = true;
+                }
+            }
+            Ok(Value::Null)
+        });
+        if waits {
+            return yield_to_host(state);
+        }
+        lua_pushnil(state);
+        1 + give_result(state, result)
     }
 }
 

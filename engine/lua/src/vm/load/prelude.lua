@@ -184,6 +184,21 @@ local function bracket(row)
   end
 end
 
+-- The same where `leave` may have to wait.
+local function close_waiting(leave, token, ok, ...)
+  done(leave(token, ok))
+  if ok then return ... end
+  error((...), 0)
+end
+local function waiting_bracket(row)
+  local enter, leave = row.call, row.leave
+  return function(...)
+    local fn = function_of(row, ...)
+    local _, token = enter(...)
+    return close_waiting(leave, token, xpcall(fn, note_raised, token))
+  end
+end
+
 -- The same around a function that waits. Others run while `leave` waits, so the note of where the error was raised is kept here.
 local take_raised, give_raised = host.take_raised, host.give_raised
 local function give_up(leave, token, err, file, line, stack)
@@ -283,7 +298,7 @@ local function answering(row)
   end
 end
 
-local binders = { bracket = bracket, async_bracket = async_bracket, fill = fill }
+local binders = { bracket = bracket, waiting_bracket = waiting_bracket, async_bracket = async_bracket, fill = fill }
 function binders.async(row) return asynchronous(row.call) end
 function binders.prompt(row) return prompt(row.call) end
 function binders.sync(row, module)

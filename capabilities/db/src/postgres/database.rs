@@ -1,0 +1,62 @@
+//! The database of a process on a PostgreSQL server.
+
+use crate::config::DatabaseConfig;
+use sampan_host::{Error, ErrorKind};
+use sampan_postgres::{Postgres, PostgresClient};
+use std::sync::Arc;
+
+/// The database of a process: connections to a PostgreSQL server. None is opened before it is needed.
+pub struct PostgresDatabase {
+    pub(crate) config: DatabaseConfig,
+    pub(super) server: Arc<Postgres>,
+}
+
+impl PostgresDatabase {
+    /// The database that `config` describes.
+    ///
+    /// # Errors
+    /// Its URL is none of PostgreSQL.
+    pub(crate) fn new(config: DatabaseConfig) -> Result<Self, Error> {
+        let server = Arc::new(Postgres::new(config.postgres()?)?);
+        Ok(Self { config, server })
+    }
+
+    /// Asks the server something, so that it is known at start whether it answers.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses the user or the database.
+    pub(crate) fn prepare(&self) -> Result<(), Error> {
+        let asks = async |client: PostgresClient| client.script("SELECT 1").await;
+        self.in_place(asks)
+    }
+
+    /// Waits on this thread for what `work` does with a client of its own: where nothing else could be done meanwhile.
+    ///
+    /// # Errors
+    /// The error of `work`, or the system gives no thread to wait with.
+    pub(crate) fn in_place<T, W>(&self, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: AsyncFnOnce(PostgresClient) -> Result<T, Error> + Send + 'static,
+    {
+        let server = Arc::clone(&self.server);
+        let waits = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .enable_time()
+                .build();
+            let runtime = runtime.map_err(|error| cannot_wait(&error))?;
+            let work = async move { work(server.client()).await };
+            tokio::task::LocalSet::new().block_on(&runtime, work)
+        };
+        let thread = std::thread::Builder::new().name("sampan-db".into());
+        let thread = thread.spawn(waits).map_err(|error| cannot_wait(&error))?;
+        let ended = thread.join();
+        ended.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "a thread has panicked")))
+    }
+}
+
+fn cannot_wait(error: &std::io::Error) -> Error {
+    let text = format!("cannot start a thread for the database: {error}");
+    Error::new(ErrorKind::Internal, text)
+}

@@ -1,0 +1,10 @@
+//! PostgreSQL behind the rows of `db`: every statement waits for the server, so nothing is held in a group here. The
+//! server commits a statement before it answers, and groups the commits of all its clients itself.
+
+pub(crate) mod api;
+pub(crate) mod database;
+mod limits;
+mod recording;
+pub(crate) mod tables;
+mod transaction;
+pub(crate) mod worker;

@@ -1,0 +1,292 @@
+//! Transactions of functions that wait: each has a connection for itself until its function has ended.
+//!
+//! It is rolled back when its function fails, when it is older than `transaction_millis_max`, and when it is dropped:
+//! its request was given up. What its request answers meanwhile is held until it has ended.
+
+use super::api::TRANSACTION;
+use super::recording::{RecordedStatement, Recording};
+use super::worker::PostgresWorker;
+use crate::running::{self, RunningKind, RunningPlace};
+use crate::sqlite::error::ErrorCode;
+use sampan_host::{Args, Context, Error, ErrorKind, LocalFuture, Object, Rows, Value, Verdict};
+use sampan_postgres::{Done, PostgresTransaction, RowLimits};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::ops::Deref;
+use std::pin::pin;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+/// A transaction.
+pub(super) struct OpenTransaction {
+    state: RefCell<TransactionState>,
+    /// The batch whose function runs.
+    pub(super) recording: RefCell<Recording>,
+    /// Ends it when its time is up.
+    timer: RefCell<Option<AbortHandle>>,
+    /// Notified when a statement has ended.
+    done: Rc<Notify>,
+    /// Notified when its time is up: statements that are under way are given up.
+    late: Notify,
+    millis_max: u64,
+    place: RunningPlace,
+}
+
+enum TransactionState {
+    Open(Rc<PostgresTransaction>),
+    Over(TransactionEnd),
+}
+
+/// The use of a transaction by a statement.
+struct InUse {
+    open: Option<Rc<PostgresTransaction>>,
+    done: Rc<Notify>,
+}
+
+impl Deref for InUse {
+    type Target = PostgresTransaction;
+
+    fn deref(&self) -> &PostgresTransaction {
+        self.open.as_ref().expect("taken only when it is dropped")
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        drop(self.open.take());
+        self.done.notify_one();
+    }
+}
+
+/// The end of a transaction.
+#[derive(Clone, Copy)]
+enum TransactionEnd {
+    /// As its function wanted.
+    Done,
+    /// The transaction took too long.
+    TimedOut,
+}
+
+impl OpenTransaction {
+    async fn begin(db: &PostgresWorker, place: RunningPlace) -> Result<Rc<Self>, Error> {
+        let begun = db.client.begin().await?;
+        let millis_max = db.database.config.transaction_millis_max;
+        let transaction = Rc::new(Self {
+            state: RefCell::new(TransactionState::Open(Rc::new(begun))),
+            recording: RefCell::default(),
+            timer: RefCell::default(),
+            done: Rc::default(),
+            late: Notify::new(),
+            millis_max,
+            place,
+        });
+        transaction.place.begun(None);
+        let timer = time_out(
+            Rc::downgrade(&transaction),
+            Duration::from_millis(millis_max),
+        );
+        let timer = tokio::task::spawn_local(timer);
+        *transaction.timer.borrow_mut() = Some(timer.abort_handle());
+        Ok(transaction)
+    }
+
+    /// To be called before each use by a script.
+    pub(super) fn note_use(&self, db: &PostgresWorker) {
+        self.place.note_use(db.owner());
+    }
+
+    /// Returns the transaction of the server, while it is open.
+    fn open(&self) -> Result<InUse, Error> {
+        match &*self.state.borrow() {
+            TransactionState::Open(open) => Ok(InUse {
+                open: Some(Rc::clone(open)),
+                done: Rc::clone(&self.done),
+            }),
+            TransactionState::Over(TransactionEnd::Done) => Err(TRANSACTION.is_over()),
+            TransactionState::Over(TransactionEnd::TimedOut) => Err(self.timed_out()),
+        }
+    }
+
+    fn timed_out(&self) -> Error {
+        ErrorCode::Timeout.error(
+            ErrorKind::Timeout,
+            format!(
+                "the transaction took longer than transaction_millis_max ({} ms) and was rolled back",
+                self.millis_max
+            ),
+        )
+    }
+
+    /// Fails where it is over.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.open().map(drop)
+    }
+
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        params: &Value,
+        limits: RowLimits,
+    ) -> Result<Rows, Error> {
+        let open = self.open()?;
+        self.in_time(open.query(sql, params, limits)).await
+    }
+
+    pub(super) async fn exec(&self, sql: &str, params: &Value) -> Result<Done, Error> {
+        let open = self.open()?;
+        self.in_time(open.exec(sql, params)).await
+    }
+
+    /// Runs the statements of a batch: all, or none.
+    pub(super) async fn batch(&self, statements: Vec<RecordedStatement>) -> Result<(), Error> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let open = self.open()?;
+        let sent = async {
+            open.savepoint().await?;
+            for (sql, params) in &statements {
+                if let Err(error) = open.exec(sql, params).await {
+                    open.end_savepoint(false).await?;
+                    return Err(error);
+                }
+            }
+            open.end_savepoint(true).await
+        };
+        self.in_time(sent).await
+    }
+
+    /// Waits for a statement, at most until the time of the transaction is up.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let (mut work, mut late) = (pin!(work), pin!(self.late.notified()));
+        poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Pending => late.as_mut().poll(cx).map(|()| Err(self.timed_out())),
+            ready => ready,
+        })
+        .await
+    }
+
+    /// Waits until no statement is under way: a script that does not await one has begun it before the end.
+    async fn idle(&self) {
+        let is_busy = || match &*self.state.borrow() {
+            TransactionState::Open(open) => Rc::strong_count(open) > 1,
+            TransactionState::Over(_) => false,
+        };
+        while is_busy() {
+            self.done.notified().await;
+        }
+    }
+
+    /// Ends it, if it is open.
+    fn take(&self, end: TransactionEnd) -> Option<Rc<PostgresTransaction>> {
+        let mut state = self.state.borrow_mut();
+        if !matches!(*state, TransactionState::Open(_)) {
+            return None;
+        }
+        if let Some(timer) = self.timer.take() {
+            timer.abort();
+        }
+        match std::mem::replace(&mut *state, TransactionState::Over(end)) {
+            TransactionState::Open(open) => Some(open),
+            TransactionState::Over(_) => None,
+        }
+    }
+
+    async fn commit(&self) -> Result<(), Error> {
+        self.idle().await;
+        let Some(open) = self.take(TransactionEnd::Done).and_then(Rc::into_inner) else {
+            return self.check();
+        };
+        let committed = open.commit().await;
+        self.place.outbox.settle(match committed {
+            Ok(()) => Verdict::Committed,
+            Err(_) => Verdict::Failed,
+        });
+        committed
+    }
+
+    async fn roll_back(&self) {
+        if let Some(open) = self.take(TransactionEnd::Done) {
+            self.place.outbox.settle(Verdict::Failed);
+            // Else dropping the last use of it takes it back.
+            if let Some(open) = Rc::into_inner(open) {
+                open.rollback().await;
+            }
+        }
+    }
+}
+
+/// Ends a transaction when its time is up.
+async fn time_out(transaction: Weak<OpenTransaction>, time_max: Duration) {
+    tokio::time::sleep(time_max).await;
+    let Some(transaction) = transaction.upgrade() else {
+        return;
+    };
+    // Not aborted with the timer.
+    drop(transaction.timer.take());
+    // Dropping it takes it back.
+    if transaction.take(TransactionEnd::TimedOut).is_some() {
+        transaction.place.outbox.settle(Verdict::Failed);
+        transaction.late.notify_waiters();
+    }
+}
+
+/// The beginning of `db.transaction`.
+pub(super) fn begin(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    let objects = context.objects().clone();
+    let db = super::api::db(context);
+    let begun = db.and_then(|db| {
+        if db.running.has_own(db.request()) {
+            return Err(Error::script(running::SECOND));
+        }
+        let place = RunningPlace::new(&db.running, RunningKind::Function, db.owner());
+        Ok((db, place))
+    });
+    Box::pin(async move {
+        let (db, place) = begun?;
+        let transaction = db.timed_all(OpenTransaction::begin(&db, place)).await?;
+        let object = objects.add_shared(&TRANSACTION, transaction);
+        Ok(Value::Object(object))
+    })
+}
+
+/// The transaction that a bracket was given.
+pub(super) fn of(context: &Context, token: &Value) -> Result<(Object, Rc<OpenTransaction>), Error> {
+    let Value::Object(object) = *token else {
+        return Err(TRANSACTION.is_over());
+    };
+    let transaction = context.objects().get(object);
+    Ok((object, transaction.ok_or_else(|| TRANSACTION.is_over())?))
+}
+
+/// Ends the transaction, when its function has ended.
+pub(super) fn end(
+    context: &Context,
+    token: Value,
+    succeeded: bool,
+) -> LocalFuture<Result<(), Error>> {
+    let (objects, db) = (context.objects().clone(), super::api::db(context));
+    let found = of(context, &token);
+    Box::pin(async move {
+        let (object, transaction) = match found {
+            Ok(found) => found,
+            // Its request was given up, and it with that.
+            Err(_) if !succeeded => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        transaction.place.has_ended.set(true);
+        let db = db?;
+        let ended = match succeeded {
+            true => db.timed_all(transaction.commit()).await,
+            false => {
+                db.timed_all(transaction.roll_back()).await;
+                Ok(())
+            }
+        };
+        objects.remove(object);
+        ended
+    })
+}

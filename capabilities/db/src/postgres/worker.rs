@@ -1,0 +1,180 @@
+//! PostgreSQL as one worker has it.
+
+use super::database::PostgresDatabase;
+use super::recording::Recording;
+use crate::running::{self, Running, RunningKind, RunningPlace};
+use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
+use sampan_host::{
+    CurrentRun, Error, HandlerId, LocalFuture, Outbox, RequestView, RunOwner, Value, Verdict,
+};
+use sampan_postgres::PostgresClient;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// PostgreSQL as one worker sees it.
+#[derive(Clone)]
+pub struct PostgresDb(pub(super) Rc<PostgresWorker>);
+
+pub(super) struct PostgresWorker {
+    pub(super) database: Arc<PostgresDatabase>,
+    pub(super) client: PostgresClient,
+    /// The observer of the durations of statements, if there is one.
+    meter: OnceCell<CurrentRun>,
+    /// The batch whose function runs.
+    pub(super) recording: RefCell<Recording>,
+    /// Transactions of requests that are open, and statements that a request has begun and does not wait for.
+    pub(super) running: Rc<Running>,
+    /// True while a project is being loaded or starts.
+    is_loading: Cell<bool>,
+    /// The use of the database by all routes: none of them waits for others.
+    route_use: Arc<RouteUse>,
+}
+
+impl PostgresDb {
+    /// The worker's view of `database`.
+    pub(crate) fn new(database: &Arc<PostgresDatabase>) -> Self {
+        Self(Rc::new(PostgresWorker {
+            client: database.server.client(),
+            database: Arc::clone(database),
+            meter: OnceCell::new(),
+            recording: RefCell::default(),
+            running: Rc::default(),
+            is_loading: Cell::new(false),
+            route_use: Arc::default(),
+        }))
+    }
+
+    /// Tells `run` from now on how long statements take, if it measures.
+    pub(crate) fn measure(&self, run: CurrentRun) {
+        let _ = self.0.meter.set(run);
+    }
+}
+
+impl PostgresWorker {
+    pub(super) fn owner(&self) -> Option<RunOwner> {
+        self.meter.get().and_then(CurrentRun::owner)
+    }
+
+    pub(super) fn request(&self) -> Option<Rc<dyn RequestView>> {
+        self.meter.get().and_then(CurrentRun::request)
+    }
+
+    /// Reports whether nothing runs yet but the top level of a project that is being loaded.
+    pub(super) fn is_at_top_level(&self) -> bool {
+        self.is_loading.get() && self.owner().is_none()
+    }
+
+    /// Has the answer of the run that goes on wait for what is begun now, also where the script does not.
+    pub(super) fn begin_statements(&self) -> RunningPlace {
+        RunningPlace::new(&self.running, RunningKind::Statements, self.owner())
+    }
+
+    /// Waits for a statement, whose time is the database's.
+    pub(super) async fn timed<T>(
+        &self,
+        sql: &str,
+        params: &Value,
+        wait: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let meter = self.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let done = wait.await;
+        if let Some(meter) = meter {
+            meter.end_waiting(begun);
+            meter.ran(sql, params, begun);
+        }
+        done
+    }
+
+    /// Waits for several statements.
+    pub(super) async fn timed_all<T>(&self, wait: impl Future<Output = T>) -> T {
+        let meter = self.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let done = wait.await;
+        if let Some(meter) = meter {
+            meter.end_waiting(begun);
+        }
+        done
+    }
+}
+
+/// Tells those whose answers wait for statements how these have ended.
+pub(super) fn settled<T>(place: Option<RunningPlace>, done: Result<T, Error>) -> Result<T, Error> {
+    if let Some(place) = place {
+        place.outbox.settle(match done {
+            Ok(_) => Verdict::Committed,
+            Err(_) => Verdict::Failed,
+        });
+    }
+    done
+}
+
+impl WorkerDatabase for PostgresDb {
+    fn route_use(&self, _: HandlerId, _: bool) -> Arc<RouteUse> {
+        Arc::clone(&self.0.route_use)
+    }
+
+    fn try_acquire(&self, _: &RouteUse) -> bool {
+        true
+    }
+
+    fn acquire<'a>(
+        &'a self,
+        _: &'a RouteUse,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn must_queue(&self, _: &RouteUse) -> bool {
+        false
+    }
+
+    fn writable(&self) -> LocalFuture<Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn left(&self, _: Option<&RouteUse>, _: &dyn Fn() -> bool) {
+        let mut recording = self.0.recording.borrow_mut();
+        if recording.is_open() {
+            recording.clear();
+        }
+    }
+
+    fn losses(&self) -> u64 {
+        0
+    }
+
+    fn has_transactions(&self) -> bool {
+        !self.0.running.is_empty()
+    }
+
+    fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
+        self.0.running.behind(owner)
+    }
+
+    fn own_transaction(&self) -> Option<Rc<dyn AppTables>> {
+        self.0.running.tables(&self.0.owner()?)
+    }
+
+    fn has_lost(&self, owner: &RunOwner) -> bool {
+        running::has_lost(owner)
+    }
+
+    fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
+        self.0.running.may_be_rolled_back(request)
+    }
+
+    fn without_transactions(&self) -> LocalFuture<()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn set_loading(&self, is_loading: bool) {
+        self.0.is_loading.set(is_loading);
+    }
+
+    fn finish_loading(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}

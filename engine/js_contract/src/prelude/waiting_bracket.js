@@ -1,0 +1,17 @@
+// A bracket around a function that does not wait, with an end that may: its native function gives an array of what the
+// function returned and, where the end waits, a promise.
+(function waitingBracket(name, call, shown, guarded) {
+  "use strict";
+  const { apply } = Reflect;
+  const guard = guarded(shown);
+  const behind = async (left, value) => {
+    await left;
+    return value;
+  };
+  return {
+    [name](...args) {
+      const [value, left] = apply(call, this, args);
+      return left === undefined ? value : guard(behind(left, value));
+    },
+  }[name];
+})

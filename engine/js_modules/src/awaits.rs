@@ -1,0 +1,369 @@
+//! Calls of `db` that give a promise on PostgreSQL, and whose promise nothing waits for.
+//!
+//! A promise that is returned, passed on, put into a list or chained counts as waited for, and one that a variable
+//! holds, if one of its uses does. Inside of a batch statements are not awaited, and at the top of a file there is
+//! nothing to wait for.
+
+use crate::nesting::with_stack_for;
+use oxc_allocator::Allocator;
+use oxc_ast::AstKind;
+use oxc_ast::ast::{
+    Argument, BindingPattern, CallExpression, Expression, IdentifierReference, ModuleExportName,
+};
+use oxc_parser::Parser;
+use oxc_semantic::{NodeId, Semantic, SemanticBuilder, SymbolId};
+use oxc_span::{GetSpan, SourceType};
+
+/// The functions of `db`, and those of them that `tx` has.
+const OF_DB: [&str; 7] = [
+    "query",
+    "one",
+    "exec",
+    "batch",
+    "transaction",
+    "queryAsync",
+    "oneAsync",
+];
+const OF_TX: [&str; 4] = ["query", "one", "exec", "batch"];
+/// The methods that promises have themselves.
+const OF_PROMISES: [&str; 3] = ["then", "catch", "finally"];
+
+/// A call that is not awaited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingAwait {
+    /// The line of the call, counted from 1.
+    pub line: u32,
+    /// The function, as it is written: `db.query`.
+    pub call: String,
+}
+
+/// Finds the calls of `db` that are not awaited. A file that cannot be parsed has none.
+pub fn missing_awaits(path: &str, source: &str) -> Vec<MissingAwait> {
+    if !source.contains("sampan") {
+        return Vec::new();
+    }
+    with_stack_for(source, || found_in(path, source)).unwrap_or_default()
+}
+
+fn found_in(path: &str, source: &str) -> Vec<MissingAwait> {
+    let allocator = Allocator::default();
+    let kind = SourceType::from_path(path).unwrap_or_default();
+    let parsed = Parser::new(&allocator, source, kind.with_module(true)).parse();
+    if parsed.panicked {
+        return Vec::new();
+    }
+    let semantic = SemanticBuilder::new()
+        .with_build_nodes(true)
+        .build(&parsed.program)
+        .semantic;
+    let finder = Finder {
+        semantic: &semantic,
+    };
+    let mut found = Vec::new();
+    for node in semantic.nodes().iter() {
+        let call = match node.kind() {
+            AstKind::CallExpression(call) => finder.database_call(call),
+            AstKind::TaggedTemplateExpression(tagged) => {
+                finder.member_of_database(&tagged.tag, &["sql"])
+            }
+            _ => None,
+        };
+        if let Some(call) = call
+            && finder.is_in_function(node.id())
+            && !finder.is_recorded(node.id(), &call)
+            && !finder.is_waited_for(node.id())
+        {
+            let at = node.kind().span().start as usize;
+            let line = source[..source.floor_char_boundary(at)]
+                .matches('\n')
+                .count()
+                + 1;
+            found.push(MissingAwait {
+                line: line as u32,
+                call,
+            });
+        }
+    }
+    found.sort_by_key(|one| one.line);
+    found
+}
+
+struct Finder<'a, 's> {
+    semantic: &'s Semantic<'a>,
+}
+
+impl<'a> Finder<'a, '_> {
+    /// The name of the function, if a call is one of a row that waits.
+    fn database_call(&self, call: &CallExpression<'a>) -> Option<String> {
+        self.member_of_database(&call.callee, &OF_DB)
+            .or_else(|| self.member_of_transaction(&call.callee))
+    }
+
+    /// `db.query` or `app.db.query`, where `db` and `app` are imported from `sampan`.
+    fn member_of_database(&self, callee: &Expression<'a>, known: &[&str]) -> Option<String> {
+        let Expression::StaticMemberExpression(member) = callee else {
+            return None;
+        };
+        let name = member.property.name.as_str();
+        if !known.contains(&name) {
+            return None;
+        }
+        let is_database = match &member.object {
+            Expression::Identifier(object) => self.is_imported(object, "db"),
+            Expression::StaticMemberExpression(inner) if inner.property.name == "db" => {
+                matches!(&inner.object, Expression::Identifier(app) if self.is_imported(app, "app"))
+            }
+            _ => false,
+        };
+        is_database.then(|| format!("db.{name}"))
+    }
+
+    /// `tx.query`, where `tx` is the parameter of the function of a `db.transaction`.
+    fn member_of_transaction(&self, callee: &Expression<'a>) -> Option<String> {
+        let Expression::StaticMemberExpression(member) = callee else {
+            return None;
+        };
+        let Expression::Identifier(object) = &member.object else {
+            return None;
+        };
+        let name = member.property.name.as_str();
+        if !OF_TX.contains(&name) {
+            return None;
+        }
+        let symbol = self.symbol(object)?;
+        let nodes = self.semantic.nodes();
+        let declared = self.semantic.scoping().symbol_declaration(symbol);
+        let function = nodes.ancestor_kinds(declared).find_map(|kind| match kind {
+            AstKind::ArrowFunctionExpression(function) => Some((function.span, &function.params)),
+            AstKind::Function(function) => Some((function.span, &function.params)),
+            _ => None,
+        });
+        let (span, params) = function?;
+        let first = params.items.first()?;
+        let is_first = matches!(&first.pattern, BindingPattern::BindingIdentifier(one)
+            if one.symbol_id.get() == Some(symbol));
+        let is_transaction = nodes.ancestor_kinds(declared).any(|kind| match kind {
+            AstKind::CallExpression(call) => {
+                self.member_of_database(&call.callee, &["transaction"])
+                    .is_some()
+                    && call
+                        .arguments
+                        .last()
+                        .is_some_and(|last| last.span() == span)
+            }
+            _ => false,
+        });
+        (is_first && is_transaction).then(|| format!("{}.{name}", object.name))
+    }
+
+    fn symbol(&self, reference: &IdentifierReference<'a>) -> Option<SymbolId> {
+        let id = reference.reference_id.get()?;
+        self.semantic.scoping().get_reference(id).symbol_id()
+    }
+
+    /// Reports whether a name is an import of that name from `sampan`.
+    fn is_imported(&self, reference: &IdentifierReference<'a>, wanted: &str) -> bool {
+        let Some(symbol) = self.symbol(reference) else {
+            return false;
+        };
+        let nodes = self.semantic.nodes();
+        let declared = self.semantic.scoping().symbol_declaration(symbol);
+        let own = std::iter::once(nodes.kind(declared));
+        let mut kinds = own.chain(nodes.ancestor_kinds(declared));
+        let is_named = kinds.next().is_some_and(|kind| match kind {
+            AstKind::ImportSpecifier(specifier) => match &specifier.imported {
+                ModuleExportName::IdentifierName(name) => name.name == wanted,
+                ModuleExportName::IdentifierReference(name) => name.name == wanted,
+                ModuleExportName::StringLiteral(name) => name.value == wanted,
+            },
+            AstKind::ImportDefaultSpecifier(_) => wanted == "app",
+            _ => false,
+        });
+        is_named
+            && kinds.any(|kind| match kind {
+                AstKind::ImportDeclaration(import) => import.source.value == "sampan",
+                _ => false,
+            })
+    }
+
+    fn is_in_function(&self, node: NodeId) -> bool {
+        let mut kinds = self.semantic.nodes().ancestor_kinds(node);
+        kinds.any(|kind| {
+            matches!(
+                kind,
+                AstKind::ArrowFunctionExpression(_) | AstKind::Function(_)
+            )
+        })
+    }
+
+    /// Reports whether a statement or a batch stands directly in the function of a batch.
+    fn is_recorded(&self, node: NodeId, call: &str) -> bool {
+        if !call.ends_with(".exec") && !call.ends_with(".batch") {
+            return false;
+        }
+        let nodes = self.semantic.nodes();
+        let mut function = None;
+        for kind in nodes.ancestor_kinds(node) {
+            match (kind, function) {
+                (AstKind::ArrowFunctionExpression(one), None) => function = Some(one.span),
+                (AstKind::Function(one), None) => function = Some(one.span),
+                (AstKind::CallExpression(around), Some(span)) => {
+                    let is_argument = |one: &Argument<'a>| one.span() == span;
+                    if around.arguments.iter().any(is_argument) {
+                        let around = self.database_call(around);
+                        // A loop in the batch, as by `forEach`, is a part of it.
+                        match around {
+                            Some(name) if name.ends_with(".batch") => return true,
+                            Some(_) => return false,
+                            None => function = None,
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Reports whether something waits for the promise that a node gives.
+    fn is_waited_for(&self, node: NodeId) -> bool {
+        let nodes = self.semantic.nodes();
+        let span = nodes.kind(node).span();
+        let parent = nodes.parent_id(node);
+        match nodes.kind(parent) {
+            AstKind::StaticMemberExpression(member) => {
+                OF_PROMISES.contains(&member.property.name.as_str())
+            }
+            AstKind::ComputedMemberExpression(member) => member.object.span() != span,
+            AstKind::ParenthesizedExpression(_)
+            | AstKind::TSAsExpression(_)
+            | AstKind::TSSatisfiesExpression(_)
+            | AstKind::TSNonNullExpression(_)
+            | AstKind::ChainExpression(_) => self.is_waited_for(parent),
+            AstKind::ConditionalExpression(choice) => {
+                choice.test.span() != span && self.is_waited_for(parent)
+            }
+            AstKind::LogicalExpression(logical) => {
+                logical.left.span() != span && self.is_waited_for(parent)
+            }
+            AstKind::VariableDeclarator(declarator) => match &declarator.id {
+                BindingPattern::BindingIdentifier(name) => name
+                    .symbol_id
+                    .get()
+                    .is_some_and(|symbol| self.is_used_as_promise(symbol)),
+                _ => false,
+            },
+            AstKind::ExpressionStatement(_)
+            | AstKind::TemplateLiteral(_)
+            | AstKind::BinaryExpression(_)
+            | AstKind::SpreadElement(_)
+            | AstKind::ForOfStatement(_)
+            | AstKind::IfStatement(_)
+            | AstKind::WhileStatement(_)
+            | AstKind::ObjectProperty(_) => false,
+            AstKind::UnaryExpression(unary) => unary.operator.as_str() == "void",
+            _ => true,
+        }
+    }
+
+    fn is_used_as_promise(&self, symbol: SymbolId) -> bool {
+        let mut uses = self.semantic.scoping().get_resolved_references(symbol);
+        uses.any(|one| {
+            let parent = self.semantic.nodes().parent_kind(one.node_id());
+            match parent {
+                AstKind::AwaitExpression(_)
+                | AstKind::ReturnStatement(_)
+                | AstKind::ArrayExpression(_)
+                | AstKind::CallExpression(_) => true,
+                AstKind::StaticMemberExpression(member) => {
+                    OF_PROMISES.contains(&member.property.name.as_str())
+                }
+                _ => false,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(body: &str) -> Vec<(u32, String)> {
+        let source = format!("import {{ app, db }} from \"sampan\";\n{body}");
+        let found = missing_awaits("app.ts", &source).into_iter();
+        found.map(|one| (one.line, one.call)).collect()
+    }
+
+    #[test]
+    fn what_is_waited_for_is_no_fault() {
+        for body in [
+            "app.get('/', async () => { const rows = await db.query('x'); return rows; });",
+            "app.get('/', () => db.query('x'));",
+            "app.get('/', () => { return db.one('x'); });",
+            "app.get('/', async () => Promise.all([db.one('x'), db.one('y')]));",
+            "app.get('/', () => db.one('x').then((row) => row.id));",
+            "app.get('/', async () => { const a = db.one('x'); return (await a).id; });",
+            "app.get('/', async () => (await db.sql`x`).length);",
+            "app.get('/', async () => { await db.batch(() => { [1].forEach(() => { db.exec('y'); }); }); });",
+            "app.get('/', async () => { await db.transaction(async (tx) => { await tx.exec('x'); }); });",
+            "app.get('/', async (req) => { const row = req.ok ? await db.one('x') : null; });",
+            "db.exec('at the top');",
+            "function f(db) { db.exec('another'); }",
+            "app.post('/', () => { void db.exec('x'); });",
+        ] {
+            assert_eq!(found(body), [], "{body}");
+        }
+        let other = "import { db } from './db.js';\nexport const f = () => { db.exec('x'); };";
+        assert_eq!(missing_awaits("app.js", other), []);
+        assert_eq!(
+            missing_awaits("app.js", "import { db } from 'sampan'; f( db.exec("),
+            []
+        );
+    }
+
+    #[test]
+    fn what_nothing_waits_for_is_found_with_its_line() {
+        for (body, call) in [
+            (
+                "app.get('/', () => { const rows = db.query('x'); return rows.length; });",
+                "db.query",
+            ),
+            (
+                "app.get('/', () => { db.exec('x'); return 1; });",
+                "db.exec",
+            ),
+            ("app.get('/', () => ({ id: db.one('x').id }));", "db.one"),
+            ("app.get('/', () => ({ rows: db.query('x') }));", "db.query"),
+            (
+                "app.get('/', () => db.query('x').map((row) => row.id));",
+                "db.query",
+            ),
+            (
+                "app.get('/', () => { for (const row of db.query('x')) return row; });",
+                "db.query",
+            ),
+            (
+                "app.get('/', () => { if (!db.one('x')) return 404; });",
+                "db.one",
+            ),
+            (
+                "app.get('/', () => { const { id } = db.one('x'); return id; });",
+                "db.one",
+            ),
+            ("app.get('/', () => { db.batch(() => {}); });", "db.batch"),
+            ("app.get('/', () => db.sql`x`.length);", "db.sql"),
+            ("app.get('/', () => { app.db.exec('x'); });", "db.exec"),
+            (
+                "app.get('/', async () => { await db.transaction((tx) => { tx.exec('x'); }); });",
+                "tx.exec",
+            ),
+            ("app.get('/', () => [...db.query('x')]);", "db.query"),
+            (
+                "app.get('/', () => { const row = db.one('x') as any; return row.id; });",
+                "db.one",
+            ),
+        ] {
+            assert_eq!(found(body), [(2, call.to_owned())], "{body}");
+        }
+    }
+}

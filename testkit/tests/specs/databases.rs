@@ -1,0 +1,105 @@
+//! The cases about the database once more on PostgreSQL.
+
+use libtest_mimic::{Failed, Trial};
+use sampan_client::postgres::PostgresServer;
+use sampan_testkit::Case;
+
+/// The folders whose cases run.
+const FOLDERS: [&str; 1] = ["db"];
+
+/// A case that does not run on PostgreSQL as it is.
+struct DatabaseException {
+    case: &'static str,
+    /// The requests that are left out, by their names; all of the case where there are none.
+    requests: &'static [&'static str],
+    why: &'static str,
+}
+
+const fn whole(case: &'static str, why: &'static str) -> DatabaseException {
+    part(case, &[], why)
+}
+
+const fn part(
+    case: &'static str,
+    requests: &'static [&'static str],
+    why: &'static str,
+) -> DatabaseException {
+    DatabaseException {
+        case,
+        requests,
+        why,
+    }
+}
+
+const EXCEPTIONS: &[DatabaseException] = &[
+    whole(
+        "db/batch",
+        "batches that read, and errors of statements inside of them",
+    ),
+    whole("db/errors", "tables in SQLite's own words"),
+    whole("db/fts_query", "SQLite's full-text search"),
+    whole(
+        "db/long",
+        "reads that are too long for the worker, which none is here",
+    ),
+    whole(
+        "db/rows",
+        "ids that SQLite gives without being told, and JavaScript without `await`",
+    ),
+    whole(
+        "db/transaction",
+        "a transaction that goes on after an error",
+    ),
+    whole(
+        "db/transaction_ends",
+        "errors that leave the transaction open, and JavaScript without `await`",
+    ),
+    whole(
+        "db/transaction_neighbours",
+        "waiting for SQLite's write connection",
+    ),
+    part(
+        "db/transaction_others",
+        &["GET /names"],
+        "a stream that fails gives up the statement that it does not await",
+    ),
+    whole(
+        "db/transaction_workers",
+        "reads that keep others from writing until the transaction ends",
+    ),
+    whole("db/values", "functions and types of SQLite"),
+];
+
+/// A test for each case and language.
+pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {
+    for one in EXCEPTIONS {
+        let name = one.case;
+        assert!(cases.iter().any(|case| case.name == name), "no case {name}");
+        println!("left out: {name} on PostgreSQL: {}", one.why);
+    }
+    let is_chosen = |case: &&Case| {
+        let folder = case.name.split('/').next().unwrap_or_default();
+        FOLDERS.contains(&folder)
+    };
+    let mut trials = Vec::new();
+    for case in cases.iter().filter(is_chosen) {
+        let exception = EXCEPTIONS.iter().find(|one| one.case == case.name);
+        let left_out = exception.map(|one| one.requests);
+        if left_out.is_some_and(<[&str]>::is_empty) {
+            continue;
+        }
+        for engine in case.engines().iter().copied() {
+            let (name, case) = (format!("{}::{engine} postgres", case.name), case.clone());
+            trials.push(Trial::test(name, move || {
+                let Some(server) = PostgresServer::shared() else {
+                    return Ok(());
+                };
+                let url = server.url(&server.database());
+                let skipped = left_out.unwrap_or_default();
+                case.run_on_postgres(engine, &url, skipped)
+                    .map_err(Failed::from)
+            }));
+        }
+    }
+    trials
+}
