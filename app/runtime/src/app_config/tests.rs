@@ -334,6 +334,15 @@ fn a_default_that_is_written_changes_nothing() {
         "tls.acme.email",
         "tls.acme.directory_ca",
         "tls.acme.profile",
+        "health.token",
+        "db.url",
+        "backup.url",
+        "backup.key",
+        "backup.endpoint",
+        "backup.region",
+        "backup.access_key",
+        "backup.secret_key",
+        "backup.session_token",
         "files.temp",
         "session.secure",
         "static.immutable",
@@ -407,8 +416,14 @@ fn other_value(key: &SettingKey) -> String {
 
 #[test]
 fn every_key_has_an_effect() {
-    for (section, key) in keys() {
-        let mut text = format!("[{section}]\n{} = {}\n", key.name, other_value(key));
+    // What `[backup]` says is read by its capability alone, whose tests have it.
+    for (section, key) in keys().filter(|(section, _)| *section != "backup") {
+        let value = match (section, key.name) {
+            ("health", "path") => "\"/other\"".to_owned(),
+            ("db", "url") => "\"postgres://other\"".to_owned(),
+            _ => other_value(key),
+        };
+        let mut text = format!("[{section}]\n{} = {value}\n", key.name);
         if key.name == "check_millis" && section == "scripts" {
             text += "mode = \"file\"\n";
         }

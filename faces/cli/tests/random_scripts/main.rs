@@ -55,6 +55,11 @@ impl Server {
         let errors = BufReader::new(child.stderr.take().expect("piped"));
         let log = std::thread::spawn(move || {
             let telling = |line: &String| {
+                // The fields of a line of the log may be all that a script can reach, its globals included.
+                let message = match line.starts_with("20") {
+                    true => line.split('=').next().unwrap_or(line),
+                    false => line,
+                };
                 [
                     "fault of the server",
                     "panicked",
@@ -63,7 +68,7 @@ impl Server {
                     "worker",
                 ]
                 .iter()
-                .any(|word| line.contains(word))
+                .any(|word| message.contains(word))
             };
             errors
                 .lines()
