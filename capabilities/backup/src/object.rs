@@ -175,7 +175,7 @@ pub(crate) fn encode(
 /// Reads the header of an object, which is whole, and its hash. The body is checked too.
 ///
 /// # Errors
-/// What is wrong with the object.
+/// A fault of the object.
 pub(crate) fn header(object: &[u8]) -> Result<(Header, Hash), String> {
     let (header, hash, _) = split(object)?;
     Ok((header, hash))
@@ -184,7 +184,7 @@ pub(crate) fn header(object: &[u8]) -> Result<(Header, Hash), String> {
 /// Reads an object: its header, its hash and its pages.
 ///
 /// # Errors
-/// What is wrong with the object, or with the key.
+/// A fault of the object, or of the key.
 pub(crate) fn decode(
     object: &[u8],
     cipher: Option<&Cipher>,
