@@ -8,7 +8,6 @@ use crate::config::DatabaseConfig;
 use crate::database::{Database, ReportLine};
 use crate::group_commit::worker::Db;
 use crate::postgres::database::PostgresDatabase;
-use crate::postgres::tables::NoTables;
 use crate::postgres::worker::PostgresDb;
 use sampan_host::database::{AppTables, WorkerDatabase};
 use sampan_host::{Context, CurrentRun, Error, LocalFuture, Module, Outbox, Watch};
@@ -133,7 +132,7 @@ impl WorkerBackend {
     pub fn tables(&self) -> Rc<dyn AppTables> {
         match self {
             Self::Sqlite(db) => Rc::new(db.clone()),
-            Self::Postgres(_) => Rc::new(NoTables),
+            Self::Postgres(db) => db.tables(),
         }
     }
 

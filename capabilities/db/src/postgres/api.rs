@@ -1,7 +1,7 @@
 //! The bodies of the rows. A statement waits for the server; inside of a batch it is recorded.
 
 use super::transaction::{self, OpenTransaction};
-use super::worker::{PostgresDb, PostgresWorker, settled};
+use super::worker::{PostgresDb, PostgresWorker, is_read, settled};
 use crate::api::transaction::{MethodKinds, class, methods};
 use crate::api::{RowKinds, done_value, of_template};
 use crate::running;
@@ -153,12 +153,6 @@ fn statement(
         let rows = db.timed(&sql, &params, rows).await;
         Ok(wanted.value(settled(place, rows)?))
     })))
-}
-
-/// Reports whether a statement begins as one that only reads.
-fn is_read(sql: &str) -> bool {
-    let word = sql.trim_start().as_bytes().get(..6);
-    word.is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
 }
 
 fn tagged(context: &Context, args: Args) -> Result<Prompt, Error> {

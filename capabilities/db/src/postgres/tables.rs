@@ -1,10 +1,11 @@
-//! The tables of capabilities, which PostgreSQL does not keep.
+//! The tables of capabilities on a server, where every statement waits.
 
-use sampan_host::database::AppTables;
+use sampan_host::database::{AppTables, WaitingTables};
 use sampan_host::{Error, ErrorKind, LocalFuture, Rows, Value};
+use std::rc::Rc;
 
-/// Refuses everything that capabilities keep in the app's database.
-pub(crate) struct NoTables;
+/// Tables whose statements wait; those that would run at once are refused.
+pub(crate) struct ServerTables(pub(crate) Rc<dyn WaitingTables>);
 
 const WHY: &str = "this is kept in a database of SQLite only: with PostgreSQL there are no jobs, crons and mails, and \
                    sessions are kept in cookies ([session] store = \"cookie\")";
@@ -14,9 +15,13 @@ fn refused<T>() -> Result<T, Error> {
     Err(Error::new(ErrorKind::Script, WHY))
 }
 
-impl AppTables for NoTables {
+impl AppTables for ServerTables {
     fn refusal(&self) -> Option<&'static str> {
         Some(WHY)
+    }
+
+    fn waiting(&self) -> Option<Rc<dyn WaitingTables>> {
+        Some(Rc::clone(&self.0))
     }
 
     fn read(&self, _: &str, _: &Value) -> Result<Option<Rows>, Error> {

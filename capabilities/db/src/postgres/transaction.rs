@@ -5,9 +5,11 @@
 
 use super::api::TRANSACTION;
 use super::recording::{RecordedStatement, Recording};
+use super::tables::ServerTables;
 use super::worker::PostgresWorker;
 use crate::running::{self, RunningKind, RunningPlace};
 use crate::sqlite::error::ErrorCode;
+use sampan_host::database::{AppTables, TableResult, WaitingTables};
 use sampan_host::{Args, Context, Error, ErrorKind, LocalFuture, Object, Rows, Value, Verdict};
 use sampan_postgres::{Done, PostgresTransaction, RowLimits};
 use std::cell::RefCell;
@@ -33,6 +35,8 @@ pub(super) struct OpenTransaction {
     late: Notify,
     millis_max: u64,
     place: RunningPlace,
+    /// The tables of capabilities as the transaction sees them.
+    tables: Rc<dyn AppTables>,
 }
 
 enum TransactionState {
@@ -71,10 +75,10 @@ enum TransactionEnd {
 }
 
 impl OpenTransaction {
-    async fn begin(db: &PostgresWorker, place: RunningPlace) -> Result<Rc<Self>, Error> {
+    async fn begin(db: &Rc<PostgresWorker>, place: RunningPlace) -> Result<Rc<Self>, Error> {
         let begun = db.client.begin().await?;
         let millis_max = db.database.config.transaction_millis_max;
-        let transaction = Rc::new(Self {
+        let transaction = Rc::new_cyclic(|transaction| Self {
             state: RefCell::new(TransactionState::Open(Rc::new(begun))),
             recording: RefCell::default(),
             timer: RefCell::default(),
@@ -82,8 +86,13 @@ impl OpenTransaction {
             late: Notify::new(),
             millis_max,
             place,
+            tables: Rc::new(ServerTables(Rc::new(TransactionTables {
+                db: Rc::clone(db),
+                transaction: Weak::clone(transaction),
+            }))),
         });
-        transaction.place.begun(None);
+        let tables = Rc::downgrade(&transaction.tables);
+        transaction.place.begun(Some(tables));
         let timer = time_out(
             Rc::downgrade(&transaction),
             Duration::from_millis(millis_max),
@@ -138,6 +147,21 @@ impl OpenTransaction {
     pub(super) async fn exec(&self, sql: &str, params: &Value) -> Result<Done, Error> {
         let open = self.open()?;
         self.in_time(open.exec(sql, params)).await
+    }
+
+    /// Runs a statement of a capability.
+    async fn run(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
+        let open = self.open()?;
+        self.in_time(open.run(sql, params)).await
+    }
+
+    /// Runs statements of a capability: all, or none.
+    async fn run_all(
+        &self,
+        statements: &[(String, Value)],
+    ) -> Result<Option<Vec<TableResult>>, Error> {
+        let open = self.open()?;
+        self.in_time(open.run_all(statements)).await
     }
 
     /// Runs the statements of a batch: all, or none.
@@ -216,6 +240,45 @@ impl OpenTransaction {
                 open.rollback().await;
             }
         }
+    }
+}
+
+/// The tables in an open transaction.
+struct TransactionTables {
+    db: Rc<PostgresWorker>,
+    transaction: Weak<OpenTransaction>,
+}
+
+impl TransactionTables {
+    fn open(&self) -> Result<Rc<OpenTransaction>, Error> {
+        let transaction = self.transaction.upgrade();
+        let transaction = transaction.ok_or_else(|| TRANSACTION.is_over())?;
+        transaction.note_use(&self.db);
+        Ok(transaction)
+    }
+}
+
+impl WaitingTables for TransactionTables {
+    fn run(&self, sql: &str, params: &Value) -> LocalFuture<Result<Option<TableResult>, Error>> {
+        let (open, db) = (self.open(), Rc::clone(&self.db));
+        let (sql, params) = (sql.to_owned(), params.clone());
+        Box::pin(async move {
+            let open = open?;
+            db.timed(&sql, &params, open.run(&sql, &params)).await
+        })
+    }
+
+    fn run_all(
+        &self,
+        statements: Vec<(String, Value)>,
+    ) -> LocalFuture<Result<Option<Vec<TableResult>>, Error>> {
+        let (open, db) = (self.open(), Rc::clone(&self.db));
+        Box::pin(async move { db.timed_all(open?.run_all(&statements)).await })
+    }
+
+    fn run_in_place(&self, _: &str, _: &Value) -> Result<Option<TableResult>, Error> {
+        let text = "a transaction cannot be waited for in place";
+        Err(Error::new(ErrorKind::Internal, text))
     }
 }
 

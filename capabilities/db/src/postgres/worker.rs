@@ -2,8 +2,9 @@
 
 use super::database::PostgresDatabase;
 use super::recording::Recording;
+use super::tables::ServerTables;
 use crate::running::{self, Running, RunningKind, RunningPlace};
-use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
+use sampan_host::database::{AppTables, RouteUse, TableResult, WaitingTables, WorkerDatabase};
 use sampan_host::{
     CurrentRun, Error, HandlerId, LocalFuture, Outbox, RequestView, RunOwner, Value, Verdict,
 };
@@ -44,6 +45,11 @@ impl PostgresDb {
             is_loading: Cell::new(false),
             route_use: Arc::default(),
         }))
+    }
+
+    /// Returns the tables of capabilities.
+    pub(crate) fn tables(&self) -> Rc<dyn AppTables> {
+        Rc::new(ServerTables(Rc::new(WorkerTables(Rc::clone(&self.0)))))
     }
 
     /// Tells `run` from now on how long statements take, if it measures.
@@ -111,6 +117,12 @@ pub(super) fn settled<T>(place: Option<RunningPlace>, done: Result<T, Error>) ->
     done
 }
 
+/// Reports whether a statement begins as one that only reads.
+pub(super) fn is_read(sql: &str) -> bool {
+    let word = sql.trim_start().as_bytes().get(..6);
+    word.is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
+}
+
 impl WorkerDatabase for PostgresDb {
     fn route_use(&self, _: HandlerId, _: bool) -> Arc<RouteUse> {
         Arc::clone(&self.0.route_use)
@@ -176,5 +188,37 @@ impl WorkerDatabase for PostgresDb {
 
     fn finish_loading(&self) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+/// The tables outside of transactions.
+struct WorkerTables(Rc<PostgresWorker>);
+
+impl WaitingTables for WorkerTables {
+    fn run(&self, sql: &str, params: &Value) -> LocalFuture<Result<Option<TableResult>, Error>> {
+        let (db, sql, params) = (Rc::clone(&self.0), sql.to_owned(), params.clone());
+        let place = (!is_read(&sql)).then(|| db.begin_statements());
+        Box::pin(async move {
+            let ran = db.timed(&sql, &params, db.client.run(&sql, &params)).await;
+            settled(place, ran)
+        })
+    }
+
+    fn run_all(
+        &self,
+        statements: Vec<(String, Value)>,
+    ) -> LocalFuture<Result<Option<Vec<TableResult>>, Error>> {
+        let db = Rc::clone(&self.0);
+        let place = Some(db.begin_statements());
+        Box::pin(async move {
+            let ran = db.timed_all(db.client.run_all(&statements)).await;
+            settled(place, ran)
+        })
+    }
+
+    fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
+        let (sql, params) = (sql.to_owned(), params.clone());
+        let runs = async move |client: PostgresClient| client.run(&sql, &params).await;
+        self.0.database.in_place(runs)
     }
 }

@@ -3,7 +3,7 @@
 use super::run::{UnderWay, may_run_again, shape};
 use super::{Client, PostgresClient, PostgresTransaction, permit};
 use crate::client::pool::Use;
-use crate::connection::exchange::{Ask, Gather, Stake, Step};
+use crate::connection::exchange::{Ask, Gather, Stake, Step, StepDone};
 use crate::connection::state::Connection;
 use crate::connection::statement::Statement;
 use crate::error::Failure;
@@ -13,14 +13,17 @@ use sampan_host::{Error, Value};
 use std::rc::Rc;
 
 /// A statement of a batch.
-struct Recorded<'a> {
-    sql: &'a str,
-    params: &'a Value,
-    statement: Rc<Statement>,
+pub(super) struct Recorded<'a> {
+    pub(super) sql: &'a str,
+    pub(super) params: &'a Value,
+    pub(super) statement: Rc<Statement>,
 }
 
 /// A failure, and the index of the statement that is to blame.
-type FailedAt = (usize, Failure);
+pub(super) type FailedAt = (usize, Failure);
+
+/// The rows of batches of scripts, which read nothing.
+const NO_ROWS: Gather = Gather::Last(None);
 
 impl PostgresClient {
     /// Runs statements with their parameters as one transaction, all in one round trip. Either all of them are kept or
@@ -35,8 +38,8 @@ impl PostgresClient {
         }
         for _ in 0..RERUNS_MAX {
             let connection = self.0.pool.shared(Use::Write).await?;
-            let (at, failure) = match send(&connection, &recorded, Stake::Commit).await {
-                Ok(()) => {
+            let (at, failure) = match send(&connection, &recorded, Stake::Commit, NO_ROWS).await {
+                Ok(_) => {
                     for one in &recorded {
                         self.0.ran(one.statement.sql.verb);
                     }
@@ -83,7 +86,8 @@ impl PostgresTransaction {
         }
         self.savepoint().await?;
         let lease = self.lease()?;
-        let Err((at, failure)) = send(lease.connection(), &recorded, Stake::Nothing).await else {
+        let Err((at, failure)) = send(lease.connection(), &recorded, Stake::Nothing, NO_ROWS).await
+        else {
             return self.end_savepoint(true).await;
         };
         let one = &recorded[at];
@@ -112,7 +116,10 @@ impl PostgresTransaction {
 
 impl Client {
     /// Reads the statements of a batch.
-    fn recorded<'a>(&self, statements: &'a [(String, Value)]) -> Result<Vec<Recorded<'a>>, Error> {
+    pub(super) fn recorded<'a>(
+        &self,
+        statements: &'a [(String, Value)],
+    ) -> Result<Vec<Recorded<'a>>, Error> {
         let mut recorded = Vec::with_capacity(statements.len());
         for (at, (sql, params)) in statements.iter().enumerate() {
             let statement = self.statements.get(sql);
@@ -131,7 +138,7 @@ impl Client {
     }
 
     /// Replaces statements that do not fit the schema any more.
-    fn renew(&self, recorded: &mut [Recorded<'_>], failure: &Failure) {
+    pub(super) fn renew(&self, recorded: &mut [Recorded<'_>], failure: &Failure) {
         if let Failure::Server { error, .. } = failure
             && error.is_stale()
         {
@@ -154,11 +161,13 @@ fn needs_order(failure: &Failure) -> bool {
     )
 }
 
-async fn send(
+/// Sends the statements of a batch together, and waits for their results.
+pub(super) async fn send(
     connection: &Connection,
     recorded: &[Recorded<'_>],
     stake: Stake,
-) -> Result<(), FailedAt> {
+    gather: Gather,
+) -> Result<Vec<StepDone>, FailedAt> {
     let unknown = recorded.iter().map(|one| &one.statement);
     let unknown: Vec<_> = unknown.filter(|one| one.shape.borrow().is_none()).collect();
     for statement in unknown {
@@ -178,7 +187,7 @@ async fn send(
             statement: Rc::clone(&one.statement),
             shape,
             params: params.map_err(|error| (at, error.into()))?,
-            gather: Gather::Last(None),
+            gather,
         });
     }
     let run = UnderWay::send(connection, Ask::Run(steps), stake);
@@ -188,7 +197,8 @@ async fn send(
             _ => recorded.len() - 1,
         };
         (at, failure)
-    })
+    })?;
+    Ok(run.take_done())
 }
 
 /// Tells which statement it was.

@@ -7,6 +7,7 @@ pub(crate) mod pool;
 mod run;
 pub(crate) mod seats;
 mod statements;
+mod tables;
 mod transaction;
 
 pub use run::{Done, RowLimits};

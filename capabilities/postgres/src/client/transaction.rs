@@ -60,7 +60,7 @@ impl PostgresTransaction {
             )
             .await
         };
-        let done = self.run(&statement, sql, run).await?;
+        let done = self.run_statement(&statement, sql, run).await?;
         Ok(done.rows.unwrap_or_else(no_rows))
     }
 
@@ -77,7 +77,7 @@ impl PostgresTransaction {
             let ran = run(connection, with_id, sql, params, gather, Stake::Nothing).await;
             client.note(&execution.key, with_id, ran)
         };
-        Ok(self.run(&statement, sql, run).await?.into())
+        Ok(self.run_statement(&statement, sql, run).await?.into())
     }
 
     /// Runs a text of several statements without parameters. For migrations: the text is not checked.
@@ -183,7 +183,7 @@ impl PostgresTransaction {
         self.begin.borrow().state.borrow_mut().failure.take()
     }
 
-    async fn run(
+    pub(super) async fn run_statement(
         &self,
         statement: &Rc<Statement>,
         sql: &str,
@@ -211,7 +211,7 @@ impl PostgresTransaction {
     }
 
     /// Makes an attempt; with a new transaction if the connection turns out to be gone and nothing was done on it.
-    async fn attempts<T>(
+    pub(super) async fn attempts<T>(
         &self,
         sql: &str,
         parsed: Option<&Sql>,

@@ -9,4 +9,5 @@ mod poolers;
 mod proxy;
 mod rig;
 mod statements;
+mod tables;
 mod types;

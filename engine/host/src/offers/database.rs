@@ -136,8 +136,13 @@ pub trait WorkerDatabase {
 /// The tables that capabilities keep in the app's database, beside those of scripts. Statements take part in groups as
 /// those of scripts do, but no route counts as one that writes because of them.
 pub trait AppTables {
-    /// Returns the reason for which nothing can be kept here; `None` where it can.
+    /// Returns the reason for which a capability keeps nothing here whose statements cannot wait; `None` where it can.
     fn refusal(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the tables as a server keeps them, where every statement waits; `None` where statements run at once.
+    fn waiting(&self) -> Option<Rc<dyn WaitingTables>> {
         None
     }
 
@@ -175,4 +180,43 @@ pub trait AppTables {
     /// # Errors
     /// The database cannot be written within `busy_millis_max`.
     fn writable(&self) -> LocalFuture<Result<(), Error>>;
+}
+
+/// The result of a statement of a capability.
+#[derive(Clone)]
+pub struct TableResult {
+    /// The rows that it gives.
+    pub rows: Rows,
+    /// The number of rows that it changed.
+    pub changes: i64,
+}
+
+/// The tables of capabilities on a database server: every statement waits. Parameters are `?`, `$1` or `:name`, as in
+/// the statements of scripts.
+pub trait WaitingTables {
+    /// Runs a statement, which is committed when the future ends; that of an open transaction with it. `None` where it
+    /// names a table that is not there.
+    ///
+    /// An answer or a message of the run that goes on leaves no earlier than that, unless the statement begins with
+    /// SELECT.
+    ///
+    /// # Errors
+    /// The database's own.
+    fn run(&self, sql: &str, params: &Value) -> LocalFuture<Result<Option<TableResult>, Error>>;
+
+    /// Runs several statements as one transaction, in one round trip once the server has described them. `None` where
+    /// one of them names a table that is not there: then nothing is kept.
+    ///
+    /// # Errors
+    /// The database's own.
+    fn run_all(
+        &self,
+        statements: Vec<(String, Value)>,
+    ) -> LocalFuture<Result<Option<Vec<TableResult>>, Error>>;
+
+    /// Runs a statement as [`WaitingTables::run`] does, but blocks the thread, on a connection of its own.
+    ///
+    /// # Errors
+    /// The database's own. An open transaction cannot be waited for.
+    fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error>;
 }
