@@ -245,26 +245,37 @@ impl Opened {
 
     /// Undoes what the connection has open and passes it on.
     pub(crate) fn roll_back(&self, writer: Box<SqliteConnection>) {
-        if writer.in_transaction()
-            && let Err(fault) = writer.control("ROLLBACK")
-            && writer.in_transaction()
-        {
-            self.break_off(writer, fault.error.message());
-            return;
+        match undo(&writer) {
+            Ok(()) => self.writers.give(writer),
+            Err(fault) => self.break_off(writer, fault.error.message()),
         }
-        self.writers.give(writer);
     }
 
     /// Nothing is written until a fresh connection has written and synced.
     fn break_off(&self, writer: Box<SqliteConnection>, cause: &str) {
         self.writers.refuse(Refused::Broken(cause.to_owned()));
-        // Closing undoes what is open.
-        drop(writer);
+        // One that cannot be undone keeps the lock that the fresh connection needs: closing it gives that back.
+        let failed = undo(&writer).is_ok().then_some(writer);
         repair::start(
             self.config.clone(),
             Arc::clone(&self.writers),
             Arc::clone(&self.report),
+            failed,
         );
+    }
+}
+
+/// Undoes what the connection has open.
+///
+/// # Errors
+/// It is still open.
+fn undo(writer: &SqliteConnection) -> Result<(), StatementError> {
+    if !writer.in_transaction() {
+        return Ok(());
+    }
+    match writer.control("ROLLBACK") {
+        Err(fault) if writer.in_transaction() => Err(fault),
+        _ => Ok(()),
     }
 }
 

@@ -111,6 +111,38 @@ fn nothing_acknowledged_after_a_failed_sync_is_lost_with_the_power() {
     }
 }
 
+/// A server that has done little has one connection only. If that were the last one closed after the failed sync, the
+/// next would read the log from the file, where what the sync has lost still looks committed.
+#[test]
+fn nothing_acknowledged_after_a_failed_sync_of_a_quiet_server_is_lost_with_the_power() {
+    let project = Project::new("quiet", "full", "");
+    project.start(APPS[0]).kill();
+    let disk = Disk::losing(&project);
+    for (cycle, app) in (1..).zip(APPS) {
+        let mut command = project.command(app);
+        disk.under(&mut command);
+        let server = project.serve(&mut command, "shim.log");
+        let mut client = server.client();
+        let first = cycle * 1_000_000;
+        let before = wait_for_a_write(&mut client, cycle, first);
+        disk.fail(Fault::Sync);
+        let failed = before + 1;
+        let answer = ask(&mut client, "POST", &format!("/write/{cycle}/{failed}"));
+        assert_eq!(answer.expect("an answer").status, 500, "{app}");
+        disk.fail(Fault::None);
+        let after = wait_for_a_write(&mut client, cycle, failed + 1);
+        server.kill();
+        disk.lose_power(None);
+
+        let server = project.start(app);
+        let kept = server.ids(cycle);
+        assert!(kept.contains(&before), "{app}: the write before it");
+        assert!(!kept.contains(&failed), "{app}: the write that failed");
+        assert!(kept.contains(&after), "{app}: the write after it");
+        server.expect_sound();
+    }
+}
+
 /// Writes until it is acknowledged: the id of that write.
 fn wait_for_a_write(client: &mut sampan_testkit::Client, cycle: u64, first: u64) -> u64 {
     let mut ids = first..;

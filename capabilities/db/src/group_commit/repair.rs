@@ -1,8 +1,10 @@
 //! After the disk failed: writing begins again when a fresh connection has written and synced.
 //!
-//! A failed sync may have thrown away what it was to write (the kernel marks the pages clean all the same), so nothing
-//! that the old connection believes can be trusted. A fresh one reads the log as it is on disk, and its first commit
-//! writes over what the failed one left.
+//! A failed sync may have thrown away what it was to write: the kernel marks the pages clean all the same, and a read
+//! still shows them. So the log's file cannot be trusted: it may show a transaction as committed that is not on the
+//! disk, and what was written behind that would be lost with the power. The log's index in shared memory ends at the
+//! last commit that was synced. It lasts as long as a connection uses it, so the connection that failed is closed only
+//! when the fresh one has read it; the fresh one's first commit writes over what the failed one left.
 
 use crate::config::DatabaseConfig;
 use crate::database::ReportLine;
@@ -16,10 +18,17 @@ use std::time::Duration;
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Tries until it succeeds or the database is closed, on a thread of its own.
-pub(crate) fn start(config: DatabaseConfig, writers: Arc<WriterHandover>, report: ReportLine) {
-    let failed = Arc::clone(&report);
+/// Tries until it succeeds or the database is closed, on a thread of its own. `failed` is the connection whose write
+/// failed; nothing is open in it any more.
+pub(crate) fn start(
+    config: DatabaseConfig,
+    writers: Arc<WriterHandover>,
+    report: ReportLine,
+    failed: Option<Box<SqliteConnection>>,
+) {
+    let on_no_thread = Arc::clone(&report);
     let work = move || {
+        let _failed = failed;
         while matches!(writers.refused(), Some(Refused::Broken(_))) {
             std::thread::sleep(PAUSE);
             if let Ok(writer) = attempt(&config) {
@@ -33,7 +42,7 @@ pub(crate) fn start(config: DatabaseConfig, writers: Arc<WriterHandover>, report
         .name("sampan-repair".into())
         .spawn(work)
     {
-        failed(&format!(
+        on_no_thread(&format!(
             "the database stays read-only until the next start: {error}"
         ));
     }
