@@ -26,6 +26,8 @@ pub(crate) struct ServerError {
     pub(crate) table: String,
     pub(crate) column: String,
     pub(crate) constraint: String,
+    /// The places that it happened in, such as the line of a COPY.
+    pub(crate) context: String,
     /// The function of the server that raised it.
     pub(crate) routine: String,
     /// True if the server ends the connection.
@@ -57,6 +59,7 @@ impl ServerError {
                 b't' => &mut error.table,
                 b'c' => &mut error.column,
                 b'n' => &mut error.constraint,
+                b'W' => &mut error.context,
                 b'R' => &mut error.routine,
                 _ => continue,
             };
@@ -115,6 +118,15 @@ impl ServerError {
             },
         };
         (kind, Some(code))
+    }
+
+    /// The line of a COPY that it is about, from 1: `COPY notes, line 3, column title: "..."`, in each of the server's
+    /// languages.
+    pub(crate) fn copied_line(&self, table: &str) -> Option<usize> {
+        let place = self.context.strip_prefix("COPY ")?.strip_prefix(table)?;
+        let number = place.trim_start_matches(|one: char| !one.is_ascii_digit());
+        let end = number.find(|one: char| !one.is_ascii_digit());
+        number[..end.unwrap_or(number.len())].parse().ok()
     }
 
     /// The message with the detail that the server adds.

@@ -36,7 +36,9 @@ mod limits;
 mod sql;
 mod types;
 
-pub use client::{Done, Postgres, PostgresClient, PostgresTransaction, RowLimits};
+pub use client::{
+    CopyError, CopyIn, Done, Postgres, PostgresClient, PostgresTransaction, RowLimits,
+};
 pub use config::{Binding, PostgresConfig, Target, TlsConfig, TlsMode};
 pub use connection::wire::{Address, Dial, TokioDial, Wire};
 pub use error::COMMIT_UNKNOWN;

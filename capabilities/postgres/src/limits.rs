@@ -15,6 +15,9 @@ pub(crate) const PARAMS_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Statements that each worker keeps translated, with the types of their parameters and columns.
 pub(crate) const KNOWN_STATEMENTS_MAX: usize = 1_000;
 
+/// The longest message with lines of a COPY.
+pub(crate) const COPY_PART_BYTES: usize = 1024 * 1024;
+
 /// The most that a connection reads or writes before other tasks of its worker get their turn.
 pub(crate) const TURN_BYTES_MAX: usize = 1024 * 1024;
 

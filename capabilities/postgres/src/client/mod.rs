@@ -11,7 +11,7 @@ mod tables;
 mod transaction;
 
 pub use run::{Done, RowLimits};
-pub use transaction::PostgresTransaction;
+pub use transaction::{CopyError, CopyIn, PostgresTransaction};
 
 use crate::config::PostgresConfig;
 use crate::connection::wire::{Dial, TokioDial};

@@ -8,9 +8,28 @@ use crate::connection::statement::Statement;
 use crate::error::{Failure, refused};
 use crate::limits::RERUNS_MAX;
 use crate::sql::{Sql, Verb};
+use bytes::Bytes;
 use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+
+/// A `COPY ... FROM STDIN`.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyIn<'a> {
+    /// The statement.
+    pub sql: &'a str,
+    /// The name of its table, without quotes.
+    pub table: &'a str,
+}
+
+/// Rows that could not be added.
+#[derive(Debug)]
+pub struct CopyError {
+    /// The reason.
+    pub error: Error,
+    /// The line that it is about, from 1, where the server tells it.
+    pub line: Option<usize>,
+}
 
 /// A transaction on a connection of its own. Dropping it rolls it back.
 ///
@@ -86,6 +105,32 @@ impl PostgresTransaction {
     /// As for [`PostgresTransaction::query`].
     pub async fn script(&self, sql: &str) -> Result<(), Error> {
         self.control(sql).await
+    }
+
+    /// Adds rows to a table by a `COPY ... FROM STDIN`: `lines` are in its text format.
+    ///
+    /// # Errors
+    /// As for [`PostgresTransaction::query`], and the line that the error is about where the server tells it.
+    pub async fn copy_in(&self, copy: CopyIn<'_>, lines: Vec<u8>) -> Result<(), CopyError> {
+        let (sql, lines) = (copy.sql, Bytes::from(lines));
+        let line = Cell::new(None);
+        let attempt = async |lease: &Lease| {
+            let ask = Ask::Copy {
+                sql: sql.to_owned(),
+                lines: lines.clone(),
+            };
+            let copying = UnderWay::send(lease.connection(), ask, Stake::Nothing);
+            let over = copying.over().await;
+            if let Err(Failure::Server { error, .. }) = &over {
+                line.set(error.copied_line(copy.table));
+            }
+            over
+        };
+        let copied = self.attempts(sql, None, attempt).await;
+        copied.map_err(|error| CopyError {
+            error,
+            line: line.get(),
+        })
     }
 
     /// Makes a savepoint. They nest.

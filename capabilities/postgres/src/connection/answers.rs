@@ -67,6 +67,8 @@ pub(super) fn take(state: &mut ConnectionState, tag: u8, body: &[u8]) -> Result<
         b'T' => described(&exchange, &mut current, Some(body)),
         b'n' => described(&exchange, &mut current, None),
         b'D' => row(&exchange, &mut current, body),
+        // The server takes the lines, which are on their way.
+        b'G' if matches!(exchange.ask, Ask::Copy { .. }) => Ok(()),
         b'C' => {
             current.tag.clear();
             current.tag.push_str(Body(body).text()?);
@@ -92,7 +94,7 @@ fn failure(
 ) -> Failure {
     let may_be_done = match &exchange.ask {
         Ask::Run(steps) => current.done.len() == steps.len(),
-        Ask::Script(_) => true,
+        Ask::Script(_) | Ask::Copy { .. } => true,
         Ask::Describe(_) => false,
     };
     if error.is_fatal && exchange.stake == Stake::Commit && may_be_done {
@@ -151,7 +153,7 @@ fn described(
             }
             current.columns = Some(columns);
         }
-        Ask::Script(_) => {}
+        Ask::Script(_) | Ask::Copy { .. } => {}
     }
     Ok(())
 }

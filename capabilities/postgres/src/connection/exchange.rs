@@ -40,6 +40,8 @@ pub(crate) enum Ask {
     Run(Vec<Step>),
     /// Runs a text of statements without parameters. Rows are dropped.
     Script(String),
+    /// Runs a `COPY ... FROM STDIN`, with the lines that it reads.
+    Copy { sql: String, lines: Bytes },
 }
 
 /// The loss if the connection ends before the answer.

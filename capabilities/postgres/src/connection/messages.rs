@@ -2,6 +2,7 @@
 
 use super::exchange::Step;
 use super::statement::Columns;
+use crate::limits::COPY_PART_BYTES;
 use crate::types::oids::Oid;
 use bytes::{BufMut, BytesMut};
 use std::rc::Rc;
@@ -91,6 +92,15 @@ pub(super) fn sync(out: &mut BytesMut) {
 
 pub(super) fn query(out: &mut BytesMut, sql: &str) {
     message(out, b'Q', |out| text(out, sql));
+}
+
+/// The lines that a COPY reads, and their end. They are sent behind the statement without waiting for the server, which
+/// passes them over where the statement has failed.
+pub(super) fn copy_data(out: &mut BytesMut, lines: &[u8]) {
+    for part in lines.chunks(COPY_PART_BYTES) {
+        message(out, b'd', |out| out.put_slice(part));
+    }
+    message(out, b'c', |_| {});
 }
 
 pub(super) fn terminate(out: &mut BytesMut) {

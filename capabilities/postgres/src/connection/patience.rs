@@ -94,7 +94,8 @@ impl ConnectionState {
     pub(super) fn count_tick(&mut self) -> Option<String> {
         let (first, _) = self.sent.front()?;
         let patience = &self.patience;
-        let is_unlimited = patience.is_unlimited || matches!(first.ask, Ask::Script(_));
+        let is_long = matches!(first.ask, Ask::Script(_) | Ask::Copy { .. });
+        let is_unlimited = patience.is_unlimited || is_long;
         let mut state = first.state.borrow_mut();
         if is_unlimited && !state.is_cancelled {
             return None;
@@ -113,7 +114,7 @@ impl ConnectionState {
 fn can_stop(exchange: &Rc<Exchange>) -> bool {
     match &exchange.ask {
         Ask::Run(_) => true,
-        Ask::Script(_) => exchange.stake == Stake::Nothing,
+        Ask::Script(_) | Ask::Copy { .. } => exchange.stake == Stake::Nothing,
         Ask::Describe(_) => false,
     }
 }

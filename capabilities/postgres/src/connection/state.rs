@@ -162,7 +162,7 @@ impl ConnectionState {
 
     /// Writes the messages of an exchange.
     pub(super) fn encode(&mut self, exchange: &Exchange, out: &mut BytesMut) {
-        if !matches!(exchange.ask, Ask::Script(_)) {
+        if !matches!(exchange.ask, Ask::Script(_) | Ask::Copy { .. }) {
             for old in self.to_close.drain(..) {
                 messages::close_statement(out, old);
             }
@@ -194,6 +194,10 @@ impl ConnectionState {
                 }
             }
             Ask::Script(sql) => return messages::query(out, sql),
+            Ask::Copy { sql, lines } => {
+                messages::query(out, sql);
+                return messages::copy_data(out, lines);
+            }
         }
         messages::sync(out);
     }
