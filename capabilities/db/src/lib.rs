@@ -6,6 +6,7 @@ mod backend;
 pub mod backup;
 pub mod config;
 pub mod console;
+pub mod copy;
 mod database;
 mod full_text;
 mod group_commit;

@@ -4,6 +4,7 @@
 //! Applied ones are remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed
 //! afterwards is noticed. Migrations run before any script, on connections of their own without authorizer and limits.
 
+mod carried;
 mod files;
 mod needed;
 mod postgres;
@@ -23,6 +24,7 @@ pub(crate) use split::position;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub(crate) use carried::CarriedMigrations;
 pub use files::Migrations;
 pub(crate) use needed::NeededMigrations;
 pub use split::try_statements;
@@ -78,7 +80,7 @@ pub enum MigrationState {
 }
 
 /// A row of `_sampan_migrations`.
-struct Applied {
+pub(crate) struct Applied {
     id: i64,
     name: String,
     checksum: String,
@@ -201,22 +203,27 @@ fn applied(config: &DatabaseConfig) -> Result<Vec<Applied>, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let sqlite = rusqlite::Connection::open_with_flags(path, flags)?;
         sqlite.busy_timeout(Duration::from_millis(config.busy_millis_max))?;
-        if !sqlite.table_exists(Some("main"), "_sampan_migrations")? {
-            return Ok(Vec::new());
-        }
-        let sql = "SELECT id, name, checksum, applied_at FROM _sampan_migrations ORDER BY id";
-        let mut statement = sqlite.prepare(sql)?;
-        let rows = statement.query_map((), |row| {
-            Ok(Applied {
-                id: row.get(0)?,
-                name: row.get(1)?,
-                checksum: row.get(2)?,
-                at: row.get(3)?,
-            })
-        })?;
-        rows.collect()
+        applied_in(&sqlite)
     };
     read().map_err(|error| explain(&error, path).error)
+}
+
+/// Returns the migrations that an open database has applied.
+pub(crate) fn applied_in(sqlite: &rusqlite::Connection) -> rusqlite::Result<Vec<Applied>> {
+    if !sqlite.table_exists(Some("main"), "_sampan_migrations")? {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT id, name, checksum, applied_at FROM _sampan_migrations ORDER BY id";
+    let mut statement = sqlite.prepare(sql)?;
+    let rows = statement.query_map((), |row| {
+        Ok(Applied {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            checksum: row.get(2)?,
+            at: row.get(3)?,
+        })
+    })?;
+    rows.collect()
 }
 
 fn compare(files: &[File], applied: Vec<Applied>) -> Vec<MigrationStatus> {

@@ -1,5 +1,6 @@
 //! `sampan db`: SQL over the database of a project, typed, given or piped; dumps, and what loads them.
 
+mod copy;
 mod files;
 mod output;
 mod prompt;
@@ -62,6 +63,8 @@ enum DbCommand {
     Dump(files::DumpArgs),
     /// Run a file of SQL, such as a dump: all of it, or nothing.
     Load(files::LoadArgs),
+    /// Copy the file of SQLite to a PostgreSQL server.
+    Copy(copy::CopyArgs),
     /// Make the database from its copy elsewhere, as it was at a moment.
     Restore(restore::RestoreArgs),
     /// Run seeds.sql of the project: all of it, or nothing.
@@ -92,6 +95,7 @@ pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
         Some(DbCommand::Dump(args)) => files::dump(args),
         Some(DbCommand::Load(args)) => files::load(args),
         Some(DbCommand::Seed(args)) => files::seed(args),
+        Some(DbCommand::Copy(args)) => copy::run(args),
         Some(DbCommand::Restore(args)) => restore::run(args),
         Some(DbCommand::Migrate(args)) => migrate::apply(&args.resolve()?).map(|()| 0),
         Some(DbCommand::Status(args)) => migrate::status(&args.resolve()?).map(|()| 0),

@@ -14,11 +14,11 @@ use sampan_host::{Cell, Error, Value};
 use sampan_postgres::{PostgresClient, PostgresTransaction, RowLimits};
 use split::{statements, transaction_word};
 
-const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
+pub(super) const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
     id bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at text NOT NULL)";
 
 /// The key of the advisory lock: the beginning of the SHA-256 of `_sampan_migrations`.
-const LOCK: i64 = 0x1e0d_7a3c_52b9_46f1;
+pub(super) const LOCK: i64 = 0x1e0d_7a3c_52b9_46f1;
 
 /// The comment in the first line of a file that runs outside of a transaction.
 const NO_TRANSACTION: &str = "-- no transaction";
@@ -69,22 +69,8 @@ impl PostgresMigrations {
 
     /// Applies one file. `false` if another process has done so meanwhile.
     pub(super) fn apply(&self, file: &File) -> Result<bool, Error> {
-        let all = statements(&file.text);
-        if all.is_empty() {
-            // It is likely to be filled later, and would then count as changed.
-            let text = "there is no statement in it: write it, or delete the file";
-            return Err(failed(file, text));
-        }
-        let is_apart = file.text.lines().next().map(str::trim) == Some(NO_TRANSACTION);
-        if !is_apart && let Some(word) = transaction_word(&all) {
-            return Err(failed(
-                file,
-                &format!(
-                    "{word} would end the transaction that a migration runs in: leave it out, or begin the file with \
-                     the line {NO_TRANSACTION}"
-                ),
-            ));
-        }
+        check_text(file)?;
+        let is_apart = is_apart(file);
         let migration = PendingMigration {
             id: file.id,
             name: file.name.clone(),
@@ -105,6 +91,49 @@ impl PostgresMigrations {
             false => failed(file, error.message()),
         })
     }
+}
+
+/// Reports whether a file runs outside of a transaction.
+pub(super) fn is_apart(file: &File) -> bool {
+    file.text.lines().next().map(str::trim) == Some(NO_TRANSACTION)
+}
+
+/// Refuses a file without statements, and one that would end its transaction.
+pub(super) fn check_text(file: &File) -> Result<(), Error> {
+    let all = statements(&file.text);
+    if all.is_empty() {
+        // It is likely to be filled later, and would then count as changed.
+        let text = "there is no statement in it: write it, or delete the file";
+        return Err(failed(file, text));
+    }
+    if !is_apart(file)
+        && let Some(word) = transaction_word(&all)
+    {
+        return Err(failed(
+            file,
+            &format!(
+                "{word} would end the transaction that a migration runs in: leave it out, or begin the file with the \
+                 line {NO_TRANSACTION}"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the statement that remembers a migration, as applied now or at a time.
+pub(super) fn record(
+    id: i64,
+    name: &str,
+    checksum: &str,
+    at: Option<&str>,
+) -> (&'static str, Value) {
+    let sql = "INSERT INTO _sampan_migrations(id, name, checksum, applied_at) VALUES (?, ?, ?,
+        coalesce(CAST(? AS text), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')))";
+    let at = at.map_or(Value::Null, Value::from);
+    (
+        sql,
+        Value::List(vec![Value::Int(id), name.into(), checksum.into(), at]),
+    )
 }
 
 /// A migration that is to be applied.
@@ -185,13 +214,6 @@ impl PendingMigration {
 
     /// Returns the statement that remembers it.
     fn record(&self) -> (&'static str, Value) {
-        let sql = "INSERT INTO _sampan_migrations(id, name, checksum, applied_at) VALUES (?, ?, ?,
-            to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'))";
-        let params = vec![
-            Value::Int(self.id),
-            self.name.as_str().into(),
-            self.checksum.as_str().into(),
-        ];
-        (sql, Value::List(params))
+        record(self.id, &self.name, &self.checksum, None)
     }
 }

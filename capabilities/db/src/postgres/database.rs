@@ -30,6 +30,17 @@ impl PostgresDatabase {
         self.in_place(asks)
     }
 
+    /// Waits for what `work` does with a client of its own, on a thread on which nothing else waits.
+    ///
+    /// # Errors
+    /// The error of `work`.
+    pub(crate) fn here<T>(
+        &self,
+        work: impl AsyncFnOnce(PostgresClient) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        wait_for(&self.server, work)
+    }
+
     /// Waits on this thread for what `work` does with a client of its own: where nothing else could be done meanwhile.
     ///
     /// # Errors
@@ -40,20 +51,25 @@ impl PostgresDatabase {
         W: AsyncFnOnce(PostgresClient) -> Result<T, Error> + Send + 'static,
     {
         let server = Arc::clone(&self.server);
-        let waits = move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_io()
-                .enable_time()
-                .build();
-            let runtime = runtime.map_err(|error| cannot_wait(&error))?;
-            let work = async move { work(server.client()).await };
-            tokio::task::LocalSet::new().block_on(&runtime, work)
-        };
+        let waits = move || wait_for(&server, work);
         let thread = std::thread::Builder::new().name("sampan-db".into());
         let thread = thread.spawn(waits).map_err(|error| cannot_wait(&error))?;
         let ended = thread.join();
         ended.unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "a thread has panicked")))
     }
+}
+
+/// Waits for `work` on this thread, on which nothing else waits.
+fn wait_for<T>(
+    server: &Postgres,
+    work: impl AsyncFnOnce(PostgresClient) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build();
+    let runtime = runtime.map_err(|error| cannot_wait(&error))?;
+    tokio::task::LocalSet::new().block_on(&runtime, work(server.client()))
 }
 
 fn cannot_wait(error: &std::io::Error) -> Error {

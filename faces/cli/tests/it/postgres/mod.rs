@@ -1,4 +1,5 @@
 //! Apps on a PostgreSQL server. Without PostgreSQL these tests are skipped.
 
+mod copying;
 mod migrations;
 mod serving;
