@@ -936,8 +936,10 @@ declare module "sampan" {
     function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
     function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): OnDatabase<T[]>;
-    /** A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing. */
+    /** A query for a full-text search that finds the rows with all words of a text: for `MATCH ?` of FTS5, or for `to_tsquery('simple', ?)` on PostgreSQL. No text is an error; one without words finds nothing. */
     function ftsQuery(text: string, options?: Record<string, any>): string;
+    /** The SQL that the database speaks: `sqlite` or `postgres`. */
+    function dialect(): string;
   }
 
   /** What templates can use beside what Jinja2 has. */

@@ -393,11 +393,15 @@ function app.db.query_async(sql, params) end
 ---@return sampan.Row?
 function app.db.one_async(sql, params) end
 
---- A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing.
+--- A query for a full-text search that finds the rows with all words of a text: for `MATCH ?` of FTS5, or for `to_tsquery('simple', ?)` on PostgreSQL. No text is an error; one without words finds nothing.
 ---@param text string The text that a user typed. Of more than 32 words the first count, of a word the first 64 letters.
 ---@param options? table `prefix = true`: each word may be the beginning of a longer one.
 ---@return string
 function app.db.fts_query(text, options) end
+
+--- The SQL that the database speaks: `sqlite` or `postgres`.
+---@return string
+function app.db.dialect() end
 
 --- A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.
 ---@class sampan.Transaction

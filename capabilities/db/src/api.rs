@@ -39,6 +39,7 @@ pub(crate) struct RowKinds {
     pub(crate) one_async: FunctionKind,
     pub(crate) sql: FunctionKind,
     pub(crate) fts_query: FunctionKind,
+    pub(crate) dialect: FunctionKind,
 }
 
 /// The table of functions over SQLite.
@@ -51,7 +52,7 @@ pub static MODULE: Module = Module {
 /// Functions of the same names over PostgreSQL, where all that asks the server waits.
 pub(crate) static POSTGRES_MODULE: Module = module(&POSTGRES_ROWS, &[&postgres::TRANSACTION]);
 
-static SQLITE_ROWS: [Function; 9] = rows_of(RowKinds {
+static SQLITE_ROWS: [Function; 10] = rows_of(RowKinds {
     query: FunctionKind::Prompt {
         body: query,
         later: query_later,
@@ -80,10 +81,11 @@ static SQLITE_ROWS: [Function; 9] = rows_of(RowKinds {
     query_async: FunctionKind::Async(query_async),
     one_async: FunctionKind::Async(one_async),
     sql: FunctionKind::Tag(tagged),
-    fts_query: FunctionKind::Sync(|_, args| full_text::fts_query(args)),
+    fts_query: FunctionKind::Sync(|_, args| full_text::fts_query(args, full_text::sqlite_query)),
+    dialect: FunctionKind::Sync(|_, _| Ok("sqlite".into())),
 });
 
-static POSTGRES_ROWS: [Function; 9] = rows_of(postgres::KINDS);
+static POSTGRES_ROWS: [Function; 10] = rows_of(postgres::KINDS);
 
 const fn module(functions: &'static [Function], classes: &'static [&'static Class]) -> Module {
     Module {
@@ -96,7 +98,7 @@ const fn module(functions: &'static [Function], classes: &'static [&'static Clas
     }
 }
 
-const fn rows_of(kinds: RowKinds) -> [Function; 9] {
+const fn rows_of(kinds: RowKinds) -> [Function; 10] {
     [
         row!("query"(SQL, PARAMS) -> Type::Rows, kinds.query,
             "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees \
@@ -130,8 +132,10 @@ const fn rows_of(kinds: RowKinds) -> [Function; 9] {
                      letters."),
                 param!("options"? Type::Map, "`prefix = true`: each word may be the beginning of a longer one."),
             ) -> Type::Text, kinds.fts_query,
-            "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text \
-             is an error; one without words finds nothing."),
+            "A query for a full-text search that finds the rows with all words of a text: for `MATCH ?` of FTS5, or \
+             for `to_tsquery('simple', ?)` on PostgreSQL. No text is an error; one without words finds nothing."),
+        row!("dialect"() -> Type::Text, kinds.dialect,
+            "The SQL that the database speaks: `sqlite` or `postgres`."),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Queries of the full-text search (FTS5) from what people type.
+//! Queries of a full-text search from what people type: of FTS5, and of PostgreSQL.
 
 use sampan_host::names::snake_case;
 use sampan_host::{Args, Error, Value, refusals};
@@ -8,14 +8,14 @@ const WORDS_MAX: usize = 32;
 /// The number of letters of a word that count.
 const LETTERS_MAX: usize = 64;
 
-/// `db.fts_query(text, options)`
-pub(crate) fn fts_query(mut args: Args) -> Result<Value, Error> {
+/// `db.fts_query(text, options)`, in the words of a database.
+pub(crate) fn fts_query(mut args: Args, query: fn(&str, bool) -> String) -> Result<Value, Error> {
     let text = args.text(0);
     let is_prefix = match args.take(1) {
         Value::Map(options) => prefix(&options)?,
         _ => false,
     };
-    Ok(Value::Text(query_of(&text, is_prefix)))
+    Ok(Value::Text(query(&text, is_prefix)))
 }
 
 fn prefix(options: &[(String, Value)]) -> Result<bool, Error> {
@@ -30,11 +30,39 @@ fn prefix(options: &[(String, Value)]) -> Result<bool, Error> {
     Ok(is_prefix)
 }
 
-/// Each word in quotes, in which only quotes mean something (<https://sqlite.org/fts5.html#fts5_strings>).
-fn query_of(text: &str, is_prefix: bool) -> String {
-    let mut query = String::with_capacity(text.len().min(4096) + 8);
+/// Returns the words that count.
+fn words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    for word in words.filter(|word| !word.is_empty()).take(WORDS_MAX) {
+    words.filter(|word| !word.is_empty()).take(WORDS_MAX)
+}
+
+/// Each word in quotes, in which only quotes and backslashes mean something, for `to_tsquery`
+/// (<https://www.postgresql.org/docs/current/datatype-textsearch.html>).
+pub(crate) fn postgres_query(text: &str, is_prefix: bool) -> String {
+    let mut query = String::with_capacity(text.len().min(4096) + 8);
+    for word in words(text) {
+        if !query.is_empty() {
+            query.push_str(" & ");
+        }
+        query.push('\'');
+        for letter in word.chars().take(LETTERS_MAX) {
+            query.push(letter);
+            if matches!(letter, '\'' | '\\') {
+                query.push(letter);
+            }
+        }
+        query.push('\'');
+        if is_prefix {
+            query.push_str(":*");
+        }
+    }
+    query
+}
+
+/// Each word in quotes, in which only quotes mean something (<https://sqlite.org/fts5.html#fts5_strings>).
+pub(crate) fn sqlite_query(text: &str, is_prefix: bool) -> String {
+    let mut query = String::with_capacity(text.len().min(4096) + 8);
+    for word in words(text) {
         if !query.is_empty() {
             query.push(' ');
         }
@@ -60,7 +88,7 @@ fn query_of(text: &str, is_prefix: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::query_of;
+    use super::{postgres_query, sqlite_query};
     use rusqlite::Connection;
 
     fn index() -> Connection {
@@ -72,7 +100,7 @@ mod tests {
     }
 
     fn found(sqlite: &Connection, text: &str, is_prefix: bool) -> Vec<i64> {
-        let query = query_of(text, is_prefix);
+        let query = sqlite_query(text, is_prefix);
         let sql = "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rowid";
         let mut statement = sqlite.prepare(sql).expect("prepared");
         let rows = statement.query_map([&query], |row| row.get(0));
@@ -105,6 +133,16 @@ mod tests {
         for (text, expected) in [("bisc", &[1][..]), ("te an", &[1]), ("%", &[]), ("\"", &[])] {
             assert_eq!(found(&sqlite, text, true), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn words_for_postgresql_are_in_quotes() {
+        assert_eq!(
+            postgres_query(" tea  it's\u{0}a\\b ", true),
+            r"'tea':* & 'it''s':* & 'a\\b':*"
+        );
+        assert_eq!(postgres_query("a & !b", false), "'a' & '&' & '!b'");
+        assert_eq!(postgres_query("", true), "");
     }
 
     #[test]

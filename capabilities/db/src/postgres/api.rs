@@ -4,6 +4,7 @@ use super::transaction::{self, OpenTransaction};
 use super::worker::{PostgresDb, PostgresWorker, is_read, settled};
 use crate::api::transaction::{MethodKinds, class, methods};
 use crate::api::{RowKinds, done_value, of_template};
+use crate::full_text;
 use crate::running;
 use crate::sqlite::error::ErrorCode;
 use sampan_host::module::BracketEnd;
@@ -28,7 +29,8 @@ pub(crate) const KINDS: RowKinds = RowKinds {
     query_async: FunctionKind::Async(|context, args| read_later(context, args, Wanted::Rows)),
     one_async: FunctionKind::Async(|context, args| read_later(context, args, Wanted::First)),
     sql: FunctionKind::WaitingTag(tagged),
-    fts_query: FunctionKind::Sync(|_, _| Err(no_fts())),
+    fts_query: FunctionKind::Sync(|_, args| full_text::fts_query(args, full_text::postgres_query)),
+    dialect: FunctionKind::Sync(|_, _| Ok("postgres".into())),
 };
 
 /// The object that the function of `db.transaction` is given.
@@ -74,15 +76,6 @@ impl Wanted {
             Self::First => Value::Row(rows),
         }
     }
-}
-
-#[cold]
-fn no_fts() -> Error {
-    Error::script(
-        "db.fts_query makes queries for SQLite's FTS5: on PostgreSQL give the text to \
-         websearch_to_tsquery('english', ?)",
-    )
-    .naming(["fts_query"])
 }
 
 #[cold]
