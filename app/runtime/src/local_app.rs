@@ -5,6 +5,8 @@
 //! beside it on that thread; they use the same database, and a function of theirs that waits for a request lets the
 //! project run meanwhile.
 
+mod start_state;
+
 use crate::app_config::AppConfig;
 use crate::database;
 use crate::generation::Generation;
@@ -14,7 +16,7 @@ use crate::worker::loader::{Beside, Loader, OnUnawaited};
 use crate::worker::plan::WorkerPlan;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, run_here, watch_of};
 use crate::worker::watchdog::Watchdog;
-use sampan_db::{AppDatabase, Durability, RestorePoint, migrate};
+use sampan_db::{AppDatabase, DatabaseConfig, Durability, TestDatabases, migrate};
 use sampan_host::fetch::Fetcher;
 use sampan_host::jobs::{JobQueue, JobRuns};
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
@@ -26,7 +28,7 @@ use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Loaded;
 use sampan_serve::fetch::LocalNetwork;
-use std::cell::RefCell;
+use start_state::{MIGRATED, ServerCopy, StartState};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
 
 /// The database that the others are copies of.
 const TEMPLATE: &str = "migrated.db";
@@ -50,34 +53,39 @@ pub struct LocalRun {
     config: AppConfig,
     watchdog: Watchdog,
     scratch: PathBuf,
+    /// The databases on a server, if the project has its database there.
+    server: Option<Arc<TestDatabases>>,
 }
 
 impl LocalRun {
-    /// Reads templates and texts, and runs the migrations on a fresh database in the folder `scratch`, which is the
-    /// caller's to remove.
+    /// Reads templates and texts, and runs the migrations on a fresh database: in the folder `scratch`, which is the
+    /// caller's to remove, or on the project's server.
     ///
     /// # Errors
     /// A file of the project is wrong: which, where and why.
     pub fn new(mut config: AppConfig, scratch: &Path) -> Result<Self, String> {
-        if config.database.config.is_postgres() {
-            return Err(
-                "tests run on a copy of a file of SQLite, and [db] url names a PostgreSQL server: name that by \
-                 --db or by SAMPAN_DB_URL where the app serves"
-                    .into(),
-            );
-        }
         config.base.workers = 1;
         config.database.config.durability = Durability::Throwaway;
         config.database.config.file = Default::default();
         // So that faults of its files are told at once.
         ProcessState::of(&config)?;
+        let server = config.database.config.is_postgres().then(|| {
+            let made = TestDatabases::new(&config.database.config, MIGRATED);
+            made.map(Arc::new).map_err(|error| error.to_string())
+        });
         let run = Self {
             watchdog: Watchdog::default(),
             scratch: scratch.to_owned(),
+            server: server.transpose()?,
             config,
         };
-        let mut template = run.config.database.config.clone();
-        template.path = scratch.join(TEMPLATE);
+        let template = match &run.server {
+            Some(server) => server.config(MIGRATED),
+            None => DatabaseConfig {
+                path: scratch.join(TEMPLATE),
+                ..run.config.database.config.clone()
+            },
+        };
         let migrations = migrations_of(&run.config.base.project)?;
         if run.config.database.migrate && migrations.exist() {
             migrate::run(&template, &migrations, &mut |_| ()).map_err(|error| error.to_string())?;
@@ -118,14 +126,24 @@ impl LocalRun {
         config.program.is_local = true;
         config.database.migrate = false;
         let watchdog = self.watchdog.clone();
+        let server = self.server.clone();
+        let server = server.map(|databases| ServerCopy::new(databases, name));
         let whole = async move || {
             let made = fs::create_dir_all(&folder).and_then(|()| match template.exists() {
                 true => fs::copy(&template, &config.database.config.path).map(drop),
                 false => Ok(()),
             });
+            let made = made.map_err(|error| format!("{}: {error}", folder.display()));
+            let made = made.and_then(|()| match &server {
+                Some(server) => {
+                    config.database.config = server.config();
+                    server.make().map_err(|error| error.to_string())
+                }
+                None => Ok(()),
+            });
             let app = match made {
-                Ok(()) => LocalApp::load(config, watchdog.clone(), when_deaf).await,
-                Err(error) => Err(format!("{}: {error}", folder.display())),
+                Ok(()) => LocalApp::load(config, server, watchdog.clone(), when_deaf).await,
+                Err(error) => Err(error),
             };
             body(app).await;
             watchdog.remove(PROJECT_ID);
@@ -159,7 +177,7 @@ pub struct LocalApp {
     gate: Rc<Gate>,
     dispatch: Rc<Dispatch>,
     database: AppDatabase,
-    start: RefCell<RestorePoint>,
+    start: Mutex<StartState>,
     when_deaf: WhenDeaf,
 }
 
@@ -186,6 +204,7 @@ impl LocalApp {
 
     async fn load(
         config: AppConfig,
+        server: Option<ServerCopy>,
         watchdog: Watchdog,
         when_deaf: WhenDeaf,
     ) -> Result<Rc<Self>, String> {
@@ -223,7 +242,10 @@ impl LocalApp {
             ..
         } = loaded.await.map_err(fault)?;
         gate.settled().await.map_err(fault)?;
-        let start = RestorePoint::take(&config.database.config).map_err(fault)?;
+        let start = match server {
+            Some(server) => StartState::of_server(server).await.map_err(fault)?,
+            None => StartState::of_file(&config.database.config).map_err(fault)?,
+        };
         Ok(Rc::new(Self {
             state,
             limits,
@@ -232,7 +254,7 @@ impl LocalApp {
             gate,
             dispatch,
             database,
-            start: RefCell::new(start),
+            start: Mutex::new(start),
             when_deaf,
             config,
         }))
@@ -316,7 +338,7 @@ impl LocalApp {
     /// A file cannot be written.
     pub async fn restore(&self) -> Result<(), Error> {
         self.gate.settled().await?;
-        self.start.borrow_mut().restore()?;
+        self.start.lock().await.restore().await?;
         self.state.restore();
         Ok(())
     }

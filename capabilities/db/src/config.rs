@@ -62,6 +62,8 @@ pub struct DatabaseConfig {
     pub path: PathBuf,
     /// The URL of a database on a PostgreSQL server, in place of the file.
     pub url: Option<String>,
+    /// The name of the database there, in place of the one in the URL.
+    pub database: Option<String>,
     /// When a write counts as done.
     pub durability: Durability,
     /// Prepared statements that each connection keeps.
@@ -112,6 +114,9 @@ impl DatabaseConfig {
         let url = self.url.as_deref().unwrap_or_default();
         let mut config = PostgresConfig::from_url(url)
             .map_err(|fault| Error::script(format!("[db] url: {fault}")))?;
+        if let Some(database) = &self.database {
+            config.database.clone_from(database);
+        }
         config.statement_millis_max = self.statement_millis_max;
         config.statements_max = self.statements_max;
         config.acquire_millis_max = self.busy_millis_max;
@@ -161,6 +166,7 @@ impl DatabaseConfig {
                 .text_if_set("url")
                 .filter(|url| !url.is_empty())
                 .map(str::to_owned),
+            database: None,
             durability: match settings.text("durability") {
                 "normal" => Durability::Normal,
                 _ => Durability::Full,

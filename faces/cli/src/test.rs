@@ -34,6 +34,9 @@ pub(crate) struct TestArgs {
     /// Run them again whenever a file of the project changes.
     #[arg(long)]
     watch: bool,
+    /// The PostgreSQL server whose databases the tests get [default: the url of [db], else files of SQLite].
+    #[arg(long, value_name = "URL")]
+    db: Option<PathBuf>,
     /// The longest time that one test may take.
     #[arg(long, value_name = "TIME", default_value = TEST_TIME_MAX, value_parser = bench::time)]
     timeout: Duration,
@@ -43,12 +46,20 @@ pub(crate) struct TestArgs {
 }
 
 pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
+    if let Some(db) = args.db.as_deref().filter(|db| !is_url(db)) {
+        return Err(format!(
+            "--db {}: name a PostgreSQL server, as postgres://user@host/database; without it each file of tests gets \
+             a file of SQLite",
+            db.display()
+        ));
+    }
     let (path, only) = project::locate(&args.path)?;
     let scratch = signals::scratch("sampan-test-")?;
     let options = TestOptions {
         path,
         only,
         config: args.config,
+        db: args.db,
         filter: args.filter,
         update: args.update,
         test_time_max: args.timeout,
@@ -77,6 +88,10 @@ pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
             say("\u{1b}[2J\u{1b}[H")?;
         }
     }
+}
+
+fn is_url(db: &Path) -> bool {
+    db.to_str().is_some_and(|text| text.contains("://"))
 }
 
 /// Runs the tests, and gives the exit status.

@@ -59,6 +59,8 @@ pub struct TestOptions {
     pub only: Option<String>,
     /// The configuration file, where it is not the project's own.
     pub config: Option<PathBuf>,
+    /// The URL of a PostgreSQL server on which the tests run, in place of the project's database.
+    pub db: Option<PathBuf>,
     /// Only tests whose file and name, with `: ` between, contain this.
     pub filter: Option<String>,
     /// Snapshots become what the tests give now.
@@ -122,6 +124,7 @@ pub fn run(
     let mut config = AppConfig::resolve(&Flags {
         path: options.path.clone(),
         config: options.config.clone(),
+        db: options.db.clone(),
         env_file: sampan_project::config::EnvFile::OfProject,
         ..Flags::default()
     })?;

@@ -323,6 +323,7 @@ fn test(example: &Example, program: &str, code: &str, ending: &str) -> Result<()
     let is_wanted = |name: &str| !name.contains(".test.") || name.ends_with(ending);
     let folder = project(example, program, code, is_wanted)?;
     let options = TestOptions {
+        db: None,
         path: folder.path().join(program),
         only: None,
         config: None,

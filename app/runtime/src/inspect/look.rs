@@ -24,6 +24,14 @@ pub(super) fn look<T: Send + 'static>(
     scratch: &Path,
     at: fn(&LocalApp) -> T,
 ) -> Result<T, String> {
+    if config.database.config.is_postgres() {
+        // It would have to write into a database of the server to load the project.
+        return Err(
+            "the project is not loaded here, because [db] url names a PostgreSQL server: name that by --db or by \
+             SAMPAN_DB_URL where the app serves"
+                .into(),
+        );
+    }
     let run = LocalRun::new(config, scratch)?;
     let (sender, inbox) = channel();
     let told = sender.clone();

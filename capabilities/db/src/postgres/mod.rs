@@ -6,5 +6,6 @@ pub(crate) mod database;
 mod limits;
 mod recording;
 pub(crate) mod tables;
+pub(crate) mod test_databases;
 mod transaction;
 pub(crate) mod worker;

@@ -23,6 +23,9 @@ pub(crate) struct CheckArgs {
     /// Print an object of JSON for each finding, and one at the end.
     #[arg(long)]
     json: bool,
+    /// The database that the project will have: with a PostgreSQL server, calls without await are found.
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -33,6 +36,7 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
     let flags = Flags {
         path: args.path.clone(),
         config: args.config,
+        db: args.db,
         env_file: sampan_project::config::EnvFile::OfProject,
         ..Flags::default()
     };

@@ -3,3 +3,4 @@
 mod copying;
 mod migrations;
 mod serving;
+mod testing;
