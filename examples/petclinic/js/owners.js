@@ -13,20 +13,24 @@ const FIELDS = {
 
 app.get("/owners/find", (req) => req.render("owners/find.html", { errors: {} }));
 
-app.get("/owners", (req) => {
+app.get("/owners", async (req) => {
   const prefix = first(req.query.lastName) ?? "";
-  const count = store.countOwners(prefix);
+  const count = await store.countOwners(prefix);
   if (count === 0) {
     return req.render("owners/find.html", { lastName: prefix, errors: { lastName: req.t("owner.none") } });
   }
-  if (count === 1) return redirect(`/owners/${store.owners(prefix, 1, 0)[0].id}`);
+  if (count === 1) {
+    const [owner] = await store.owners(prefix, 1, 0);
+    return redirect(`/owners/${owner.id}`);
+  }
   const { limit, offset, ...part } = paging(req, count);
-  return req.render("owners/list.html", { owners: store.owners(prefix, limit, offset), lastName: prefix, count, ...part });
+  const owners = await store.owners(prefix, limit, offset);
+  return req.render("owners/list.html", { owners, lastName: prefix, count, ...part });
 });
 
-app.get("/owners/:id", (req) => {
-  const owner = store.owner(req.params.id);
-  return req.render("owners/show.html", { owner, pets: store.pets(owner), visits: store.visits(owner) });
+app.get("/owners/:id", async (req) => {
+  const owner = await store.owner(req.params.id);
+  return req.render("owners/show.html", { owner, pets: await store.pets(owner), visits: await store.visits(owner) });
 });
 
 app.get("/owners/new", (req) => req.render("owners/form.html", { form: {}, errors: {} }));
@@ -35,24 +39,24 @@ app.post("/owners/new", async (req) => {
   const form = await req.form();
   const { data, errors } = req.validate(form, FIELDS);
   if (errors) return req.render("owners/form.html", { form, errors }, 422);
-  const added = db.exec(`
+  const added = await db.exec(`
     INSERT INTO owners (first_name, last_name, address, city, telephone)
     VALUES (:firstName, :lastName, :address, :city, :telephone)`, data);
   req.flash("notice", req.t("flash.owner_added"));
   return redirect(`/owners/${added.lastId}`, 303);
 });
 
-app.get("/owners/:id/edit", (req) => {
-  const owner = store.owner(req.params.id);
+app.get("/owners/:id/edit", async (req) => {
+  const owner = await store.owner(req.params.id);
   return req.render("owners/form.html", { owner, form: owner, errors: {} });
 });
 
 app.post("/owners/:id/edit", async (req) => {
-  const owner = store.owner(req.params.id);
+  const owner = await store.owner(req.params.id);
   const form = await req.form();
   const { data, errors } = req.validate(form, FIELDS);
   if (errors) return req.render("owners/form.html", { owner, form, errors }, 422);
-  db.exec(`
+  await db.exec(`
     UPDATE owners SET first_name = :firstName, last_name = :lastName, address = :address, city = :city,
       telephone = :telephone WHERE id = :id`, { ...data, id: owner.id });
   req.flash("notice", req.t("flash.owner_saved"));

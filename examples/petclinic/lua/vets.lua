@@ -3,9 +3,11 @@ local app = require "sampan"
 local db = app.db
 local paging = require "paging"
 
+local ALL = 1e9 -- a limit that is none
+
 local function vets(limit, offset)
   local rows = db.query(
-    "SELECT id, first_name AS firstName, last_name AS lastName FROM vets ORDER BY id LIMIT ? OFFSET ?", { limit, offset })
+    [[SELECT id, first_name AS "firstName", last_name AS "lastName" FROM vets ORDER BY id LIMIT ? OFFSET ?]], { limit, offset })
   local list = app.json.array {}
   for i, row in ipairs(rows) do
     local specialties = db.query([[
@@ -28,7 +30,7 @@ app.get("/vets", function(req)
   local accept = req.headers.accept or ""
   local headers = { vary = "accept" }
   if accept:find("xml", 1, true) and not accept:find("json", 1, true) then
-    return app.render("vets/list.xml", { vets = vets(-1, 0) }, { headers = headers })
+    return app.render("vets/list.xml", { vets = vets(ALL, 0) }, { headers = headers })
   end
-  return app.json({ vetList = vets(-1, 0) }, { headers = headers })
+  return app.json({ vetList = vets(ALL, 0) }, { headers = headers })
 end)

@@ -16,12 +16,48 @@ mod support;
 mod visitor;
 mod webdriver;
 
+use sampan_client::postgres::PostgresServer;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use support::{Process, Scratch};
 
 /// The languages: the folders of PetClinic, and the endings of the file of the others.
 const LANGUAGES: [&str; 2] = ["lua", "js"];
+
+/// The places of an example's database: a file, and a server where PostgreSQL is installed.
+fn databases() -> Vec<ExampleDatabase> {
+    let on_server = PostgresServer::shared().map(ExampleDatabase::OnServer);
+    [ExampleDatabase::InFile]
+        .into_iter()
+        .chain(on_server)
+        .collect()
+}
+
+/// The place of an example's database.
+#[derive(Clone)]
+enum ExampleDatabase {
+    InFile,
+    OnServer(Arc<PostgresServer>),
+}
+
+impl ExampleDatabase {
+    /// Has a command use it: a new database.
+    fn use_by(&self, command: &mut Command, scratch: &Scratch) {
+        command.arg("--db");
+        match self {
+            Self::InFile => command.arg(scratch.path().join("data.db")),
+            // Sessions in cookies are sealed.
+            Self::OnServer(server) => command
+                .arg(server.url(&server.database()))
+                .env("SAMPAN_SESSION_STORE", "cookie")
+                .env(
+                    "SAMPAN_SECRETS_KEYS",
+                    "a key of these tests that is long enough",
+                ),
+        };
+    }
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -33,8 +69,13 @@ fn petclinic(language: &str, scratch: &Scratch) -> Process {
 }
 
 fn petclinic_command(language: &str, scratch: &Scratch) -> Command {
+    petclinic_on(&ExampleDatabase::InFile, language, scratch)
+}
+
+/// PetClinic in a language, with a database of its own.
+fn petclinic_on(database: &ExampleDatabase, language: &str, scratch: &Scratch) -> Command {
     let mut command = sampan(&root().join("examples/petclinic").join(language));
-    command.arg("--db").arg(scratch.path().join("data.db"));
+    database.use_by(&mut command, scratch);
     command
 }
 
