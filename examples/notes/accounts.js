@@ -29,17 +29,17 @@ app.onStart(() => { crypto.seal("", "start"); });
 const link = (path, user, seconds) =>
   `${SITE}${path}?token=${crypto.seal(`${user.id} ${user.password}`, path, { maxAge: seconds })}`;
 
-function userOf(path, token) {
+async function userOf(path, token) {
   const sealed = new TextDecoder().decode(crypto.open(text(token), path) ?? undefined);
   const [, id, hash] = sealed.match(/^(\d+) (.+)$/) ?? [];
-  const user = id && db.one("SELECT id, password FROM users WHERE id = ?", [Number(id)]);
+  const user = id && await db.one("SELECT id, password FROM users WHERE id = ?", [Number(id)]);
   if (!user || user.password !== hash) throw refusal(410, "the link was used or is too old");
   return user;
 }
 
-function askToConfirm(user) {
-  db.exec("UPDATE users SET invited_at = ? WHERE id = ?", [time.now(), user.id]);
-  mail.send({
+async function askToConfirm(user) {
+  await db.exec("UPDATE users SET invited_at = ? WHERE id = ?", [time.now(), user.id]);
+  await mail.send({
     to: user.email, subject: "Confirm your address", template: "mails/confirm",
     data: { link: link("/confirm", user, DAY) },
   });
@@ -54,27 +54,28 @@ app.post("/register", async (req) => {
   const { data, errors } = app.validate(form, REGISTRATION);
   if (errors) return formPage(req, "register.html", form, errors);
   // An address that was not confirmed can be registered again. The earlier password and link are worth nothing then.
-  const user = db.one(`
+  const user = await db.one(`
     INSERT INTO users (email, password, invited_at) VALUES (?, ?, ?)
-    ON CONFLICT (email) DO UPDATE SET password = excluded.password WHERE NOT is_confirmed
+    ON CONFLICT (email) DO UPDATE SET password = excluded.password WHERE users.is_confirmed = 0
     RETURNING id, email, password`, [data.email, await password.hash(data.password), time.now()]);
   // The page is the same either way: it tells no one who has an account.
-  if (user) askToConfirm(user);
-  else mail.send({ to: data.email, subject: "You have an account", template: "mails/known", data: { site: SITE } });
+  if (user) await askToConfirm(user);
+  else await mail.send({ to: data.email, subject: "You have an account", template: "mails/known", data: { site: SITE } });
   return redirect("/sent", 303);
 });
 
 app.get("/sent", (req) => req.render("sent.html"));
 
 // A link only shows a page with a button: programs that check mails follow links too.
-app.get("/confirm", (req) => {
-  userOf("/confirm", req.query.token);
+app.get("/confirm", async (req) => {
+  await userOf("/confirm", req.query.token);
   return req.render("confirm.html", { token: text(req.query.token) });
 });
 
 app.post("/confirm", async (req) => {
   const { token } = await req.form();
-  db.exec("UPDATE users SET is_confirmed = 1 WHERE id = ?", [userOf("/confirm", token).id]);
+  const { id } = await userOf("/confirm", token);
+  await db.exec("UPDATE users SET is_confirmed = 1 WHERE id = ?", [id]);
   req.flash("notice", "Your address is confirmed. You can log in now.");
   return redirect("/login", 303);
 });
@@ -85,13 +86,13 @@ app.get("/login", (req) => formPage(req, "login.html", {}, {}));
 
 app.post("/login", async (req) => {
   const form = await req.form();
-  const user = db.one("SELECT id, email, password, is_confirmed FROM users WHERE email = ?", [text(form.email)]);
+  const user = await db.one("SELECT id, email, password, is_confirmed FROM users WHERE email = ?", [text(form.email)]);
   // Without a user it takes as long, so that no one can find out who has an account.
   if (!(await password.verify(text(form.password), user?.password))) {
     return formPage(req, "login.html", form, { password: "does not fit the address" });
   }
   if (!user.is_confirmed) {
-    askToConfirm(user);
+    await askToConfirm(user);
     return redirect("/sent", 303);
   }
   req.session.regenerate(); // an id that someone else knew is worth nothing after the login
@@ -110,9 +111,9 @@ app.get("/forgotten", (req) => req.render("forgotten.html"));
 
 app.post("/forgotten", async (req) => {
   const { email } = await req.form();
-  const user = db.one("SELECT id, email, password FROM users WHERE email = ?", [text(email)]);
+  const user = await db.one("SELECT id, email, password FROM users WHERE email = ?", [text(email)]);
   if (user) {
-    mail.send({
+    await mail.send({
       to: user.email, subject: "Choose a new password", template: "mails/forgotten",
       data: { link: link("/password", user, HOUR) },
     });
@@ -120,35 +121,35 @@ app.post("/forgotten", async (req) => {
   return redirect("/sent", 303);
 });
 
-app.get("/password", (req) => {
-  userOf("/password", req.query.token);
+app.get("/password", async (req) => {
+  await userOf("/password", req.query.token);
   return formPage(req, "password.html", { token: text(req.query.token) }, {});
 });
 
 app.post("/password", async (req) => {
   const form = await req.form();
-  const user = userOf("/password", form.token);
+  const user = await userOf("/password", form.token);
   const { data, errors } = app.validate(form, { password: PASSWORD });
   if (errors) return formPage(req, "password.html", form, errors);
   // The old hash once more: of two requests with one link the first counts.
-  const changed = db.exec("UPDATE users SET password = ?, is_confirmed = 1 WHERE id = ? AND password = ?",
+  const changed = await db.exec("UPDATE users SET password = ?, is_confirmed = 1 WHERE id = ? AND password = ?",
     [await password.hash(data.password), user.id, user.password]);
   if (!changed.changes) throw refusal(410, "the link was used");
-  session.endAll({ userId: user.id }); // someone else may be logged in with the old password
+  await session.endAll({ userId: user.id }); // someone else may be logged in with the old password
   req.session.clear();
   req.flash("notice", "Your password was changed. You can log in now.");
   return redirect("/login", 303);
 });
 
 // Each night: addresses that were not confirmed while their link was valid.
-app.cron("0 3 * * *", "forget", (run) => {
-  const removed = db.exec("DELETE FROM users WHERE NOT is_confirmed AND invited_at < ?", [run.due - DAY]);
+app.cron("0 3 * * *", "forget", async (run) => {
+  const removed = await db.exec("DELETE FROM users WHERE is_confirmed = 0 AND invited_at < ?", [run.due - DAY]);
   log.info("registrations that were never confirmed were removed", { count: removed.changes });
 });
 
 // Middleware for pages of users.
 export async function usersOnly(req, next) {
   const id = req.session.userId;
-  req.state.user = id && db.one("SELECT id, email FROM users WHERE id = ?", [id]);
+  req.state.user = id && await db.one("SELECT id, email FROM users WHERE id = ?", [id]);
   return req.state.user ? next(req) : redirect("/login", 303);
 }

@@ -58,7 +58,7 @@ app.post("/register", function(req)
   -- An address that was not confirmed can be registered again. The earlier password and link are worth nothing then.
   local user = db.one([[
     INSERT INTO users (email, password, invited_at) VALUES (?, ?, ?)
-    ON CONFLICT (email) DO UPDATE SET password = excluded.password WHERE NOT is_confirmed
+    ON CONFLICT (email) DO UPDATE SET password = excluded.password WHERE users.is_confirmed = 0
     RETURNING id, email, password]], { typed.email, app.password.hash(typed.password), app.time.now() })
   -- The page is the same either way: it tells no one who has an account.
   if user then
@@ -145,7 +145,7 @@ end)
 
 -- Each night: addresses that were not confirmed while their link was valid.
 app.cron("0 3 * * *", "forget", function(run)
-  local removed = db.exec("DELETE FROM users WHERE NOT is_confirmed AND invited_at < ?", { run.due - DAY })
+  local removed = db.exec("DELETE FROM users WHERE is_confirmed = 0 AND invited_at < ?", { run.due - DAY })
   app.log.info("registrations that were never confirmed were removed", { count = removed.changes })
 end)
 

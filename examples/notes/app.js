@@ -42,12 +42,18 @@ app.sse("/notes/events", (req, events) => { events.subscribe(topic(req)); });
 // What a list shows of a note.
 const CARD = "notes.id, title, created, image, has_thumbnail, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut";
 
+// The notes with all words of a text, by how well they fit. Each database has its own full-text search.
+const FOUND = {
+  sqlite: `
+    (SELECT rowid AS found, rank FROM notes_index WHERE notes_index MATCH ?) AS hits JOIN notes ON id = found
+    WHERE user_id = ? ORDER BY rank LIMIT 100`,
+  postgres: `
+    to_tsquery('simple', ?) AS words JOIN notes ON words @@ search
+    WHERE user_id = ? ORDER BY ts_rank(search, words) DESC LIMIT 100`,
+}[db.dialect()];
+
 function search(user, q, tag) {
-  if (q.trim()) {
-    return db.query(`
-      SELECT ${CARD} FROM (SELECT rowid AS found, rank FROM notes_index WHERE notes_index MATCH ?) JOIN notes ON id = found
-      WHERE user_id = ? ORDER BY rank LIMIT 100`, [db.ftsQuery(q, { prefix: true }), user]);
-  }
+  if (q.trim()) return db.query(`SELECT ${CARD} FROM ${FOUND}`, [db.ftsQuery(q, { prefix: true }), user]);
   if (tag) {
     return db.query(`
       SELECT ${CARD} FROM notes JOIN tags ON note_id = id
@@ -56,21 +62,22 @@ function search(user, q, tag) {
   return db.query(`SELECT ${CARD} FROM notes WHERE user_id = ? ORDER BY id DESC LIMIT 100`, [user]);
 }
 
-app.get("/", (req) => {
+app.get("/", async (req) => {
   const user = req.state.user.id;
   const q = first(req.query.q) ?? "";
   const tag = first(req.query.tag);
-  const tags = db.query(`
+  const tags = await db.query(`
     SELECT name, count(*) AS count FROM tags JOIN notes ON id = note_id WHERE user_id = ? GROUP BY name ORDER BY name`, [user]);
-  return page(req, "list.html", { notes: search(user, q, tag), tags, q, tag });
+  return page(req, "list.html", { notes: await search(user, q, tag), tags, q, tag });
 });
 
 // A note of the user, with its tags in one text.
-function find(req) {
-  const note = db.one(`
+async function find(req) {
+  const [id] = req.params.id.match(/^\d{1,15}$/) ?? [0];
+  const note = await db.one(`
     SELECT id, title, body, image, image_type, has_thumbnail, no_thumbnail, created,
-      (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
-    FROM notes WHERE id = ? AND user_id = ?`, [req.params.id, req.state.user.id]);
+      (SELECT string_agg(name, ' ' ORDER BY name) FROM tags WHERE note_id = id) AS tags
+    FROM notes WHERE id = ? AND user_id = ?`, [Number(id), req.state.user.id]);
   if (!note) throw Object.assign(new Error("there is no such note"), { status: 404 });
   return note;
 }
@@ -90,22 +97,23 @@ async function save(req, note) {
   if (errors) return page(req, "edit.html", { note, form, errors }, 422);
   const name = image && crypto.token();
   if (image) await image.save(`images/${name}`);
-  const id = db.batch(() => {
+  const id = await db.transaction(async (tx) => {
     let id = note?.id;
     if (note) {
-      db.exec("UPDATE notes SET title = ?, body = ? WHERE id = ?", [data.title, data.body, id]);
-      db.exec("DELETE FROM tags WHERE note_id = ?", [id]);
+      await tx.exec("UPDATE notes SET title = ?, body = ? WHERE id = ?", [data.title, data.body, id]);
+      await tx.exec("DELETE FROM tags WHERE note_id = ?", [id]);
     } else {
-      id = db.exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
-        [req.state.user.id, data.title, data.body]).lastId;
+      const added = await tx.exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
+        [req.state.user.id, data.title, data.body]);
+      id = added.lastId;
     }
     for (const tag of data.tags.match(/[^\s,]+/g) ?? []) {
-      db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", [id, tag.toLowerCase()]);
+      await tx.exec("INSERT INTO tags (note_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, tag.toLowerCase()]);
     }
     if (image) {
-      db.exec("UPDATE notes SET image = ?, image_type = ?, has_thumbnail = 0, no_thumbnail = NULL WHERE id = ?",
+      await tx.exec("UPDATE notes SET image = ?, image_type = ?, has_thumbnail = 0, no_thumbnail = NULL WHERE id = ?",
         [name, kind, id]);
-      app.enqueue("thumbnail", { image: name }); // is there if the note is
+      await tx.enqueue("thumbnail", { image: name }); // is there if the note is
     }
     return id;
   });
@@ -118,31 +126,31 @@ async function save(req, note) {
 app.get("/notes/new", (req) => page(req, "edit.html", { form: {}, errors: {} }));
 app.post("/notes/new", UPLOAD, (req) => save(req));
 
-app.get("/notes/:id", (req) => page(req, "note.html", { note: find(req) }));
+app.get("/notes/:id", async (req) => page(req, "note.html", { note: await find(req) }));
 
-app.get("/notes/:id/image", (req) => {
-  const note = find(req);
+app.get("/notes/:id/image", async (req) => {
+  const note = await find(req);
   if (!note.image) throw Object.assign(new Error("the note has no picture"), { status: 404 });
   return app.file(note.image, { folder: "storage/images", type: note.image_type });
 });
 
-app.get("/notes/:id/thumbnail", (req) => {
-  const note = find(req);
+app.get("/notes/:id/thumbnail", async (req) => {
+  const note = await find(req);
   if (!note.has_thumbnail) throw Object.assign(new Error("the note has no thumbnail"), { status: 404 });
   return app.file(note.image, { folder: "storage/thumbnails", type: "image/bmp" });
 });
 
-app.get("/notes/:id/edit", (req) => {
-  const note = find(req);
+app.get("/notes/:id/edit", async (req) => {
+  const note = await find(req);
   return page(req, "edit.html", { note, form: note, errors: {} });
 });
-app.post("/notes/:id/edit", UPLOAD, (req) => save(req, find(req)));
+app.post("/notes/:id/edit", UPLOAD, async (req) => save(req, await find(req)));
 
-app.get("/notes/:id/delete", (req) => page(req, "delete.html", { note: find(req) }));
+app.get("/notes/:id/delete", async (req) => page(req, "delete.html", { note: await find(req) }));
 
 app.post("/notes/:id/delete", async (req) => {
-  const note = find(req);
-  db.exec("DELETE FROM notes WHERE id = ?", [note.id]);
+  const note = await find(req);
+  await db.exec("DELETE FROM notes WHERE id = ?", [note.id]);
   await removePicture(note);
   app.publish(topic(req), "deleted");
   req.flash("notice", "The note was deleted.");

@@ -46,14 +46,22 @@ app.sse("/notes/events", function(req, events) events:subscribe(topic(req)) end)
 -- What a list shows of a note.
 local CARD = "SELECT notes.id, title, created, image, has_thumbnail, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut FROM "
 
+-- The notes with all words of a text, by how well they fit. Each database has its own full-text search.
+local FOUND = ({
+  sqlite = [[
+    (SELECT rowid AS found, rank FROM notes_index WHERE notes_index MATCH ?) AS hits JOIN notes ON id = found
+    WHERE user_id = ? ORDER BY rank LIMIT 100]],
+  postgres = [[
+    to_tsquery('simple', ?) AS words JOIN notes ON words @@ search
+    WHERE user_id = ? ORDER BY ts_rank(search, words) DESC LIMIT 100]],
+})[db.dialect()]
+
 app.get("/", function(req)
   local user = req.state.user.id
   local q, tag = app.first(req.query.q) or "", app.first(req.query.tag)
   local notes
   if q:find("%S") then
-    notes = db.query(CARD .. [[
-      (SELECT rowid AS found, rank FROM notes_index WHERE notes_index MATCH ?) JOIN notes ON id = found
-      WHERE user_id = ? ORDER BY rank LIMIT 100]], { db.fts_query(q, { prefix = true }), user })
+    notes = db.query(CARD .. FOUND, { db.fts_query(q, { prefix = true }), user })
   elseif tag then
     notes = db.query(CARD .. [[
       notes JOIN tags ON note_id = id
@@ -68,11 +76,12 @@ end)
 
 -- A note of the user, with its tags in one text.
 local function find(req)
-  return db.one([[
+  local id = req.params.id:match("^%d+$")
+  local note = id and #id < 16 and db.one([[
     SELECT id, title, body, image, image_type, has_thumbnail, no_thumbnail, created,
-      (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
-    FROM notes WHERE id = ? AND user_id = ?]], { req.params.id, req.state.user.id })
-    or error({ status = 404, message = "there is no such note" })
+      (SELECT string_agg(name, ' ' ORDER BY name) FROM tags WHERE note_id = id) AS tags
+    FROM notes WHERE id = ? AND user_id = ?]], { tonumber(id), req.state.user.id })
+  return note or error({ status = 404, message = "there is no such note" })
 end
 
 local function remove_picture(note)
@@ -94,22 +103,22 @@ local function save(req, note)
   if errors then return page(req, "edit.html", { note = note, form = form, errors = errors }, 422) end
   local name = image and app.crypto.token()
   if image then image:save("images/" .. name) end
-  local id = db.batch(function()
+  local id = db.transaction(function(tx)
     local id = note and note.id
     if note then
-      db.exec("UPDATE notes SET title = ?, body = ? WHERE id = ?", { typed.title, typed.body, id })
-      db.exec("DELETE FROM tags WHERE note_id = ?", { id })
+      tx:exec("UPDATE notes SET title = ?, body = ? WHERE id = ?", { typed.title, typed.body, id })
+      tx:exec("DELETE FROM tags WHERE note_id = ?", { id })
     else
-      id = db.exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
+      id = tx:exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
         { req.state.user.id, typed.title, typed.body }).last_id
     end
     for tag in typed.tags:gmatch("[^%s,]+") do
-      db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", { id, tag:lower() })
+      tx:exec("INSERT INTO tags (note_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", { id, tag:lower() })
     end
     if image then
-      db.exec("UPDATE notes SET image = ?, image_type = ?, has_thumbnail = 0, no_thumbnail = NULL WHERE id = ?",
+      tx:exec("UPDATE notes SET image = ?, image_type = ?, has_thumbnail = 0, no_thumbnail = NULL WHERE id = ?",
         { name, kind, id })
-      app.enqueue("thumbnail", { image = name }) -- is there if the note is
+      tx:enqueue("thumbnail", { image = name }) -- is there if the note is
     end
     return id
   end)

@@ -64,12 +64,12 @@ async function shrink(bmp) {
 }
 
 app.job("thumbnail", { timeout: "30 s" }, async (args) => {
-  const note = db.one("SELECT user_id FROM notes WHERE image = ?", [args.image]);
+  const note = await db.one("SELECT user_id FROM notes WHERE image = ?", [args.image]);
   if (!note) return; // it was deleted, or has another picture by now
   const isLarge = files.stat(`images/${args.image}`).size > BYTES_MAX;
   const { made, reason } = isLarge ? { reason: "the picture has more than 5 MB" }
     : await shrink(await files.bytes(`images/${args.image}`));
   if (made) await files.write(`thumbnails/${args.image}`, made);
-  db.exec("UPDATE notes SET has_thumbnail = ?, no_thumbnail = ? WHERE image = ?", [made ? 1 : 0, reason ?? null, args.image]);
+  await db.exec("UPDATE notes SET has_thumbnail = ?, no_thumbnail = ? WHERE image = ?", [made ? 1 : 0, reason ?? null, args.image]);
   app.publish(`notes:${note.user_id}`, "thumbnail");
 });

@@ -100,10 +100,10 @@ t.test("at night those are removed who did not confirm", async () => {
   t.equal((await t.runJobs()).ran, 0);
   t.setTime(1792811000); // 03:03 of the same night
   t.equal((await t.runJobs()).ran, 1);
-  t.equal(db.one("SELECT count(*) AS count FROM users").count, 2);
+  t.equal((await db.one("SELECT count(*) AS count FROM users")).count, 2);
   t.setTime(1792897400); // 03:03 of the next
   t.equal((await t.runJobs()).ran, 1);
-  t.equal(db.query("SELECT email FROM users"), [{ email: "ann@example.org" }]);
+  t.equal(await db.query("SELECT email FROM users"), [{ email: "ann@example.org" }]);
 });
 
 t.test("mails cannot be asked for without end", async () => {

@@ -4,7 +4,7 @@ let hash; // made once for all tests, because it takes long
 
 t.beforeEach(async () => {
   hash ??= await password.hash("correct horse");
-  db.exec("INSERT INTO users (email, password, is_confirmed, invited_at) VALUES ('ann@example.org', ?, 1, 0)", [hash]);
+  await db.exec("INSERT INTO users (email, password, is_confirmed, invited_at) VALUES ('ann@example.org', ?, 1, 0)", [hash]);
   await t.post("/login", { form: { email: "ann@example.org", password: "correct horse" } });
 });
 
@@ -85,7 +85,7 @@ t.test("another picture replaces the files of the first, and a deleted note leav
 });
 
 t.test("a job of a picture that is gone does nothing", async () => {
-  app.enqueue("thumbnail", { image: "gone" });
+  await app.enqueue("thumbnail", { image: "gone" });
   t.equal((await t.runJobs()).ran, 1);
   t.ok(!files.exists("thumbnails/gone"));
 });
