@@ -12,12 +12,11 @@ use std::rc::{Rc, Weak};
 struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 
 /// The error of a request that begins a transaction in its transaction.
-pub(crate) const SECOND: &str = "db.transaction: this request has a transaction already: use its \
-     tx, or begin the next one after it";
+pub(crate) const SECOND: &str = "db.transaction: a transaction is open here already: use its tx, or begin the next one after it";
 
 /// The error of a request that writes outside of its transaction.
 pub(crate) const OUTSIDE: &str =
-    "this request has a transaction open: use tx, which its function was given, instead of db";
+    "a transaction is open here: use tx, which its function was given, instead of db";
 
 /// Put into the store of a request or another run whose writes were rolled back while it goes on.
 struct LostWrites;
@@ -163,17 +162,18 @@ impl Running {
         self.0.borrow().is_empty()
     }
 
-    /// Reports whether a request has a transaction of a function, open or waiting for its turn. Runs that no request
-    /// waits for may have several: timers share one.
-    pub(crate) fn has_own(&self, request: Option<Rc<dyn RequestView>>) -> bool {
-        let is_function = RunningTransaction::is_function;
-        request.is_some_and(|request| self.any_of(&RunOwner::Request(request), is_function))
+    /// Reports whether a request or another run has a transaction of a function, open or waiting for its turn. Timers
+    /// may have several: they share one run.
+    pub(crate) fn has_own(&self, owner: Option<RunOwner>) -> bool {
+        let owner = owner.filter(|owner| !is_endless(owner));
+        owner.is_some_and(|owner| self.any_of(&owner, RunningTransaction::is_function))
     }
 
-    /// Reports whether a request has an open transaction of a function.
-    pub(crate) fn is_within(&self, request: Option<Rc<dyn RequestView>>) -> bool {
+    /// Reports whether a request or another run has an open transaction of a function.
+    pub(crate) fn is_within(&self, owner: Option<RunOwner>) -> bool {
         let is_open = |own: &RunningTransaction| own.is_function() && own.has_begun.get();
-        request.is_some_and(|request| self.any_of(&RunOwner::Request(request), is_open))
+        let owner = owner.filter(|owner| !is_endless(owner));
+        owner.is_some_and(|owner| self.any_of(&owner, is_open))
     }
 
     fn any_of(&self, owner: &RunOwner, is_it: impl Fn(&RunningTransaction) -> bool) -> bool {

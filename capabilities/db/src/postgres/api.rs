@@ -185,9 +185,9 @@ fn given(done: Done) -> Result<Value, Error> {
     done_value(done.changes, done.last_id)
 }
 
-/// Refuses writes of a request beside its own open transaction, which may wait for each other.
+/// Refuses writes of a request or another run beside its own open transaction, which may wait for each other.
 fn check_outside(db: &PostgresWorker) -> Result<(), Error> {
-    match db.running.is_within(db.request()) {
+    match db.running.is_within(db.owner()) {
         true => Err(ErrorCode::Denied.error(ErrorKind::Script, running::OUTSIDE)),
         false => Ok(()),
     }

@@ -302,7 +302,7 @@ pub(super) fn begin(context: &Context, _: Args) -> LocalFuture<Result<Value, Err
     let objects = context.objects().clone();
     let db = super::api::db(context);
     let begun = db.and_then(|db| {
-        if db.running.has_own(db.request()) {
+        if db.running.has_own(db.owner()) {
             return Err(Error::script(running::SECOND));
         }
         let place = RunningPlace::new(&db.running, RunningKind::Function, db.owner());

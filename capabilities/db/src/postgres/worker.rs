@@ -63,10 +63,6 @@ impl PostgresWorker {
         self.meter.get().and_then(CurrentRun::owner)
     }
 
-    pub(super) fn request(&self) -> Option<Rc<dyn RequestView>> {
-        self.meter.get().and_then(CurrentRun::request)
-    }
-
     /// Reports whether nothing runs yet but the top level of a project that is being loaded.
     pub(super) fn is_at_top_level(&self) -> bool {
         self.is_loading.get() && self.owner().is_none()

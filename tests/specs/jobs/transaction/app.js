@@ -32,4 +32,11 @@ app.post("/wrong", async () => db.transaction((tx) => [
   message(() => app.enqueue("note", "plain")),
   message(() => tx.enqueue("other")),
 ]));
+app.job("beside", async () => {
+  await db.transaction((tx) => {
+    const told = message(() => db.exec("INSERT INTO done (line) VALUES ('beside')"));
+    tx.exec("INSERT INTO done (line) VALUES (?)", [/use tx/.exec(told)?.[0] ?? told]);
+  });
+});
+app.post("/beside", () => { app.enqueue("beside"); });
 app.get("/done", () => db.query("SELECT line FROM done ORDER BY id").map((row) => row.line));

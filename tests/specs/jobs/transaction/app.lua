@@ -32,6 +32,13 @@ app.post("/wrong", function()
   end)
   return text
 end)
+app.job("beside", function()
+  db.transaction(function(tx)
+    local _, err = pcall(db.exec, "INSERT INTO done (line) VALUES ('beside')")
+    tx:exec("INSERT INTO done (line) VALUES (?)", { tostring(err):match("use tx") or tostring(err) })
+  end)
+end)
+app.post("/beside", function() app.enqueue("beside") end)
 app.get("/done", function()
   local lines = app.json.array {}
   for i, row in ipairs(db.query("SELECT line FROM done ORDER BY id")) do lines[i] = row.line end

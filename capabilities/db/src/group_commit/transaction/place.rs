@@ -44,10 +44,9 @@ impl WorkerDb {
         self.meter.get().and_then(CurrentRun::owner)
     }
 
-    /// Reports whether the running request has a transaction, open or waiting for its turn.
+    /// Reports whether the running request or other run has a transaction, open or waiting for its turn.
     pub(crate) fn has_own_transaction(&self) -> bool {
-        let request = self.meter.get().and_then(CurrentRun::request);
-        self.transactions.has_own(request)
+        self.transactions.has_own(self.current_owner())
     }
 
     /// Returns the tables as the open transaction of the run that goes on now sees them, if it has one.
@@ -55,10 +54,9 @@ impl WorkerDb {
         self.transactions.tables(&self.current_owner()?)
     }
 
-    /// Reports whether the running request has an open transaction.
+    /// Reports whether the running request or other run has an open transaction.
     pub(crate) fn is_in_transaction(&self) -> bool {
-        let request = self.meter.get().and_then(CurrentRun::request);
-        self.transactions.is_within(request)
+        self.transactions.is_within(self.current_owner())
     }
 
     /// Takes note that what the running request or run wrote was rolled back: it may go on, but sends nothing any more.
