@@ -86,6 +86,7 @@ pub fn with_tables<T>(
     let config = DatabaseConfig {
         query_inline_millis_max: PEOPLE_MILLIS_MAX,
         write_millis_max: PEOPLE_MILLIS_MAX,
+        leaves_log: true,
         ..config.clone()
     };
     let database = AppDatabase::new(config, Arc::new(|_: &str| ()));

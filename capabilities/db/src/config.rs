@@ -91,6 +91,8 @@ pub struct DatabaseConfig {
     pub checkpoint_pages: u32,
     /// Size of the write-ahead log from which writers wait until it has been copied.
     pub wal_bytes_max: u64,
+    /// True for a command beside a server: the write-ahead log is left as it is, because the server may still read it.
+    pub leaves_log: bool,
     /// Which file that turned out to be; shared by clones.
     pub file: KnownFile,
 }
@@ -183,6 +185,7 @@ impl DatabaseConfig {
             reader_threads: settings.number("reader_threads"),
             checkpoint_pages: settings.number("checkpoint_pages"),
             wal_bytes_max: settings.number("wal_bytes_max"),
+            leaves_log: false,
             file: KnownFile::default(),
         }
     }

@@ -332,7 +332,8 @@ impl CheckpointWorker {
     }
 
     fn close(&mut self) -> Result<(), String> {
-        if self.shared.config.durability == Durability::Throwaway {
+        let config = &self.shared.config;
+        if config.leaves_log || config.durability == Durability::Throwaway {
             return Ok(());
         }
         let sqlite = self.connection()?.sqlite();

@@ -28,6 +28,27 @@ fn a_target_that_comes_back_catches_up() {
     process.end();
 }
 
+/// They close the database, and the last one to close it copies its log; a server is still there.
+#[test]
+fn commands_that_look_leave_the_log_to_the_server() {
+    let mut scene = BackupScene::new("");
+    let toml = scene.scratch.path().join("sampan.toml");
+    let text = std::fs::read_to_string(&toml).expect("read");
+    std::fs::write(&toml, text.replace("\"10 ms\"", "\"1 s\"")).expect("written");
+    let mut process = scene.start();
+    let folder = scene.scratch.path().display().to_string();
+    for _ in 0..3 {
+        scene.add(&process);
+        let (status, out, errors) = run(&["jobs", &folder]);
+        assert_eq!(status, 0, "{out}{errors}");
+    }
+    scene.add(&process);
+    scene.all_copied();
+    assert_eq!(scene.generations(), 1, "nothing was copied again");
+    process.signal("TERM");
+    process.end();
+}
+
 #[test]
 fn commits_that_nothing_takes_are_bounded() {
     let mut scene = BackupScene::new("behind_bytes_max = \"1 MiB\"");
