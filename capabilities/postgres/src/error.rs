@@ -145,17 +145,22 @@ impl ServerError {
     pub(crate) fn error(&self, sql: &str, parsed: Option<&Sql>) -> Error {
         let (kind, code) = self.classify();
         let mut message = self.words();
-        if let Some(parsed) = parsed
-            && let Some(at) = self.position.checked_sub(1)
-        {
-            let byte = parsed.text.char_indices().nth(at).map(|(byte, _)| byte);
-            let (line, column) = position(sql, parsed.place(byte.unwrap_or(parsed.text.len())));
+        let mut shown = sql;
+        if let Some(at) = self.position.checked_sub(1) {
+            let sent = parsed.map_or(sql, |parsed| &parsed.text);
+            let byte = sent.char_indices().nth(at).map(|(byte, _)| byte);
+            let byte = byte.unwrap_or(sent.len());
+            let (line, column) = position(sql, parsed.map_or(byte, |parsed| parsed.place(byte)));
             let _ = write!(message, " at {line}:{column}");
+            if parsed.is_none() {
+                // Of several statements the line at fault says more than the first ones.
+                shown = sql.lines().nth(line - 1).unwrap_or(sql);
+            }
         }
         if self.sqlstate == "42P18" {
             message.push_str("; write its type: CAST(? AS text)");
         }
-        let error = Error::new(kind, with_statement(&message, sql));
+        let error = Error::new(kind, with_statement(&message, shown));
         let Some(code) = code else {
             return error;
         };

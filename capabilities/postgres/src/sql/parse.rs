@@ -18,6 +18,8 @@ pub(crate) enum Verb {
     Transaction,
     /// Sets a property of the transaction that is open.
     Local,
+    /// Sends or takes rows beside statements.
+    Copy,
     /// Changes the connection, or takes it over.
     Session,
 }
@@ -248,7 +250,8 @@ impl Words {
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT"
             | "RELEASE" => Verb::Transaction,
             "PREPARE" | "EXECUTE" | "DEALLOCATE" | "DISCARD" | "RESET" | "LISTEN" | "UNLISTEN"
-            | "COPY" | "DECLARE" | "FETCH" | "MOVE" | "CLOSE" | "LOAD" => Verb::Session,
+            | "DECLARE" | "FETCH" | "MOVE" | "CLOSE" | "LOAD" => Verb::Session,
+            "COPY" => Verb::Copy,
             "SET" => match self.second.as_deref() {
                 Some("LOCAL" | "TRANSACTION" | "CONSTRAINTS") => Verb::Local,
                 _ => Verb::Session,

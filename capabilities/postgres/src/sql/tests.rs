@@ -109,7 +109,7 @@ fn statements_that_cannot_be_sent_are_refused() {
 
 #[test]
 fn kinds_are_found_by_words() {
-    use Verb::{Local, Other, Read, Session, Transaction, Write};
+    use Verb::{Copy, Local, Other, Read, Session, Transaction, Write};
     for (sql, verb) in [
         ("select 1", Read),
         ("  /* x */ (SELECT 1) UNION SELECT 2", Read),
@@ -131,7 +131,7 @@ fn kinds_are_found_by_words() {
         ("SET LOCAL search_path = x", Local),
         ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", Local),
         ("LISTEN a", Session),
-        ("COPY t FROM STDIN", Session),
+        ("COPY t FROM STDIN", Copy),
     ] {
         assert_eq!(Sql::parse(sql).expect(sql).verb, verb, "{sql}");
     }

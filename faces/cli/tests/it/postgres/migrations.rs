@@ -95,7 +95,7 @@ fn a_migration_that_fails_leaves_nothing() {
         1,
         &[
             "0002_wrong.sql: ",
-            "relation \"nowhere\" does not exist",
+            "relation \"nowhere\" does not exist at 2:13 (in: INSERT INTO nowhere VALUES (1);)",
             "nothing of it was applied",
         ],
     );
