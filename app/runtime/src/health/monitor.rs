@@ -95,30 +95,37 @@ impl HealthMonitor {
         result.ok()?.ok()
     }
 
-    /// Looks at one part after the other, and answers the requests that wait.
+    /// Looks at all parts, each on a thread of its own, so that one that hangs keeps no other from being told. Answers
+    /// the requests that wait.
     fn look(&self) {
         let checks = lock(&self.checks).clone();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        for check in &checks {
-            let result = match &runtime {
-                Ok(runtime) => LocalSet::new().block_on(runtime, check.check()),
-                Err(error) => Err(format!("cannot wait for it: {error}")),
-            };
-            lock(&self.look).partial.push(CheckResult {
-                name: check.name(),
-                fault: result.err(),
-            });
-        }
+        std::thread::scope(|scope| {
+            for check in &checks {
+                let looking = move || self.note(check, run(&**check));
+                let thread = std::thread::Builder::new().name("sampan-health".into());
+                if let Err(error) = thread.spawn_scoped(scope, looking) {
+                    self.note(check, Err(format!("cannot start a thread for it: {error}")));
+                }
+            }
+        });
+        let place = |one: &CheckResult| checks.iter().position(|check| check.name() == one.name);
         let mut look = lock(&self.look);
-        let results = Arc::new(std::mem::take(&mut look.partial));
+        let mut results = std::mem::take(&mut look.partial);
+        results.sort_by_key(place);
+        let results = Arc::new(results);
         for waiting in std::mem::take(&mut look.waiting) {
             // The client may have left.
             let _ = waiting.send(Arc::clone(&results));
         }
         look.last = Some((Instant::now(), results));
         look.goes_on = false;
+    }
+
+    fn note(&self, check: &Arc<dyn HealthCheck>, result: Result<(), String>) {
+        lock(&self.look).partial.push(CheckResult {
+            name: check.name(),
+            fault: result.err(),
+        });
     }
 
     /// Returns what is known of a look that did not end in time.
@@ -135,4 +142,13 @@ impl HealthMonitor {
         });
         results.collect()
     }
+}
+
+/// Looks at one part.
+fn run(check: &dyn HealthCheck) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| format!("cannot wait for it: {error}"))?;
+    LocalSet::new().block_on(&runtime, check.check())
 }
