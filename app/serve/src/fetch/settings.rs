@@ -78,6 +78,6 @@ pub fn read(settings: &Settings, root: &Path) -> Result<ClientSettings, String> 
 /// # Errors
 /// The place, the key, and what is wrong with its value.
 pub fn configure(settings: &ProjectSettings<'_>) -> Result<(), String> {
-    let read = |section: &Settings| read(section, settings.root).map(drop);
+    let read = |section: &Settings| read(section, settings.root)?.check_authorities();
     settings.resolve(&SECTION, read)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::reach::AddressPolicy;
+use super::reach::{AddressPolicy, check_authorities};
 
 /// The limits of a client, each with its unit in its name. One of 0 has no end where that is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +94,16 @@ pub struct ClientSettings {
     pub offers_http2: bool,
     /// The proxy.
     pub proxy: Option<ProxySettings>,
+}
+
+impl ClientSettings {
+    /// Reads the file of more authorities, if there is one, as the first request over TLS will.
+    ///
+    /// # Errors
+    /// It cannot be read, or has no certificate.
+    pub fn check_authorities(&self) -> Result<(), String> {
+        check_authorities(self)
+    }
 }
 
 /// The options of one request. `None` stands for the limit of the client.

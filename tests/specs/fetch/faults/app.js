@@ -53,6 +53,13 @@ app.get("/stream/:name", async (req) => {
   }
   return { status: res.status, got, ok, code };
 });
+app.get("/json/:name", async (req) => {
+  try {
+    await (await ask(req)).json();
+  } catch (error) {
+    return { ok: false, code: error.code };
+  }
+});
 app.get("/bomb", (req) => told(fetch(`http://${req.headers.get("host")}/up/bomb`, { sampan: { bodyBytesMax: 100000 } })));
 app.get("/url", (req) => told(fetch(req.query.url)));
 app.get("/tls", (req) => told(fetch(`https://${req.headers.get("host")}/`)));

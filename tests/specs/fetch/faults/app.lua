@@ -52,6 +52,10 @@ app.get("/stream/:name", function(req)
   end)
   return { status = res.status, got = got, ok = ok, code = not ok and err.code or nil }
 end)
+app.get("/json/:name", function(req)
+  local ok, err = pcall(function() return app.fetch("http://" .. at(req, req.params.name) .. "/"):json() end)
+  return { ok = ok, code = err.code }
+end)
 app.get("/bomb", function(req)
   return told(pcall(app.fetch, "http://" .. req.headers.host .. "/up/bomb", { body_bytes_max = 100000 }))
 end)

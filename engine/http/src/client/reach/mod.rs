@@ -10,5 +10,5 @@ mod wire;
 pub(super) use connect::{Reached, Reaching, connect};
 pub use lookup::{Lookups, Resolve};
 pub use policy::AddressPolicy;
-pub(super) use tls::TlsClient;
+pub(super) use tls::{TlsClient, check_authorities};
 pub(super) use wire::Wire;

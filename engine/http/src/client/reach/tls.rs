@@ -85,6 +85,17 @@ fn config(settings: &ClientSettings) -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
+/// Reads the file of more authorities, if the settings name one.
+///
+/// # Errors
+/// It cannot be read, or has no certificate.
+pub(in crate::client) fn check_authorities(settings: &ClientSettings) -> Result<(), String> {
+    match &settings.authorities {
+        Some(file) => add_file(&mut RootCertStore::empty(), file),
+        None => Ok(()),
+    }
+}
+
 fn add_file(roots: &mut RootCertStore, file: &Path) -> Result<(), String> {
     let fault = |error: &dyn std::fmt::Display| format!("ca: {}: {error}", file.display());
     let found = CertificateDer::pem_file_iter(file).map_err(|error| fault(&error))?;

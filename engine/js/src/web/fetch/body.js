@@ -1,8 +1,22 @@
 // What Request and Response have in common: taking in a body and reading it once (Fetch, section 2.2.4).
 // It works on any object with the hooks of the engine contract (mod.rs), so also on native requests.
 (function body({ p, symbols, load, peek, native, view, copy, concat, bufferOf }) {
-  const { body: BODY, used: USED, take: TAKE, headers: HEADERS, incoming: INCOMING, file: FILE } = symbols;
+  const {
+    body: BODY, used: USED, take: TAKE, headers: HEADERS, incoming: INCOMING, file: FILE, url: URL_TEXT,
+    status: STATUS,
+  } = symbols;
   const { TypeError } = p;
+
+  // What a text that is not JSON fails with. Of an answer to `fetch` it names the URL, and the client of an app that does
+  // not catch it gets 502.
+  function notJson(error, url) {
+    if (!url || error?.name !== "SyntaxError") return error;
+    const set = (name, value) => p.defineProperty(error, name, { value, writable: true, configurable: true });
+    set("message", `the answer of ${url} is not JSON: ${error.message}`);
+    set("code", "fetch_answer");
+    set("status", 502);
+    return error;
+  }
 
   const isStream = (value) => peek("readable")?.stateOf(value) !== undefined;
   const streamState = (stream) => load("readable").stateOf(stream);
@@ -180,7 +194,12 @@
     }
     async json() {
       if (isClients(this)) return native("incoming").parse(await takeBytes(this));
-      return p.parse(await takeText(this));
+      const text = await takeText(this);
+      try {
+        return p.parse(text);
+      } catch (error) {
+        throw this[STATUS] === undefined ? error : notJson(error, this[URL_TEXT]);
+      }
     }
     async blob() {
       const { make, typeOf } = load("blob");

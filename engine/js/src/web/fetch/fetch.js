@@ -15,16 +15,20 @@
   const OPTIONS = ["connect", "head", "total", "idle", "bodyBytesMax", "decompress"];
 
   // What a request failed with, as the standard has it: a TypeError. What it was is its cause; the code and the status that an
-  // uncaught one is answered with are there too. What a request that is given up fails with is passed on.
-  function failure(cause) {
+  // uncaught one is answered with are there too. What a request that is given up fails with is passed on. `error` was made
+  // where the request began, so it has the script's line.
+  function failure(cause, error = new TypeError()) {
     if (cause?.code === "cancelled") return cause;
-    const error = new TypeError(`fetch failed: ${cause?.message}`, { cause });
+    set(error, "message", `fetch failed: ${cause?.message}`);
+    set(error, "cause", cause);
     for (const name of ["code", "status"]) {
       const value = cause?.[name];
-      if (value !== undefined) p.defineProperty(error, name, { value, writable: true, configurable: true });
+      if (value !== undefined) set(error, name, value);
     }
     return error;
   }
+
+  const set = (error, name, value) => p.defineProperty(error, name, { value, writable: true, configurable: true });
 
   function headerList(list) {
     const sent = [];
@@ -151,8 +155,10 @@
   function begin(input, init) {
     const { client } = host;
     if (client === undefined) throw new TypeError("fetch: requests cannot be sent here");
+    const here = new TypeError();
+    const failed = (cause) => { throw failure(cause, here); };
     if (typeof input === "string" && init === undefined) {
-      return p.then(client.send({ url: usv(input), latin1: true }), responseOf, (error) => { throw failure(error); });
+      return p.then(client.send({ url: usv(input), latin1: true }), responseOf, failed);
     }
     const { Request } = load("request");
     const request = new Request(input, init);
@@ -165,14 +171,14 @@
     if (signal?.aborted) return p.rejected(signal.reason);
     const body = request[BODY];
     const content = contentOf(body);
-    if (content === undefined) return attended(client, sent, signal, body, lengthOf(list));
+    if (content === undefined) return attended(client, sent, here, signal, body, lengthOf(list));
     if (content !== null) sent.body = content;
-    if (signal !== undefined) return attended(client, sent, signal);
-    return p.then(client.send(sent), responseOf, (error) => { throw failure(error); });
+    if (signal !== undefined) return attended(client, sent, here, signal);
+    return p.then(client.send(sent), responseOf, failed);
   }
 
   // A request that may be aborted, or whose body is a stream.
-  function attended(client, sent, signal, stream = undefined, length = undefined) {
+  function attended(client, sent, here, signal, stream = undefined, length = undefined) {
     const call = client.call(stream !== undefined, length);
     return new p.Promise((resolve, reject) => {
       let off = nothing;
@@ -192,7 +198,7 @@
         if (signal?.aborted) answer.rest?.cancel();
         resolve(responseOf(answer, signal));
       };
-      p.then(client.send(sent, call), answered, (error) => failed(failure(error)));
+      p.then(client.send(sent, call), answered, (cause) => failed(failure(cause, here)));
       if (stream !== undefined) p.then(feed(stream, call, failed), undefined, failed);
     });
   }
