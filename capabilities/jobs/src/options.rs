@@ -131,7 +131,10 @@ fn read_policy(policy: &mut JobPolicy, name: &str, value: Value) -> Result<Optio
         ("attempts", _) => return Err(wrong_attempts()),
         ("timeout", value) => {
             let millis = millis("timeout", &value, TIMEOUT_MILLIS_MAX)?;
-            policy.timeout = Duration::from_millis(millis.max(1));
+            if millis == 0 {
+                return Err(Error::script("timeout must be more than 0"));
+            }
+            policy.timeout = Duration::from_millis(millis);
         }
         ("backoff", value) => {
             policy.backoff = Duration::from_millis(millis("backoff", &value, BACKOFF_MILLIS_MAX)?);

@@ -87,12 +87,12 @@ fn parse(pattern: &str) -> Result<Cron, CronError> {
     parser.build().parse(pattern)
 }
 
-/// Returns the first faulty field of a pattern with its name and its fault; `None` if the pattern does not have five
-/// fields.
+/// Returns the first faulty field of a pattern with its name and its fault, or that it does not have five fields.
 fn faulty_field(pattern: &str) -> Option<String> {
     let fields: Vec<&str> = pattern.split_whitespace().collect();
     if fields.len() != FIELDS.len() {
-        return None;
+        // Names of patterns, such as @daily, are the parser's matter.
+        return (!pattern.starts_with('@')).then(|| format!("fields: {}, not 5", fields.len()));
     }
     let mut faults = fields.iter().zip(FIELDS).enumerate();
     faults.find_map(|(at, (field, (name, values)))| {

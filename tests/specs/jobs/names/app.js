@@ -19,6 +19,7 @@ const atLoad = [
   tried(app.job, "two", { attempts: 0 }, nothing),
   tried(app.job, "two", { attempts: 1.5 }, nothing),
   tried(app.job, "two", { timeout: "soon" }, nothing),
+  tried(app.job, "two", { timeout: 0 }, nothing),
   tried(app.job, "two", { backoff: "900 d" }, nothing),
   tried(app.job, "two", { queue: 7 }, nothing),
   tried(app.job, "two", { unique: "yes" }, nothing),
