@@ -155,9 +155,16 @@ fn transaction(
     }
 }
 
-/// Returns an error with its causes, on one line.
+/// Returns an error with its causes, on one line, and what can be done where that is known.
 fn told(error: &SmtpError) -> String {
     let mut text = error.to_string();
+    // The library's word for what the server does not offer.
+    if let Some(rest) = text.strip_prefix("internal client error: ") {
+        text = rest.to_owned();
+    }
+    if text.contains("STARTTLS is not supported") {
+        text.push_str("; for a server on this machine write ?tls=none behind its URL, for one with TLS smtps://");
+    }
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let more = error.to_string();

@@ -7,7 +7,7 @@ use sampan_host::sockets::SocketSettings;
 use sampan_host::{Error, Value, refusals};
 
 /// The names of all options.
-const KNOWN: [&str; 8] = [
+pub(crate) const KNOWN: [&str; 8] = [
     "origins",
     "protocols",
     "message_bytes_max",

@@ -1,7 +1,7 @@
 //! The routes of an isolate, with the functions that a script gave them.
 
 use crate::objects::{ROUTE, SOCKET};
-use crate::options::RouteOptions;
+use crate::options::{self, RouteOptions};
 use sampan_host::sockets::{EventRun, Socket, SocketEvent, SocketHandlers, SocketSettings};
 use sampan_host::{
     Args, Callback, Context, Error, ErrorKind, Object, Objects, Rerun, Value, refusals,
@@ -186,10 +186,9 @@ pub(crate) fn on(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (_, route) = args.object::<SocketRoute>(context)?;
     let event = args.text(0);
     let Some(at) = EVENTS.iter().position(|known| *known == event) else {
-        return Err(refusals::unknown_option(
-            &event,
-            &["open", "message", "drain", "close", "upgrade"],
-        ));
+        let events = ["open", "message", "drain", "close", "upgrade"];
+        let all = Vec::from_iter(events.into_iter().chain(options::KNOWN));
+        return Err(refusals::unknown_option(&event, &all));
     };
     let handler = args.function(1);
     let mut slot = route.handlers[at].borrow_mut();

@@ -90,6 +90,15 @@ impl Target for FileTarget {
             let made = fs::DirBuilder::new().mode(0o700).create(&self.root);
             made.map_err(|error| cannot(self, &error))?;
         }
+        if let Some(above) = above
+            && !above.is_dir()
+        {
+            let missing = format!(
+                "there is no folder {}: create it, or mount it",
+                above.display()
+            );
+            return Err(cannot(self, &io::Error::other(missing)));
+        }
         let opened = OpenOptions::new()
             .read(true)
             .write(true)

@@ -241,6 +241,10 @@ impl Reading {
         let server = flags.db.as_deref().and_then(server_url);
         if let Some(url) = server {
             self.put(("db", "url"), &Value::from(url), "--db".to_owned())?;
+        } else if let Some(scheme) = flags.db.as_deref().and_then(other_scheme) {
+            return Err(format!(
+                "--db: {scheme}:// is no database that Sampan knows: give a file, or postgres://user@host/name"
+            ));
         } else if let Some(path) = absolute(flags.db.as_deref(), "--db")? {
             self.put(("db", "path"), &Value::from(path), "--db".to_owned())?;
             // The file, also where the project names a server.
@@ -299,6 +303,13 @@ fn server_url(argument: &Path) -> Option<&str> {
         .into_iter()
         .any(is_url)
         .then_some(text)
+}
+
+/// Returns the scheme of a URL, if an argument is one.
+fn other_scheme(argument: &Path) -> Option<&str> {
+    let (scheme, _) = argument.to_str()?.split_once("://")?;
+    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_scheme.then_some(scheme)
 }
 
 /// Returns a path of the command line, which is relative to the current folder.
