@@ -12,7 +12,8 @@ use std::rc::{Rc, Weak};
 struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 
 /// The error of a request that begins a transaction in its transaction.
-pub(crate) const SECOND: &str = "db.transaction: a transaction is open here already: use its tx, or begin the next one after it";
+pub(crate) const SECOND: &str = "db.transaction: a transaction is open here already: use its tx, \
+     or begin the next one after it";
 
 /// The error of a request that writes outside of its transaction.
 pub(crate) const OUTSIDE: &str =

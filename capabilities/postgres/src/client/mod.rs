@@ -129,8 +129,8 @@ fn permit(verb: Verb, sql: &str) -> Result<(), Error> {
             "not authorized: SET LOCAL and SET TRANSACTION belong into a transaction: use db.transaction"
         }
         Verb::Copy => {
-            "not authorized: COPY sends rows beside statements, which db does not do: insert them in a db.batch, or use \
-             psql"
+            "not authorized: COPY sends rows beside statements, which db does not do: insert them in a \
+             db.batch, or use psql"
         }
         Verb::Session => {
             "not authorized: connections are shared: this statement would change one for others"
