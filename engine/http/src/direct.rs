@@ -152,8 +152,9 @@ fn read(
     }
 }
 
-/// The answer once nothing is open: what the handler's future gives, and what a ticket says.
-async fn decided(handler: &dyn Handler, mut answer: Answer) -> Answer {
+/// The answer once nothing is open: what the handler's future gives, and what a ticket says. So it is neither
+/// [`Answer::Held`] nor [`Answer::Later`].
+pub async fn decided(handler: &dyn Handler, mut answer: Answer) -> Answer {
     loop {
         answer = match answer {
             Answer::Later(future) => future.await,

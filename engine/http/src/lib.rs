@@ -53,7 +53,7 @@ pub use answer::{
     Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, HandlerSlot, Observer,
     RequestOutcome, Seal, Ticket,
 };
-pub use direct::{DirectAnswer, DirectSocket, answer_directly, connect_directly};
+pub use direct::{DirectAnswer, DirectSocket, answer_directly, connect_directly, decided};
 pub use driver::{
     Direction, Opening, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker,
     WorkerHandle, panic_text, worker, worker_sharing,
@@ -64,10 +64,11 @@ pub use method::Method;
 pub use peer::Peer;
 pub use precomputed::{Precomputed, PrecomputedRest};
 pub use process::{process_memory_bytes, raise_open_files};
-pub use request::Request;
+pub use request::{OwnedRequest, Request};
 pub use request_body::ReadError;
 pub use response::{
-    Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response, WorkerMoment,
+    Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, OwnedResponse, Response,
+    WorkerMoment,
 };
 pub use tls::{
     AcmeFiles, CertificateFiles, ClientAuth, ClientCertificate, Tls, TlsError, TlsInfo, TlsSettings,

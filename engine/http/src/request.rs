@@ -81,6 +81,31 @@ impl Request {
         self.is_overdue.get()
     }
 
+    /// Makes [`Request::is_overdue`] say so, for a handler that is given up elsewhere.
+    pub fn set_overdue(&self) {
+        self.is_overdue.set(true);
+    }
+
+    /// Takes the values of [`Request::early_hint`] that have not been sent.
+    pub fn take_early_hints(&self) -> Vec<u8> {
+        self.early_links.take()
+    }
+
+    /// Has these sent, which another request has had taken.
+    pub fn add_early_hints(&self, lines: &[u8]) {
+        self.early_links.borrow_mut().extend_from_slice(lines);
+    }
+
+    /// Returns a copy for another thread; `None` where the body is read as it comes.
+    pub fn to_owned_request(&self) -> Option<OwnedRequest> {
+        let tls = self.client.tls.as_deref();
+        self.streamed.is_none().then(|| OwnedRequest {
+            decoder: self.decoder.whole(),
+            peer: self.client.peer,
+            tls: tls.cloned(),
+        })
+    }
+
     pub(crate) fn set_client(&mut self, client: &RemoteEnd) {
         self.client.clone_from(client);
     }
@@ -265,6 +290,26 @@ impl Request {
     }
 }
 
+/// A request with its body on its way to another thread.
+#[derive(Debug)]
+pub struct OwnedRequest {
+    decoder: Decoder,
+    peer: Peer,
+    tls: Option<TlsInfo>,
+}
+
+impl OwnedRequest {
+    /// Returns the request as handlers see it, on the thread that it has come to.
+    pub fn into_request(self) -> Rc<Request> {
+        let mut request = Request::empty(RemoteEnd {
+            peer: self.peer,
+            tls: self.tls.map(Rc::new),
+        });
+        request.decoder = self.decoder;
+        Rc::new(request)
+    }
+}
+
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -284,6 +329,30 @@ fn text(bytes: &[u8]) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_reaches_another_thread_whole() {
+        let bytes =
+            b"POST /a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-A: one\r\nContent-Length: 3\r\n\r\nabc";
+        let request = Request::from_bytes(bytes).unwrap();
+        request.early_hint(b"</a.css>").unwrap();
+        let owned = request.to_owned_request().expect("a whole body");
+        let seen = std::thread::spawn(move || {
+            let request = owned.into_request();
+            assert!(request.take_early_hints().is_empty());
+            let field = request.header("x-a").map(<[u8]>::to_vec);
+            (request.target().to_owned(), field, request.body().to_vec())
+        });
+        let seen = seen.join().expect("its end");
+        let wanted = (
+            "/a%20b?x=1".to_owned(),
+            Some(b"one".to_vec()),
+            b"abc".to_vec(),
+        );
+        assert_eq!(seen, wanted);
+        assert_eq!(request.body(), b"abc");
+        assert_eq!(request.take_early_hints(), b"Link: </a.css>\r\n");
+    }
 
     #[test]
     fn views() {

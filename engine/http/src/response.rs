@@ -1,5 +1,7 @@
 //! Responses as a handler makes them: a status, validated field lines, a body.
 
+mod owned;
+
 use std::fmt;
 use std::fs::File;
 use std::sync::Arc;
@@ -8,6 +10,8 @@ use std::task::{Context, Poll};
 use crate::codec::fault::Exceeded;
 use crate::codec::fields::{is_field_value, is_token};
 use crate::limits::RESPONSE_FIELDS_BYTES_MAX;
+
+pub use owned::OwnedResponse;
 
 /// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].
 pub struct Response {
@@ -159,6 +163,7 @@ impl fmt::Display for HeaderError {
 impl std::error::Error for HeaderError {}
 
 /// The parts that the encoder writes.
+#[derive(Debug)]
 pub(crate) struct ResponseParts {
     pub(crate) status: u16,
     pub(crate) fields: Vec<u8>,

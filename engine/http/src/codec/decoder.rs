@@ -6,6 +6,7 @@
 
 mod composed;
 mod head_end;
+mod whole;
 
 use super::body::BodyDecoder;
 use super::chunked::{ChunkDecoder, ChunkProgress};

@@ -55,7 +55,7 @@ pub struct FieldSpan {
 }
 
 /// The content of a head. It is filled from valid heads only, by the decoder.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Head {
     /// The method; its text is `method_text`.
     pub method: Option<Method>,

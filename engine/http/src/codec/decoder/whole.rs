@@ -1,0 +1,22 @@
+//! The copy of a whole request, without the buffer that it was received into.
+
+use super::{Decoder, DecoderState};
+
+impl Decoder {
+    /// Returns a decoder that has this request alone, which is whole.
+    pub(crate) fn whole(&self) -> Decoder {
+        let buf = self.buf[self.start..self.body_end].to_vec();
+        let len = buf.len();
+        Decoder {
+            buf,
+            filled: len,
+            head: self.head.clone(),
+            has_head: true,
+            head_end: self.head_end - self.start,
+            body_end: len,
+            end: len,
+            state: DecoderState::Whole,
+            ..Decoder::new()
+        }
+    }
+}
