@@ -56,7 +56,7 @@ impl PoolShared {
             loaded: 0,
             fault: None,
         }));
-        self.queue.wake_all();
+        self.queue.waiting.wake_all();
         let fault = self.fault_of_trial();
         match &fault {
             None => self.generations.accept(read),
@@ -67,7 +67,7 @@ impl PoolShared {
             }
         }
         // Those that wait swap now, or drop what they loaded.
-        self.queue.wake_all();
+        self.queue.waiting.wake_all();
         let project = &self.script;
         fault.map_or(Ok(()), |error| Err(project.load_fault(&error)))
     }
@@ -80,7 +80,7 @@ impl PoolShared {
             if trial.fault.is_some() || trial.loaded >= self.count {
                 return trial.fault.clone();
             }
-            if self.queue.is_closed() {
+            if self.queue.waiting.is_closed() {
                 return Some(stopped());
             }
             let waited = self.generations.has_tried.wait_timeout(state, LOOKS_EVERY);

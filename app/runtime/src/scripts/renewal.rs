@@ -107,7 +107,7 @@ impl Renewal {
             Err(error) => {
                 self.shared.tell(&error.to_string());
                 self.shared.generations.go_back(&current);
-                self.shared.queue.wake_all();
+                self.shared.queue.waiting.wake_all();
             }
         }
     }

@@ -3,7 +3,6 @@
 use super::calls::CallLink;
 use super::errors::{cancelled, stopped};
 use super::job::{Job, JobHandle, Outcome, Work, WorkerState};
-use super::queue::Next;
 use super::renewal::Renewal;
 use super::request::is_framing;
 use super::shared::PoolShared;
@@ -12,6 +11,7 @@ use crate::locks::lock;
 use crate::reload::retiring;
 use crate::worker::loader::Loader;
 use crate::worker::plan::WorkerPlan;
+use crate::worker::queue;
 use crate::worker::start::{LoadedWorker, STACK_BYTES, deaf_while_loading, run_here, watch_of};
 use crate::worker::watchdog::ABANDONED_MAX;
 use sampan_host::log::Level;
@@ -86,6 +86,8 @@ fn run(shared: Arc<PoolShared>, place: usize, state: Arc<WorkerState>, ready: &R
     watchdog.remove(id);
 }
 
+type Next = queue::Next<(Work, JobHandle)>;
+
 /// One isolate and what is around it.
 struct Worker {
     shared: Arc<PoolShared>,
@@ -155,7 +157,7 @@ impl Worker {
     async fn serve(mut self) {
         let mut turn = 0;
         loop {
-            let next = match self.shared.queue.try_next() {
+            let next = match self.shared.queue.waiting.try_next() {
                 Some(next) => next,
                 None => {
                     turn = 0;
@@ -164,7 +166,7 @@ impl Worker {
             };
             if self.state.is_abandoned.load(Ordering::Acquire) {
                 // It came back to life after another took its place.
-                if let Next::Job(work, handle) = next {
+                if let Next::Item((work, handle)) = next {
                     handle.job().give_up(stopped());
                     drop(work);
                 }
@@ -173,7 +175,7 @@ impl Worker {
             match next {
                 Next::Closed => break,
                 Next::Woken => self.renewal.renew().await,
-                Next::Job(work, handle) => {
+                Next::Item((work, handle)) => {
                     self.renewal.look().await;
                     self.renewal.renew().await;
                     self.begin(work, &handle);
@@ -189,7 +191,7 @@ impl Worker {
     }
 
     async fn wait(&self) -> Next {
-        let (queue, mut is_waiting) = (&self.shared.queue, false);
+        let (queue, mut is_waiting) = (&self.shared.queue.waiting, false);
         poll_fn(|cx| {
             let next = queue.poll_next(self.place, &mut is_waiting, cx);
             // Published before it waited, so no wake comes for that.
