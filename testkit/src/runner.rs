@@ -115,7 +115,7 @@ impl Case {
     /// # Errors
     /// The differences from the expectation, one difference per line.
     pub fn run(&self, engine: CaseEngine) -> Result<(), String> {
-        self.run_with(engine, "", &plain(), &[])
+        self.run_with(engine, "", &plain(), &[], start)
     }
 
     /// Runs the case in Lua, with globals and modules of its own for each request.
@@ -124,7 +124,7 @@ impl Case {
     /// As [`Case::run`].
     pub fn run_isolated(&self) -> Result<(), String> {
         let sections = "[scripts]\nisolation = \"request\"";
-        self.run_with(CaseEngine::Lua, sections, &plain(), &[])
+        self.run_with(CaseEngine::Lua, sections, &plain(), &[], start)
     }
 
     /// Runs the case with its database on a PostgreSQL server, without the requests of these names.
@@ -137,7 +137,17 @@ impl Case {
         url: &str,
         skipped: &[&str],
     ) -> Result<(), String> {
-        self.run_with(engine, &format!("[db]\nurl = {url:?}"), &plain(), skipped)
+        let sections = format!("[db]\nurl = {url:?}");
+        self.run_with(engine, &sections, &plain(), skipped, start)
+    }
+
+    /// Runs the case with all routes in the slow lane that can be there.
+    ///
+    /// # Errors
+    /// As [`Case::run`].
+    pub fn run_slow(&self, engine: CaseEngine) -> Result<(), String> {
+        let sections = "[workers]\nslow = 1";
+        self.run_with(engine, sections, &plain(), &[], start_slow)
     }
 
     /// Runs the case over another protocol, without the requests of these names and those that the protocol cannot
@@ -151,7 +161,7 @@ impl Case {
         wire: &Arc<dyn CaseWire>,
         skipped: &[&str],
     ) -> Result<(), String> {
-        self.run_with(engine, &wire.sections(), wire, skipped)
+        self.run_with(engine, &wire.sections(), wire, skipped, start)
     }
 
     /// Runs the case with further sections in its configuration.
@@ -161,6 +171,7 @@ impl Case {
         sections: &str,
         wire: &Arc<dyn CaseWire>,
         skipped: &[&str],
+        start: Start,
     ) -> Result<(), String> {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;
@@ -257,6 +268,36 @@ fn folders(parent: &Path) -> io::Result<Vec<PathBuf>> {
         .map(|entry| entry.path())
         .filter(|path| path.is_dir())
         .collect())
+}
+
+/// Starts the server of a case's program, whose log is kept, with its files in a scratch folder.
+type Start = fn(&Path, &Scenario, &Logger, &Path) -> Result<Running, String>;
+
+/// Starts it with a file that says that an earlier server has measured all routes slow.
+fn start_slow(
+    app: &Path,
+    scenario: &Scenario,
+    logger: &Logger,
+    scratch: &Path,
+) -> Result<Running, String> {
+    /// So many times that no case is long enough for a route to return.
+    const MOVES: u32 = 11;
+    let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
+    let looked = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;
+    let config = AppConfig::from_text(app, &text)?;
+    // One that does not load is told of below.
+    let rows = sampan_runtime::routes(config, looked.path()).unwrap_or_default();
+    let handlers = rows.iter().filter(|row| row.lane.is_some());
+    let lines: Vec<String> = handlers
+        .map(|row| {
+            let method = row.method.as_deref().unwrap_or_default();
+            format!("{MOVES} {method} {}\n", row.pattern)
+        })
+        .collect();
+    let (count, lines) = (lines.len(), lines.concat());
+    let learned = format!("sampan slow routes 1\n{lines}end {count}\n");
+    std::fs::write(scratch.join("data.db-routes"), learned).map_err(|error| error.to_string())?;
+    start(app, scenario, logger, scratch)
 }
 
 fn start(

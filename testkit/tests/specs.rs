@@ -5,6 +5,8 @@
 mod databases;
 #[path = "specs/platforms.rs"]
 mod platforms;
+#[path = "specs/slow.rs"]
+mod slow;
 #[path = "specs/wires.rs"]
 mod wires;
 
@@ -17,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 31] = [
+const SHARING: [(&str, &str); 34] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
@@ -44,6 +46,9 @@ const SHARING: [(&str, &str); 31] = [
     ("files/streams", "a stream kept for the next request"),
     ("forms/leaves", "a global that tells what a request saw"),
     ("forms/upload", "a file kept for the next request"),
+    ("lanes/measured", "a global that tells what ran before"),
+    ("lanes/memory", "a count of calls"),
+    ("lanes/streams", "a global that tells what a request saw"),
     ("limits/on_error", "a count of calls"),
     (
         "response/stream_leaves",
@@ -102,6 +107,7 @@ fn main() -> ExitCode {
         }));
     }
     trials.extend(databases::trials(&cases));
+    trials.extend(slow::trials(&cases));
     trials.extend(wires::trials(&cases));
     trials.extend(platforms::trials(&cases));
     let scripts: Arc<Vec<(CaseEngine, String)>> =

@@ -4,6 +4,7 @@
 use crate::app_config::limits;
 use crate::health::settings as health;
 use crate::hooks;
+use crate::lane::settings as lane;
 use sampan_db::DatabaseConfig;
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
@@ -55,6 +56,7 @@ static SERVER: Capability = Capability {
     ],
     sections: &[
         &config::SERVER,
+        &lane::SECTION,
         &config::TLS,
         &config::ACME,
         &limits::SECTION,

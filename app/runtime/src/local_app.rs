@@ -229,6 +229,7 @@ impl LocalApp {
             watchdog: watchdog.clone(),
             ending: Arc::default(),
             started_once: Arc::default(),
+            lane: None,
             health: None,
             on_deaf: Box::new(move |_, name| told_later(name)),
         };

@@ -48,6 +48,13 @@ app.get("/wrong", (req) => req.earlyHints(["a\r\nb"]));
 app.get("/number", (req) => req.earlyHints([1]));
 "#;
 
+/// A project with all routes in the slow lane.
+fn slow(text: &str) -> String {
+    text.replace("\", function(", "\", { slow = true }, function(")
+        .replace("\", (req)", "\", { slow: true }, (req)")
+        .replace("\", async (req)", "\", { slow: true }, async (req)")
+}
+
 fn start(file: &str, text: &str) -> (tempfile::TempDir, Running) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join(file), text).expect("written");
@@ -73,8 +80,13 @@ fn ask(running: &Running, paths: &[&str], version: &str) -> String {
 
 #[test]
 fn hints_leave_before_the_answer() {
-    for (file, text) in [("app.lua", LUA), ("app.js", JS)] {
-        let (_folder, running) = start(file, text);
+    for (file, text) in [
+        ("app.lua", LUA.to_owned()),
+        ("app.js", JS.to_owned()),
+        ("app.lua", slow(LUA)),
+        ("app.js", slow(JS)),
+    ] {
+        let (_folder, running) = start(file, &text);
         let answer = ask(&running, &["/"], "1.1");
         let hints = "HTTP/1.1 103 Early Hints\r\nLink: </app.css>; rel=preload; as=style\r\n\
             Link: </app.js>; rel=preload; as=script\r\n\r\nHTTP/1.1 200 OK\r\n";

@@ -87,6 +87,29 @@ pub struct BodyOptions {
     pub etag: bool,
 }
 
+/// The rule by which the requests of a route run among quick ones or in the slow lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LaneRule {
+    /// By the time that its runs take.
+    #[default]
+    Measured,
+    /// In the slow lane: `slow = true`.
+    Slow,
+    /// Among quick ones, however long they take: `slow = false`.
+    Quick,
+}
+
+impl LaneRule {
+    /// Returns the rule that an option says.
+    pub fn of(slow: Option<bool>) -> Self {
+        match slow {
+            None => Self::Measured,
+            Some(true) => Self::Slow,
+            Some(false) => Self::Quick,
+        }
+    }
+}
+
 /// One route.
 #[derive(Clone, Debug)]
 pub struct RouteDef {
@@ -100,6 +123,8 @@ pub struct RouteDef {
     pub fixed: bool,
     /// The rule for reading the bodies of its requests.
     pub body: BodyOptions,
+    /// The lane of its requests.
+    pub lane: LaneRule,
     /// The name for `url_for`.
     pub name: Option<String>,
     /// The place of the declaration.

@@ -39,8 +39,8 @@ pub use capability::Capability;
 pub use current_run::{BackgroundRun, CurrentRun, RanStatement, RunOwner};
 pub use effects::Effects;
 pub use engine::{
-    BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, MiddlewareDef, Program,
-    RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,
+    BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LaneRule, MiddlewareDef,
+    Program, RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use future::LocalFuture;

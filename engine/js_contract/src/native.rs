@@ -5,15 +5,15 @@ use crate::guards;
 use crate::vm::{Failure, Kind, Vm, found};
 use sampan_host::javascript::WORDS;
 use sampan_host::{
-    BodyOptions, Error, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Program, RouteDef,
-    answer, clock, refusals,
+    BodyOptions, Error, GuardDef, HandlerId, LaneRule, MiddlewareDef, NativeMiddleware, Program,
+    RouteDef, answer, clock, refusals,
 };
 
 /// A native function of the prelude.
 #[derive(Clone, Copy, Debug)]
 pub enum Native {
     /// `route(method | null, pattern, stack, handler, isFixed, name | undefined, bodyBytesMax | undefined, stream,
-    /// uncompressed, etag)`
+    /// uncompressed, etag, slow, quick)`
     Route,
     /// `use(pattern, stack, handler | undefined, guard)`
     Use,
@@ -181,6 +181,11 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
             fixed: self.is_yes(4),
             name: self.optional_text(5)?,
             body: self.body_options(6)?,
+            lane: match (self.is_yes(10), self.is_yes(11)) {
+                (true, _) => LaneRule::Slow,
+                (false, true) => LaneRule::Quick,
+                (false, false) => LaneRule::Measured,
+            },
         };
         self.declare(|program| program.routes.push(route))
     }

@@ -74,6 +74,15 @@ const APPS: [(&str, &str); 2] = [
     ),
 ];
 
+const SLOW_APPS: [&str; 2] = [
+    "local app = require 'sampan'\n\napp.get('/deaf/:s', { slow = true }, function(req) \
+     app.deaf.block(tonumber(req.params.s)) end)\napp.get('/slow', { slow = true }, function() return 'fine' end)\n\
+     app.get('/quick', function() return 'fine' end)\n",
+    "import { app, deaf } from 'sampan';\n\napp.get('/deaf/:s', { slow: true }, (req) => \
+     deaf.block(Number(req.params.s)));\napp.get('/slow', { slow: true }, () => 'fine');\n\
+     app.get('/quick', () => 'fine');\n",
+];
+
 const STOPPED: &str =
     "[limits]\nscript_millis_max = 1000\n[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n";
 
@@ -128,6 +137,31 @@ fn a_deaf_worker_is_replaced_and_the_process_lives() {
             send(&mut client, "/");
             assert_eq!(client.read(false).expect("an answer").text(), "fine");
         }
+        assert!(
+            running.shutdown(),
+            "the abandoned thread does not hold up the end"
+        );
+    }
+}
+
+#[test]
+fn a_deaf_isolate_of_slow_routes_is_replaced_and_its_client_told() {
+    let scratch = Scratch::new(&[("slow.lua", SLOW_APPS[0]), ("slow.js", SLOW_APPS[1])]);
+    for (app, place) in [("slow.lua", "slow.lua:3"), ("slow.js", "slow.js:3")] {
+        let (running, logger) = start(&scratch.path().join(app), 1);
+        let mut other = Client::connect(running.address()).expect("someone listens");
+        let mut stuck = Client::connect(running.address()).expect("someone listens");
+        send(&mut stuck, "/deaf/30");
+        assert_eq!(stuck.read(false).expect("an answer").status, 503);
+        send(&mut stuck, "/slow");
+        let answer = stuck.read(false).expect("an answer on the same connection");
+        assert_eq!(answer.text(), "fine");
+        send(&mut other, "/quick");
+        assert_eq!(other.read(false).expect("an answer").text(), "fine");
+        let lines = logger.lines();
+        let told =
+            format!("an isolate of slow routes is deaf to its stop in GET /deaf/:s ({place})");
+        assert!(lines.contains(&told) && lines.contains("1 of 3"), "{lines}");
         assert!(
             running.shutdown(),
             "the abandoned thread does not hold up the end"

@@ -57,6 +57,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     part("cache/values", BOTH, &["GET /function"], UNNAMED),
     part("jobs/names", BOTH, &["POST /wrong"], UNNAMED),
+    whole("lanes/", BOTH, "slow routes run among the others there"),
     part("csv/each", BOTH, &["a function that does not end"], RUNAWAY),
     whole("jobs/limits", BOTH, RUNAWAY),
     whole(

@@ -13,10 +13,11 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// The folders whose cases run.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "compression",
     "files",
     "forms",
+    "lanes",
     "middleware",
     "request",
     "response",

@@ -62,6 +62,7 @@ impl AppConfig {
             "[scripts] mode or check_millis",
             self.base.scripts.check_time == running.base.scripts.check_time,
         );
+        keep("[workers]", self.serving.lane == running.serving.lane);
         keep("[health]", self.serving.health == running.serving.health);
         keep("[db]", self.database.config == running.database.config);
         let written = |config: &Self, key| {
@@ -80,6 +81,7 @@ impl AppConfig {
         self.serving.http.clone_from(&running.serving.http);
         self.serving.script.clone_from(&running.serving.script);
         self.serving.health.clone_from(&running.serving.health);
+        self.serving.lane = running.serving.lane;
         self.base.scripts.check_time = running.base.scripts.check_time;
         self.program
             .script_files

@@ -3,6 +3,7 @@
 use super::limits;
 use crate::csrf::CsrfGuard;
 use crate::health::settings::{self as health, HealthSettings};
+use crate::lane::settings::{self as lane, LaneSettings};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use sampan_project::config::{Config, SERVER};
@@ -30,6 +31,8 @@ pub struct ServeConfig {
     pub(crate) csrf: Option<CsrfGuard>,
     /// The answers about the server's health.
     pub health: HealthSettings,
+    /// The isolates of slow routes.
+    pub lane: LaneSettings,
     /// The files that are served by their paths.
     pub static_files: StaticSettings,
 }
@@ -56,6 +59,8 @@ impl ServeConfig {
             return Err(server.tell(fault));
         }
         let (http, script) = config.resolve(&limits::SECTION, limits::from_settings)?;
+        let lane = config.sections.of(&lane::SECTION);
+        let lane = LaneSettings::from_settings(&lane, script.memory_bytes_max);
         let compression = config.sections.of(&COMPRESSION);
         let cache_bytes_max = compression.number("cache_bytes_max");
         Ok(Self {
@@ -68,6 +73,7 @@ impl ServeConfig {
             compression: compression.flag("enabled").then_some(cache_bytes_max),
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
+            lane,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
         })
     }

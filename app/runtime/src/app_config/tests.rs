@@ -328,6 +328,7 @@ fn a_default_that_is_written_changes_nothing() {
     assert!(written > 60, "{written}");
     let decided_later = [
         "server.user",
+        "workers.slow",
         "tls.client_ca",
         "tls.redirect_listen",
         "tls.hsts",

@@ -8,4 +8,4 @@ mod look;
 mod routes;
 
 pub use check::{CheckReport, check};
-pub use routes::{RouteKind, RouteRow, routes};
+pub use routes::{RouteKind, RouteLaneWord, RouteRow, routes};

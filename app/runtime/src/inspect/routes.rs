@@ -2,8 +2,9 @@
 
 use super::look::look;
 use crate::app_config::AppConfig;
+use crate::lane::learned;
 use crate::local_app::LocalApp;
-use sampan_host::Place;
+use sampan_host::{LaneRule, Place};
 use sampan_log::Logger;
 use sampan_serve::Loaded;
 use std::path::Path;
@@ -42,6 +43,19 @@ impl RouteKind {
     }
 }
 
+/// The lane of a route's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteLaneWord {
+    /// Among quick ones until a run is measured to be long.
+    Measured,
+    /// In the slow lane, as it is declared.
+    Slow,
+    /// Among quick ones, as it is declared.
+    Quick,
+    /// In the slow lane, as a server of this project has measured.
+    Learned,
+}
+
 /// Something that answers requests, or looks at them on their way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteRow {
@@ -51,6 +65,8 @@ pub struct RouteRow {
     pub method: Option<String>,
     /// The paths.
     pub pattern: String,
+    /// The lane of a route whose handler is a function.
+    pub lane: Option<RouteLaneWord>,
     /// The place of the declaration.
     pub place: Option<Place>,
 }
@@ -63,7 +79,29 @@ pub struct RouteRow {
 /// It does not load: the place, the line of the source and why.
 pub fn routes(mut config: AppConfig, scratch: &Path) -> Result<Vec<RouteRow>, String> {
     config.program.logger = Logger::captured(config.log_settings().level_min);
-    look(config, scratch, LocalApp::rows)
+    // Of the project's own database, before another takes its place.
+    let learned = learned::file_of(&config).map(|file| learned::read(&file));
+    let learned = learned.and_then(Result::ok).unwrap_or_default();
+    let mut rows = look(config, scratch, LocalApp::rows)?;
+    for row in &mut rows {
+        if row.lane == Some(RouteLaneWord::Measured)
+            && learned.iter().any(|(name, _)| *name == row.name())
+        {
+            row.lane = Some(RouteLaneWord::Learned);
+        }
+    }
+    Ok(rows)
+}
+
+impl RouteRow {
+    /// The method and the pattern.
+    fn name(&self) -> String {
+        format!(
+            "{} {}",
+            self.method.as_deref().unwrap_or_default(),
+            self.pattern
+        )
+    }
 }
 
 impl LocalApp {
@@ -78,6 +116,7 @@ fn rows(loaded: &Loaded) -> Vec<RouteRow> {
     let other = |kind, pattern: &str, place: Option<&Place>| RouteRow {
         kind,
         method: None,
+        lane: None,
         pattern: pattern.to_owned(),
         place: place.cloned(),
     };
@@ -97,6 +136,11 @@ fn rows(loaded: &Loaded) -> Vec<RouteRow> {
             },
             method: Some(def.method.clone().unwrap_or_else(|| "ALL".to_owned())),
             pattern: def.pattern.clone(),
+            lane: (!def.fixed).then_some(match def.lane {
+                LaneRule::Measured => RouteLaneWord::Measured,
+                LaneRule::Slow => RouteLaneWord::Slow,
+                LaneRule::Quick => RouteLaneWord::Quick,
+            }),
             place: def.place.clone(),
         });
     }

@@ -121,8 +121,10 @@ impl Reloader {
         shared.set_generation(Arc::clone(&generation));
         shared.swap_all();
         shared.renew_beside(&generation);
-        // The project may need it from now on.
-        self.0.start_beside()
+        shared.renew_slow_lane();
+        // The project may need them from now on.
+        self.0.start_beside()?;
+        self.0.start_slow_lane()
     }
 }
 

@@ -123,6 +123,7 @@ impl Worker {
             ending: Arc::clone(&shared.ending),
             started_once: Arc::clone(&shared.started_once),
             health: None,
+            lane: None,
             on_deaf: Box::new(move |_, name| abandon(&for_deaf, place, &deaf_state, name)),
         };
         let deaf = deaf_while_loading(&plan.generation.config, ready);

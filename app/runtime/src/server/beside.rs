@@ -7,7 +7,7 @@
 use super::crew::{JOIN_MILLIS_MAX, ends_by, ready};
 use super::events::ServerEvent;
 use super::shared::{BesideCrew, ServerShared};
-use super::worker as server_worker;
+use super::worker::{self as server_worker, SideWork};
 use crate::generation::Generation;
 use crate::locks::lock;
 use crate::worker::order::Order;
@@ -74,7 +74,7 @@ impl ServerShared {
         // Behind those that take connections.
         let number = self.config.base.workers + place;
         let plan = self.plan(id, number, self.generation(), on_deaf);
-        let starting = server_worker::start(plan, Some(beside));
+        let starting = server_worker::start(plan, Some(SideWork::Beside(beside)));
         let starting = starting.map_err(|error| format!("cannot start a thread: {error}"))?;
         let member = ready(id, starting);
         let member = member.map_err(|error| self.config.base.project.load_fault(&error))?;

@@ -11,6 +11,7 @@ use crate::worker::watchdog::ABANDONED_MAX;
 use sampan_host::Error;
 use sampan_host::log::Level;
 use sampan_http::WorkerHandle;
+use sampan_serve::lane::SlowLane;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -93,6 +94,7 @@ impl ServerShared {
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),
+            lane: None,
             health: self.health_answers(),
             on_deaf,
         }
@@ -103,7 +105,11 @@ impl ServerShared {
         let shared = Arc::clone(self);
         let on_deaf: OnDeaf =
             Box::new(move |handle, name| shared.abandon(id, place, &handle, name));
-        let plan = self.plan(id, place, self.generation(), on_deaf);
+        let lane = self.lane.clone().map(|lane| lane as Arc<dyn SlowLane>);
+        let plan = WorkerPlan {
+            lane,
+            ..self.plan(id, place, self.generation(), on_deaf)
+        };
         let starting = server_worker::start(plan, None)
             .map_err(|error| format!("cannot start a worker: {error}"))?;
         Ok((id, starting))

@@ -12,5 +12,6 @@ mod redirect;
 pub(crate) mod running;
 pub(crate) mod shared;
 pub(crate) mod signals;
+mod slow_lane;
 pub(crate) mod start;
 pub(crate) mod worker;

@@ -165,6 +165,7 @@ impl Running {
         }
         self.shared.drain_beside();
         let all_ended = self.shared.end_workers();
+        let all_ended = self.shared.end_slow_lane() && all_ended;
         let all_ended = self.shared.end_beside() && all_ended;
         self.shared.watchdog.stop();
         self.shared.database.shutdown();

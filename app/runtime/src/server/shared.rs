@@ -6,6 +6,7 @@ use crate::app_config::AppConfig;
 use crate::generation::Generation;
 use crate::health::handler::HealthAnswers;
 use crate::health::monitor::HealthMonitor;
+use crate::lane::shared::Lane;
 use crate::listening::ServerCertificates;
 use crate::locks::lock;
 use crate::worker::order::Order;
@@ -35,6 +36,16 @@ pub(crate) struct BesideCrew {
     pub(super) keeper: Option<JoinHandle<()>>,
 }
 
+/// The threads of the slow lane.
+#[derive(Default)]
+pub(crate) struct LaneCrew {
+    pub(super) members: Vec<CrewMember>,
+    /// True once isolates take requests.
+    pub(super) has_started: bool,
+    /// The thread that looks after the lane.
+    pub(super) keeper: Option<JoinHandle<()>>,
+}
+
 /// The state that the parts of a server share.
 pub(crate) struct ServerShared {
     /// As it was at start: what a reload does not change.
@@ -55,6 +66,9 @@ pub(crate) struct ServerShared {
     pub(super) workers: Mutex<Option<Workers>>,
     /// The threads beside those that take connections.
     pub(super) beside: Mutex<Option<BesideCrew>>,
+    /// The isolates of slow routes, where there may be any.
+    pub(super) lane: Option<Arc<Lane>>,
+    pub(super) lane_crew: Mutex<LaneCrew>,
     pub(super) events: Sender<ServerEvent>,
     pub(super) next_id: AtomicU64,
     pub(super) abandoned: AtomicUsize,

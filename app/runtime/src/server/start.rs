@@ -13,10 +13,13 @@ use crate::generation::Generation;
 use crate::health;
 use crate::health::handler::HealthAnswers;
 use crate::health::monitor::HealthMonitor;
+use crate::lane::learned;
+use crate::lane::shared::{Lane, LaneChange};
 use crate::listening::{self, Listening, ServerCertificates, User};
 use crate::locks::lock;
 use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
+use crate::worker::long_runs::LongRuns;
 use crate::worker::watchdog::Watchdog;
 use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
@@ -25,6 +28,7 @@ use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -74,6 +78,7 @@ impl Server {
         let (database, migrated) = database::prepare(&config)?;
         let database_checks = health::checks(&config, &database)?;
         let health = HealthMonitor::new(database_checks, Arc::clone(&stopper.is_stopping));
+        let (lane, changes) = slow_lane_of(&config).unzip();
         let config = Arc::new(config);
         let generation = Generation {
             config: Arc::clone(&config),
@@ -91,6 +96,8 @@ impl Server {
             crew: Mutex::default(),
             workers: Mutex::default(),
             beside: Mutex::default(),
+            lane: lane.map(Arc::new),
+            lane_crew: Mutex::default(),
             events: stopper.events.clone(),
             next_id: AtomicU64::new(0),
             abandoned: AtomicUsize::new(0),
@@ -101,6 +108,17 @@ impl Server {
             started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.serving.script.script_millis_max);
+        if let Some(lane) = &shared.lane {
+            let lane = Arc::clone(lane);
+            shared.watchdog.report_long_runs(LongRuns {
+                time_min: lane.routes.slow_time(),
+                tell: Box::new(move |route| {
+                    if lane.routes.mark(route) {
+                        lane.tell(LaneChange::Moved);
+                    }
+                }),
+            });
+        }
         // Only its host can stop a script that a host runs.
         if shared.config.program.host.is_none() {
             shared
@@ -112,8 +130,14 @@ impl Server {
         let backup = backup::start(&shared.config, &shared.database, before)?;
         let loaded = shared.start_workers();
         let loaded = loaded.and_then(|()| shared.start_beside());
+        let loaded = loaded.and_then(|()| shared.start_slow_lane());
+        let loaded = loaded.and_then(|()| match changes {
+            Some(changes) => shared.keep_slow_lane(changes),
+            None => Ok(()),
+        });
         if let Err(fault) = loaded {
             shared.end_workers();
+            shared.end_slow_lane();
             shared.end_beside();
             shared.watchdog.stop();
             shared.database.shutdown();
@@ -183,6 +207,26 @@ impl Server {
     }
 }
 
+/// Returns the slow lane of a server whose workers are its own, with the receiver of its changes. There is none while a
+/// project is developed or profiled.
+fn slow_lane_of(config: &AppConfig) -> Option<(Lane, Receiver<LaneChange>)> {
+    let settings = config.serving.lane;
+    let program = &config.program;
+    let is_other = program.host.is_some() || program.development.is_some() || program.is_profiled;
+    if is_other || settings.isolates == 0 || config.base.project.entry().is_empty() {
+        return None;
+    }
+    let file = learned::file_of(config);
+    let read = file.as_deref().map_or(Ok(Vec::new()), learned::read);
+    let known = read.unwrap_or_else(|fault| {
+        let file = file.unwrap_or_default();
+        let text = format!("{}: {fault}: slow routes are measured anew", file.display());
+        program.logger.text(Level::Warn, text);
+        Vec::new()
+    });
+    Some(Lane::new(settings, known))
+}
+
 /// The listeners of a server, before its workers start.
 struct ServerListeners {
     listening: Vec<Listening>,
@@ -198,7 +242,8 @@ struct ServerListeners {
 fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     let mut limits = config.serving.http.clone();
     // Each worker keeps the files of two folders open.
-    let files = config.base.workers * 2 * OPEN_FILES_MAX;
+    let isolates = config.base.workers + config.serving.lane.isolates;
+    let files = isolates * 2 * OPEN_FILES_MAX;
     let is_redirecting =
         (config.base.tls.as_ref()).is_some_and(|tls| !tls.redirect_listen.is_empty());
     let of_redirect = if is_redirecting {

@@ -2,6 +2,7 @@
 
 use crate::app_config::AppConfig;
 use crate::health::handler::HealthHandler;
+use crate::lane::isolate::LaneWork;
 use crate::program::hosted::HostedWorker;
 use crate::reload::file_mode::FileModeHandler;
 use crate::reload::retiring;
@@ -86,12 +87,20 @@ impl Runtime for Hosted {
 /// The nice value of threads beside requests: they get what the others leave.
 const NICE: i32 = 10;
 
-/// Starts a worker: on a thread of its own, or on one of the host's. With `beside` it takes no connections and does
+/// The work of a thread that takes no connections.
+pub(crate) enum SideWork {
+    /// Work of a capability.
+    Beside(Beside),
+    /// Requests of slow routes.
+    Lane(LaneWork),
+}
+
+/// Starts a worker: on a thread of its own, or on one of the host's. With `side` it takes no connections and does
 /// that work.
 ///
 /// # Errors
 /// The system has no thread left.
-pub(crate) fn start(plan: WorkerPlan, beside: Option<Beside>) -> std::io::Result<Starting> {
+pub(crate) fn start(plan: WorkerPlan, side: Option<SideWork>) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
     let (orders, inbox) = unbounded_channel();
     if let Some(host) = plan.generation.config.program.host.clone() {
@@ -100,7 +109,7 @@ pub(crate) fn start(plan: WorkerPlan, beside: Option<Beside>) -> std::io::Result
         host.run(HostedWorker::new(move |sockets| {
             Box::pin(async move {
                 let (id, watchdog) = (plan.id, plan.watchdog.clone());
-                serve(plan, inbox, &sender, Some(Hosted(sockets)), beside).await;
+                serve(plan, inbox, &sender, Some(Hosted(sockets)), side).await;
                 watchdog.remove(id);
                 has_ended.store(true, Ordering::Release);
             })
@@ -111,14 +120,15 @@ pub(crate) fn start(plan: WorkerPlan, beside: Option<Beside>) -> std::io::Result
             thread: WorkerThread::Hosted(ended),
         });
     }
-    let name = match beside {
+    let name = match side {
         None => format!("sampan-w{}", plan.place),
-        Some(_) => format!("sampan-b{}", plan.place),
+        Some(SideWork::Beside(_)) => format!("sampan-b{}", plan.place),
+        Some(SideWork::Lane(_)) => format!("sampan-l{}", plan.place),
     };
     let thread = std::thread::Builder::new()
         .name(name)
         .stack_size(STACK_BYTES)
-        .spawn(move || run(plan, inbox, &sender, beside))?;
+        .spawn(move || run(plan, inbox, &sender, side))?;
     Ok(Starting {
         ready,
         orders,
@@ -128,13 +138,13 @@ pub(crate) fn start(plan: WorkerPlan, beside: Option<Beside>) -> std::io::Result
 
 type Ready = SyncSender<Result<WorkerHandle, Error>>;
 
-fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready, beside: Option<Beside>) {
-    if beside.is_some() {
+fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready, side: Option<SideWork>) {
+    if side.is_some() {
         // Where the system refuses, it has the priority of the others.
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
     }
     let (id, watchdog) = (plan.id, plan.watchdog.clone());
-    if let Err(error) = run_here(serve(plan, orders, ready, None, beside)) {
+    if let Err(error) = run_here(serve(plan, orders, ready, None, side)) {
         let text = format!("cannot start a worker: {error}");
         let _ = ready.send(Err(Error::new(ErrorKind::Internal, text)));
     }
@@ -146,7 +156,7 @@ async fn serve(
     orders: UnboundedReceiver<Order>,
     ready: &Ready,
     hosted: Option<Hosted>,
-    beside: Option<Beside>,
+    side: Option<SideWork>,
 ) {
     let (config, ending) = (
         Arc::clone(&plan.generation.config),
@@ -181,7 +191,10 @@ async fn serve(
             None => handler,
         };
         let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
-        let work = beside.map(|beside| spawn_local(loader.work_beside(&beside)));
+        let work = side.map(|side| match side {
+            SideWork::Beside(beside) => spawn_local(loader.work_beside(&beside)),
+            SideWork::Lane(lane) => spawn_local(lane.run(Rc::clone(&loader), Rc::clone(&dispatch))),
+        });
         match hosted {
             Some(hosted) => sockets.run_on(hosted, handler).await,
             None => sockets.run(handler).await,

@@ -29,6 +29,7 @@ use sampan_serve::Gate;
 use sampan_serve::Ids;
 use sampan_serve::Serving;
 use sampan_serve::files::StaticFiles;
+use sampan_serve::lane::SlowLane;
 use sampan_serve::routing::names::RouteNames;
 use sampan_serve::{Control, Loaded, StreamsEnd};
 use std::cell::{Cell, RefCell};
@@ -111,6 +112,7 @@ pub(crate) struct Loader {
     tells_warnings: bool,
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<AtomicBool>,
+    lane: Option<Arc<dyn SlowLane>>,
     /// Requests that were given up and are ending, over all isolates.
     endings: Rc<Cell<usize>>,
     pub(crate) dispatch: RefCell<Weak<Dispatch>>,
@@ -147,6 +149,7 @@ impl Loader {
             id: plan.id,
             ending: Arc::clone(&plan.ending),
             started_once: Arc::clone(&plan.started_once),
+            lane: plan.lane.clone(),
             endings: Rc::default(),
             tells_warnings: plan.place == 0 && !plan.is_trial,
             place: WorkerPlace {
@@ -378,6 +381,7 @@ impl Loader {
             cleanup_time_max: Duration::from_millis(config.serving.script.cleanup_millis_max),
             endings: Rc::clone(&self.endings),
             streams: StreamsEnd::default(),
+            lane: self.lane.clone(),
             dev: {
                 let development = config.program.development.clone();
                 development.map(|development| development.error_pages(&config.base.project))

@@ -5,6 +5,7 @@ use crate::generation::Generation;
 use crate::health::handler::HealthAnswers;
 use sampan_db::AppDatabase;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle};
+use sampan_serve::lane::SlowLane;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -31,6 +32,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) ending: Arc<OnceLock<Instant>>,
     /// True if the functions that start once for the process have run.
     pub(crate) started_once: Arc<AtomicBool>,
+    /// The isolates of slow routes, for a worker that takes connections.
+    pub(crate) lane: Option<Arc<dyn SlowLane>>,
     /// The answers about the server's health, where they are not turned off.
     pub(crate) health: Option<HealthAnswers>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.

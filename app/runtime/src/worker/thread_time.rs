@@ -1,12 +1,19 @@
 //! The processor time that the kernel has given to a thread, read from another thread.
 
 use procfs::process::{Process, Task};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
+
+/// The length that the kernel's line of a thread's times cannot reach, in bytes.
+const TIMES_BYTES_MAX: usize = 128;
 
 /// A thread of this process.
 pub(super) struct ThreadTime {
     /// `None` where the kernel does not tell.
     task: Option<Task>,
+    /// Its `schedstat`. It stays open, because it is read often.
+    times: Option<File>,
 }
 
 impl ThreadTime {
@@ -14,13 +21,20 @@ impl ThreadTime {
     pub(super) fn of_this_thread() -> Self {
         let number = rustix::thread::gettid().as_raw_nonzero().get();
         let task = Process::myself().and_then(|process| process.task_from_tid(number));
-        Self { task: task.ok() }
+        let times = File::open(format!("/proc/self/task/{number}/schedstat"));
+        Self {
+            task: task.ok(),
+            times: times.ok(),
+        }
     }
 
     /// Returns the time that the thread has had a processor since its start; `None` where the kernel does not tell.
     pub(super) fn processor_time(&self) -> Option<Duration> {
-        let times = self.task.as_ref()?.schedstat().ok()?;
-        Some(Duration::from_nanos(times.sum_exec_runtime))
+        let mut line = [0; TIMES_BYTES_MAX];
+        let length = self.times.as_ref()?.read_at(&mut line, 0).ok()?;
+        let line = str::from_utf8(&line[..length]).ok()?;
+        let nanos = line.split(' ').next()?.parse().ok()?;
+        Some(Duration::from_nanos(nanos))
     }
 
     /// Reports whether the thread runs or waits for a processor. False where the kernel does not tell.

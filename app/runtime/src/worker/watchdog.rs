@@ -8,10 +8,11 @@
 //! A thread that gets little of a processor, on a machine that is overloaded or was asleep, is not at fault: its run
 //! has up to [`STARVED_TIMES`] the limit, and it is not deaf to a stop that it cannot hear.
 
+use super::long_runs::{CurrentRunTime, LongRuns};
 use super::thread_time::ThreadTime;
 use sampan_host::samples::Stack;
 use sampan_host::{HandlerId, Watch};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The interval at which it looks while a script runs, in milliseconds.
@@ -54,6 +55,7 @@ struct WatchdogState {
     /// Held while the watchdog looks, and when workers come and go.
     watched: Mutex<Vec<WatchedWorker>>,
     over: Mutex<bool>,
+    long_runs: OnceLock<LongRuns>,
 }
 
 /// One worker, as the watchdog knows it.
@@ -67,6 +69,8 @@ struct WatchedWorker {
     epoch: u64,
     since: Instant,
     thread: ThreadTime,
+    /// The times of this epoch, where long runs are told of.
+    run: CurrentRunTime,
     /// The processor time of the thread when this epoch had lasted for half of its limit.
     used_at_half: Option<Duration>,
     /// The time of the first stop of this epoch, and the processor time of the thread at that moment.
@@ -86,6 +90,7 @@ impl Watchdog {
             epoch,
             since,
             thread: ThreadTime::of_this_thread(),
+            run: CurrentRunTime::default(),
             used_at_half: None,
             told: None,
         });
@@ -131,21 +136,32 @@ impl Watchdog {
         stacks.collect()
     }
 
+    /// Tells of long runs. To be called before the thread starts; the first call counts.
+    pub(crate) fn report_long_runs(&self, long_runs: LongRuns) {
+        let _ = self.inner.long_runs.set(long_runs);
+    }
+
+    /// Returns the interval at which it looks while a script runs.
+    fn busy_poll(&self) -> Duration {
+        let usual = Duration::from_millis(BUSY_POLL_MILLIS);
+        let long_runs = self.inner.long_runs.get();
+        long_runs.map_or(usual, |long_runs| long_runs.time_min.min(usual))
+    }
+
     /// Starts the thread.
     ///
     /// # Errors
     /// The system has no thread left.
     pub(crate) fn start(&self, script_time_max: Duration) -> std::io::Result<()> {
         let watchdog = self.clone();
+        let busy_poll = self.busy_poll();
         let body = move || {
             while !watchdog.is_over() {
                 let is_busy = watchdog.look(script_time_max);
-                let pause = if is_busy {
-                    BUSY_POLL_MILLIS
-                } else {
-                    IDLE_POLL_MILLIS
-                };
-                std::thread::sleep(Duration::from_millis(pause));
+                std::thread::sleep(match is_busy {
+                    true => busy_poll,
+                    false => Duration::from_millis(IDLE_POLL_MILLIS),
+                });
             }
         };
         std::thread::Builder::new()
@@ -184,9 +200,14 @@ impl Watchdog {
         let now = Instant::now();
         let mut is_busy = false;
         let mut deaf = Vec::new();
+        let long_runs = self.inner.long_runs.get();
         self.lock().retain_mut(|watched| {
-            let age = watched.age(now);
+            let age = watched.age(now, long_runs.is_some());
             is_busy |= age.is_some();
+            if let (Some(age), Some(long_runs)) = (age, long_runs) {
+                let of_run = (&*watched.watch, watched.epoch);
+                watched.run.look(of_run, age, &watched.thread, long_runs);
+            }
             if watched.watch.must_stop() {
                 // Another thread has told it to stop: once may not be enough.
                 watched.watch.stop(watched.epoch);
@@ -213,11 +234,14 @@ impl Watchdog {
 
 impl WatchedWorker {
     /// Returns the time that the script that runs now has been seen running; `None` if none runs.
-    fn age(&mut self, now: Instant) -> Option<Duration> {
+    fn age(&mut self, now: Instant, is_measured: bool) -> Option<Duration> {
         let epoch = self.watch.epoch();
         if epoch != self.epoch {
             self.epoch = epoch;
             self.since = now;
+            if is_measured && epoch & 1 == 1 {
+                self.run = CurrentRunTime::begin(&self.thread);
+            }
             self.used_at_half = None;
             self.told = None;
         }

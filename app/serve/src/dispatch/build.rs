@@ -74,6 +74,10 @@ impl Loaded {
                 ids: Rc::clone(&control.ids),
                 has_etag: def.body.etag,
                 compression: control.compression_for(&def.body),
+                lane: match (&control.lane, &fixed) {
+                    (Some(lane), None) => Some(lane.routes().declare(&def_name(def), def.lane)),
+                    _ => None,
+                },
                 logger: Rc::clone(&control.logger),
             };
             entries.push(RouteEntry {
@@ -109,6 +113,7 @@ impl Loaded {
                 ids: Rc::clone(&control.ids),
                 has_etag: false,
                 compression: control.compression.clone(),
+                lane: None,
                 logger: Rc::clone(&control.logger),
             };
             entries.push(RouteEntry {
@@ -135,6 +140,7 @@ impl Loaded {
             ids: Rc::clone(&control.ids),
             has_etag: program.fetch_body.etag,
             compression: control.compression_for(&program.fetch_body),
+            lane: None,
             logger: Rc::clone(&control.logger),
         });
         control.gate.finish_loading()?;

@@ -5,6 +5,7 @@ use crate::answer::errors;
 use crate::dispatch::connection_faults;
 use crate::dispatch::exchange::{DispatchedRequest, view};
 use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
+use crate::dispatch::handover;
 use crate::dispatch::loaded::Loaded;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
@@ -86,6 +87,12 @@ impl Dispatch {
         Record::new(logger, peer, request, &loaded.no_route, trace)
     }
 
+    /// Creates the record of a request whose line another worker writes: it collects times alone.
+    pub(crate) fn record_apart(&self, id: Box<str>) -> Rc<Record> {
+        let logger = Rc::clone(&self.current.borrow().control.logger);
+        Record::apart(logger, id)
+    }
+
     /// Returns the project that answers a request, the path in normal form, and the route: those found at its head, if
     /// its body had to be waited for.
     #[inline]
@@ -114,6 +121,9 @@ impl Dispatch {
                     && let Some(found) = find_file(&loaded, request, &normal)
                 {
                     return answer_file(loaded, request, normal, found, observers);
+                }
+                if let Some(answer) = handover::hand_over(&loaded, entry, request, &observers) {
+                    return answer;
                 }
                 let chain = loaded.middleware.of_route(&entry.chain, &normal);
                 let guards = &loaded.guards;

@@ -1,5 +1,6 @@
 //! A project on one worker, and the way of a request through it.
 
+pub(crate) mod answering;
 pub(crate) mod build;
 mod connection_faults;
 #[expect(
@@ -10,5 +11,6 @@ pub(crate) mod dispatch;
 mod exchange;
 mod file_answer;
 mod fixed_answer;
+mod handover;
 pub(crate) mod loaded;
 mod switch;

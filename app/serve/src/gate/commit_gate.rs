@@ -19,7 +19,7 @@ use std::task::{self, Poll, ready};
 pub struct Gate {
     pub(super) db: Rc<dyn WorkerDatabase>,
     pub(super) outbox: Outbox,
-    watch: Arc<Watch>,
+    pub(super) watch: Arc<Watch>,
     /// The worker's place among the acceptors' workers, once it serves.
     worker: OnceCell<WorkerHandle>,
     /// The request whose script runs.

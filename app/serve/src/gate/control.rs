@@ -4,6 +4,7 @@ use crate::answer::error_log::log_of;
 use crate::compression::Compression;
 use crate::files::StaticFiles;
 use crate::gate::commit_gate::Gate;
+use crate::lane::SlowLane;
 use crate::request::id::Ids;
 use crate::request::proxies::TrustedProxy;
 use crate::request::request_view::View;
@@ -91,6 +92,8 @@ pub struct Control {
     pub endings: Rc<Cell<usize>>,
     /// The end of the project's streams.
     pub streams: StreamsEnd,
+    /// The isolates of slow routes, if this worker has others for them.
+    pub lane: Option<Arc<dyn SlowLane>>,
     /// In development: what makes pages of errors.
     pub dev: Option<Box<dyn ErrorPages>>,
 }
@@ -106,6 +109,8 @@ impl Control {
     pub(crate) fn during<T>(&self, view: Option<&Rc<View>>, run: impl FnOnce() -> T) -> T {
         let request = view.map(|view| Rc::clone(view) as Rc<dyn RequestView>);
         let before = self.current.set(request);
+        let watch = &self.gate.watch;
+        let route_before = watch.set_route(view.map_or(0, |view| view.lane_number()));
         let begun = self.current.begin();
         if begun.is_some() {
             // What others have left is not this request's. Statements that ran between two runs are of what goes on
@@ -120,6 +125,7 @@ impl Control {
             record.add_db(inside + waited);
             record.add_statements(self.current.take_statements());
         }
+        watch.set_route(route_before);
         self.current.set(before);
         done
     }

@@ -91,7 +91,7 @@ impl WaitingHandler {
                 waited.as_millis()
             );
             control::warn_cut(control, view, message);
-        } else if waited + coarse >= control.handler_time_max {
+        } else if waited + coarse >= control.handler_time_max || view.request().is_overdue() {
             let message = format!(
                 "no answer after {} ms: given up (handler_millis_max)",
                 waited.as_millis()

@@ -45,6 +45,7 @@ pub trait RequestTrace {
 }
 
 /// The head of the request, copied because its buffer is used again before its answer has been sent.
+#[derive(Default)]
 struct RecordedHead {
     method: String,
     target: String,
@@ -91,6 +92,29 @@ impl Record {
             trace,
             statements: RefCell::default(),
         })
+    }
+
+    /// A record for the times of a request whose line another worker writes; `id` is the one that it has there.
+    pub(crate) fn apart(logger: Rc<dyn Log>, id: Box<str>) -> Rc<Self> {
+        Rc::new(Self {
+            logger,
+            since_1970: Duration::ZERO,
+            client: String::new(),
+            head: Some(RecordedHead {
+                id,
+                ..RecordedHead::default()
+            }),
+            route: RefCell::default(),
+            script: Cell::default(),
+            db: Cell::default(),
+            trace: None,
+            statements: RefCell::default(),
+        })
+    }
+
+    /// Takes the times of the script and of the database.
+    pub(crate) fn take_times(&self) -> (Duration, Duration) {
+        (self.script.take(), self.db.take())
     }
 
     /// The request's id.

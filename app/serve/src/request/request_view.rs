@@ -184,6 +184,12 @@ impl View {
         self.info.compression.is_some()
     }
 
+    /// Returns the number of the route among those that have a lane; 0 if it has none.
+    #[inline]
+    pub(crate) fn lane_number(&self) -> u32 {
+        self.info.lane.as_ref().map_or(0, |lane| lane.number())
+    }
+
     /// Returns the place where the answering route was declared.
     pub(crate) fn place(&self) -> Option<&Place> {
         self.info.place.as_ref()

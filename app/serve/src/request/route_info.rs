@@ -1,6 +1,7 @@
 //! The state that the requests of one route share, and what it says about where a request came from.
 
 use crate::compression::Compression;
+use crate::lane::RouteLane;
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, TrustedProxy};
 use sampan_host::Place;
@@ -8,6 +9,7 @@ use sampan_host::log::Log;
 use sampan_http::Request;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The state that the requests of one route share.
 pub(crate) struct RouteInfo {
@@ -25,6 +27,8 @@ pub(crate) struct RouteInfo {
     pub(crate) has_etag: bool,
     /// Compresses its answers, if they may be.
     pub(crate) compression: Option<Rc<Compression>>,
+    /// The lane of its requests; `None` where there is no slow one, and for what a script does not answer.
+    pub(crate) lane: Option<Arc<RouteLane>>,
     /// For what handlers of the program have to say.
     pub(crate) logger: Rc<dyn Log>,
 }

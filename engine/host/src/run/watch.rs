@@ -7,7 +7,7 @@
 
 use crate::run::samples::Samples;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Wakes the engine of a worker whose script must stop, from another thread. It may be called at any time, also after
@@ -34,6 +34,8 @@ pub struct Watch {
     given_up: AtomicU64,
     closing: AtomicU64,
     handler: AtomicU64,
+    /// The route whose request runs; 0 if none does.
+    route: AtomicU32,
     kick: OnceLock<Kick>,
     /// When runs that have a limit of their own must end, in milliseconds since [`origin`]; 0 for the usual limit.
     until: AtomicU64,
@@ -117,6 +119,20 @@ impl Watch {
     /// The handler that was entered last, for the log.
     pub fn handler(&self) -> u32 {
         self.handler.load(Ordering::Relaxed) as u32
+    }
+
+    /// Sets the number of the route whose request runs from now on, 0 for none, and returns the one before. Only the
+    /// worker's own thread may call this.
+    #[inline]
+    pub fn set_route(&self, route: u32) -> u32 {
+        let before = self.route.load(Ordering::Relaxed);
+        self.route.store(route, Ordering::Relaxed);
+        before
+    }
+
+    /// The number of the route whose request runs; 0 if none does.
+    pub fn route(&self) -> u32 {
+        self.route.load(Ordering::Relaxed)
     }
 
     /// Called by the thread that samples: a script that runs now is due to show its stack.

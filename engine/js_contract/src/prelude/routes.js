@@ -3,19 +3,23 @@
 // The place where a route or middleware was declared: native code reads it from the stack of this error.
 const here = () => new Error().stack;
 
-const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "stream"];
+const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "slow", "stream"];
 function routeOptions(owner, opts) {
   check(owner, "map", "options", opts);
   for (const key of keys(opts)) if (!ROUTE_OPTIONS.includes(key)) unknownOption(owner, key, ...ROUTE_OPTIONS);
-  const { bodyBytesMax: limit, compress = true, etag = false, name, stream: isStream = false } = opts;
+  const { bodyBytesMax: limit, compress = true, etag = false, name, slow, stream: isStream = false } = opts;
   check(owner, "boolean", "option 'compress'", compress);
   check(owner, "boolean", "option 'etag'", etag);
   if (name !== undefined) check(owner, "string", "option 'name'", name);
   check(owner, "boolean", "option 'stream'", isStream);
+  if (slow !== undefined) check(owner, "boolean", "option 'slow'", slow);
   // Checked where the routes are arranged, for both languages.
-  return { limit: limit === undefined ? undefined : String(limit), isStream, isUncompressed: !compress, etag, name };
+  const written = limit === undefined ? undefined : String(limit);
+  return { limit: written, isStream, isUncompressed: !compress, etag, name, slow };
 }
-const NO_OPTIONS = { limit: undefined, isStream: false, isUncompressed: false, etag: false, name: undefined };
+const NO_OPTIONS = {
+  limit: undefined, isStream: false, isUncompressed: false, etag: false, name: undefined, slow: undefined,
+};
 
 // Reports whether a value is nothing but options: then its handler was forgotten.
 function isOptions(value) {
@@ -38,10 +42,10 @@ function declareVerb(owner, prefix, verb) {
     const given = args.length > 2 ? routeOptions(name, options) : NO_OPTIONS;
     const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
     if (handler === undefined) check(name, "function", "handler", handler);
-    const { limit, isStream, isUncompressed, etag } = given;
+    const { limit, isStream, isUncompressed, etag, slow } = given;
     const isFixed = typeof handler !== "function";
     native.route(verbs[verb], joined(prefix, pattern), here(), keepHandler(handler), isFixed, given.name,
-      limit, isStream, isUncompressed, etag);
+      limit, isStream, isUncompressed, etag, slow === true, slow === false);
     return owner;
   };
 }

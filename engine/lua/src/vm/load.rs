@@ -15,8 +15,8 @@ use crate::vm::state::{RegistryRefs, State, data, push_mark, push_ref, text_at};
 use crate::vm::worlds;
 use mlua_sys::lua51::*;
 use sampan_host::{
-    BodyOptions, Error, ErrorKind, GuardDef, HandlerId, Isolation, MiddlewareDef, NativeMiddleware,
-    Place, Program, RouteDef, Setup,
+    BodyOptions, Error, ErrorKind, GuardDef, HandlerId, Isolation, LaneRule, MiddlewareDef,
+    NativeMiddleware, Place, Program, RouteDef, Setup,
 };
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
@@ -264,6 +264,8 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             if body.stream {
                 current().has_streams.set(true);
             }
+            lua_getfield(state, route, c"slow".as_ptr());
+            let slow = (lua_type(state, -1) == LUA_TBOOLEAN).then(|| lua_toboolean(state, -1) != 0);
             let method = text_field(state, route, c"method");
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
             let name = text_field(state, route, c"name");
@@ -274,6 +276,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 handler,
                 fixed,
                 body,
+                lane: LaneRule::of(slow),
                 name,
                 place,
             });

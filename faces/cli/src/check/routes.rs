@@ -3,7 +3,7 @@
 use crate::{say, signals};
 use sampan_host::Place;
 use sampan_project::config::Flags;
-use sampan_runtime::{AppConfig, RouteKind, RouteRow};
+use sampan_runtime::{AppConfig, RouteKind, RouteLaneWord, RouteRow};
 use std::path::PathBuf;
 
 /// The arguments of `sampan routes`.
@@ -49,10 +49,13 @@ pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
             .place
             .as_ref()
             .map_or_else(String::new, Place::to_string);
-        let note = match row.kind {
-            RouteKind::Value => "(a value, answered without the script)",
-            RouteKind::Guard => "(native)",
-            RouteKind::Fetch => "(has routes of its own)",
+        let note = match (row.kind, row.lane) {
+            (RouteKind::Value, _) => "(a value, answered without the script)",
+            (RouteKind::Guard, _) => "(native)",
+            (RouteKind::Fetch, _) => "(has routes of its own)",
+            (_, Some(RouteLaneWord::Slow)) => "(slow)",
+            (_, Some(RouteLaneWord::Quick)) => "(never slow)",
+            (_, Some(RouteLaneWord::Learned)) => "(measured slow)",
             _ => "",
         };
         let line = format!(
@@ -77,6 +80,12 @@ fn subject(row: &RouteRow) -> &str {
 fn json(row: &RouteRow) -> serde_json::Value {
     serde_json::json!({
         "kind": row.kind.word(), "method": row.method, "pattern": row.pattern,
+        "lane": row.lane.map(|lane| match lane {
+            RouteLaneWord::Measured => "measured",
+            RouteLaneWord::Slow => "slow",
+            RouteLaneWord::Quick => "quick",
+            RouteLaneWord::Learned => "measured slow",
+        }),
         "file": row.place.as_ref().map(|place| &place.file), "line": row.place.as_ref().map(|place| place.line),
     })
 }

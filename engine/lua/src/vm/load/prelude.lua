@@ -457,7 +457,9 @@ end
 
 local scope
 
-local route_options = { body_bytes_max = true, compress = true, etag = true, name = true, stream = true }
+local route_options = {
+  body_bytes_max = true, compress = true, etag = true, name = true, slow = true, stream = true,
+}
 -- Whether a value is nothing but options: then its handler was forgotten.
 local function is_options(value)
   if type(value) ~= "table" or G.next(value) == nil then return false end
@@ -559,7 +561,7 @@ local function declare(into, prefix)
       if options == nil and is_options(handler) then handler = nil end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
-      local body_bytes_max, stream, compress, etag, name
+      local body_bytes_max, stream, compress, etag, name, slow
       for key, value in pairs(options or {}) do
         if key == "stream" then
           host.check("app." .. verb, "boolean", "option 'stream'", value)
@@ -570,6 +572,9 @@ local function declare(into, prefix)
         elseif key == "etag" then
           host.check("app." .. verb, "boolean", "option 'etag'", value)
           etag = value
+        elseif key == "slow" then
+          host.check("app." .. verb, "boolean", "option 'slow'", value)
+          slow = value
         elseif key == "name" then
           host.check("app." .. verb, "string", "option 'name'", value)
           name = value
@@ -577,7 +582,7 @@ local function declare(into, prefix)
           -- Checked where the routes are arranged, for both languages.
           body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
         else
-          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "etag", "name", "stream")
+          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "etag", "name", "slow", "stream")
         end
       end
       local fixed = type(handler) ~= "function"
@@ -586,7 +591,7 @@ local function declare(into, prefix)
       local file, line = place()
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
         body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false,
-        etag = etag, name = name, file = file, line = line }
+        etag = etag, name = name, slow = slow, file = file, line = line }
       program.routes[#program.routes + 1] = route
       note(verb, pattern, route)
     end

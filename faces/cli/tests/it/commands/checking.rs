@@ -67,7 +67,10 @@ not_found  *
     assert!(!folder.path().join("data.db").exists());
     let (_, out) = said("routes", &folder, &["--json"]);
     let rows = objects(&out);
-    let route = json!({ "kind": "handler", "method": "POST", "pattern": "/api/notes/:id", "file": "app.lua", "line": 6 });
+    let route = json!({
+        "kind": "handler", "method": "POST", "pattern": "/api/notes/:id", "lane": "measured", "file": "app.lua",
+        "line": 6,
+    });
     assert_eq!(rows[3], route);
     assert_eq!(rows[6]["kind"], "files");
     let folder = project(&[("app.ts", TS)]);

@@ -1,0 +1,147 @@
+//! An isolate of the slow lane: takes requests from the queue, one run at a time; those that wait go on between others.
+
+use super::limits::END_PAUSE;
+use super::shared::Lane;
+use crate::generation::Generation;
+use crate::locks::lock;
+use crate::worker::loader::Loader;
+use crate::worker::queue::Next;
+use sampan_serve::lane::{LaneLink, LaneRequest, SlowLane};
+use sampan_serve::{Dispatch, answer_apart};
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::Poll;
+use tokio::task::{spawn_local, yield_now};
+
+/// The state of an isolate for other threads.
+#[derive(Default)]
+pub(crate) struct IsolateState {
+    /// True if the isolate could not be stopped, and another has its place.
+    is_abandoned: AtomicBool,
+    /// The requests that it has taken.
+    taken: Mutex<Vec<Weak<LaneLink>>>,
+}
+
+impl IsolateState {
+    /// Gives the isolate up: the connections of its requests are told that no answer comes.
+    pub(crate) fn abandon(&self) {
+        self.is_abandoned.store(true, Ordering::Release);
+        let taken = std::mem::take(&mut *lock(&self.taken));
+        for link in taken.iter().filter_map(Weak::upgrade) {
+            link.lose();
+        }
+    }
+
+    /// Takes note of a request. Returns false if the isolate was abandoned.
+    fn take(&self, link: &Arc<LaneLink>) -> bool {
+        let mut taken = lock(&self.taken);
+        if taken.len().is_power_of_two() {
+            taken.retain(|one| one.strong_count() > 0);
+        }
+        taken.push(Arc::downgrade(link));
+        !self.is_abandoned()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.is_abandoned.load(Ordering::Acquire)
+    }
+}
+
+/// The work of a thread of the slow lane.
+pub(crate) struct LaneWork {
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) state: Arc<IsolateState>,
+    pub(crate) place: usize,
+    /// Returns the generation that the server serves.
+    pub(crate) serving: Box<dyn Fn() -> Arc<Generation> + Send>,
+    /// The one that the isolate has loaded.
+    pub(crate) loaded: Arc<Generation>,
+}
+
+impl LaneWork {
+    /// Answers requests until the queue is closed.
+    pub(crate) async fn run(mut self, loader: Rc<Loader>, dispatch: Rc<Dispatch>) {
+        let running = Rc::new(Cell::new(0_usize));
+        loop {
+            let next = self.next().await;
+            if self.state.is_abandoned() {
+                // It came back to life after another took its place.
+                if let Next::Item(request) = next {
+                    request.link().lose();
+                }
+                return;
+            }
+            let request = match next {
+                Next::Closed => break,
+                Next::Woken => None,
+                Next::Item(request) if request.is_given_up() => continue,
+                Next::Item(request) => Some(request),
+            };
+            self.renew(&loader).await;
+            if let Some(request) = request {
+                self.begin(request, &dispatch, &running);
+                // It runs now, and then those that wait have their turn: timers, commits, earlier requests.
+                yield_now().await;
+            }
+        }
+        // No connection waits any more: each notices that in its next turn.
+        while running.get() > 0 {
+            tokio::time::sleep(END_PAUSE).await;
+        }
+    }
+
+    /// The next request. Reloads wake the isolate without one.
+    async fn next(&self) -> Next<LaneRequest> {
+        let mut is_waiting = false;
+        poll_fn(|cx| {
+            let next = self.lane.queue.poll_next(self.place, &mut is_waiting, cx);
+            // A generation that came before it waited does not wake it.
+            if next.is_pending() && self.is_behind() {
+                self.lane.queue.leave(self.place);
+                return Poll::Ready(Next::Woken);
+            }
+            next
+        })
+        .await
+    }
+
+    fn is_behind(&self) -> bool {
+        !Arc::ptr_eq(&(self.serving)(), &self.loaded)
+    }
+
+    /// Loads the generation that the server serves, if the isolate has another. Where it does not load here, the log is
+    /// told, and the isolate goes on as it was.
+    async fn renew(&mut self, loader: &Rc<Loader>) {
+        let wanted = (self.serving)();
+        if Arc::ptr_eq(&wanted, &self.loaded) {
+            return;
+        }
+        match loader.prepare(&wanted).await {
+            Ok(next) => loader.swap(next),
+            Err(error) => {
+                let logger = &wanted.config.program.logger;
+                let text = format!("an isolate of slow routes goes on as it was: {error}");
+                sampan_serve::log_of(logger, None, text, &error);
+            }
+        }
+        // Not tried again for each request.
+        self.loaded = wanted;
+    }
+
+    fn begin(&self, request: LaneRequest, dispatch: &Rc<Dispatch>, running: &Rc<Cell<usize>>) {
+        if !self.state.take(request.link()) {
+            return request.link().lose();
+        }
+        let lane = Arc::clone(&self.lane) as Arc<dyn SlowLane>;
+        let answered = answer_apart(Rc::clone(dispatch), lane, request);
+        running.set(running.get() + 1);
+        let running = Rc::clone(running);
+        drop(spawn_local(async move {
+            answered.await;
+            running.set(running.get() - 1);
+        }));
+    }
+}

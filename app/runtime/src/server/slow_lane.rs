@@ -1,0 +1,241 @@
+//! The threads of the slow lane. They start when a route turns out to be slow: at start, at a reload, or as it is
+//! measured. Another thread starts them then, and writes down what was learned.
+
+use super::crew::{JOIN_MILLIS_MAX, ends_by, ready};
+use super::events::ServerEvent;
+use super::shared::{LaneCrew, ServerShared};
+use super::worker::{self as server_worker, SideWork, Starting};
+use crate::lane::isolate::{IsolateState, LaneWork};
+use crate::lane::learned;
+use crate::lane::limits::WRITE_PAUSE;
+use crate::lane::shared::{Lane, LaneChange};
+use crate::locks::lock;
+use crate::worker::plan::OnDeaf;
+use crate::worker::watchdog::ABANDONED_MAX;
+use sampan_host::log::Level;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+impl ServerShared {
+    /// Starts the isolates, if any route needs them and they are not there.
+    ///
+    /// # Errors
+    /// The project does not load there, or the system has no thread left.
+    pub(crate) fn start_slow_lane(self: &Arc<Self>) -> Result<(), String> {
+        let Some(lane) = &self.lane else {
+            return Ok(());
+        };
+        if !lane.routes.has_slow() || lock(&self.lane_crew).has_started {
+            return Ok(());
+        }
+        let mut starting = Vec::new();
+        for place in 0..lane.isolates {
+            starting.push(self.start_isolate(lane, place)?);
+        }
+        for (id, starting) in starting {
+            self.add_isolate(id, starting)?;
+        }
+        lock(&self.lane_crew).has_started = true;
+        let count = lane.isolates;
+        let plural = if count == 1 { "" } else { "s" };
+        let text = format!("slow routes run in {count} isolate{plural} of their own from now on");
+        self.config.program.logger.text(Level::Info, text);
+        lane.open();
+        Ok(())
+    }
+
+    fn start_isolate(
+        self: &Arc<Self>,
+        lane: &Arc<Lane>,
+        place: usize,
+    ) -> Result<(u64, Starting), String> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let state: Arc<IsolateState> = Arc::default();
+        let (shared, of_deaf) = (Arc::clone(self), Arc::clone(&state));
+        let on_deaf: OnDeaf =
+            Box::new(move |_, name| shared.abandon_isolate(id, place, &of_deaf, name));
+        let generation = self.generation();
+        let beside = generation.state.beside(&generation.config);
+        // Behind those that take connections, and those beside requests.
+        let number = self.config.base.workers + beside.map_or(0, |beside| beside.isolates) + place;
+        let plan = self.plan(id, number, Arc::clone(&generation), on_deaf);
+        let shared = Arc::clone(self);
+        let work = LaneWork {
+            lane: Arc::clone(lane),
+            state,
+            place,
+            serving: Box::new(move || shared.generation()),
+            loaded: generation,
+        };
+        let started = server_worker::start(plan, Some(SideWork::Lane(work)));
+        let starting = started.map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok((id, starting))
+    }
+
+    /// Waits for an isolate that starts.
+    fn add_isolate(&self, id: u64, starting: Starting) -> Result<(), String> {
+        let member = ready(id, starting);
+        let member = member.map_err(|error| self.config.base.project.load_fault(&error))?;
+        let mut crew = lock(&self.lane_crew);
+        if self.is_ending.load(Ordering::SeqCst) {
+            member.handle.shutdown();
+        }
+        crew.members.push(member);
+        Ok(())
+    }
+
+    /// Gives up an isolate whose script cannot be stopped, and starts another in its place. Runs on the watchdog's
+    /// thread, which must go on watching.
+    fn abandon_isolate(
+        self: &Arc<Self>,
+        id: u64,
+        place: usize,
+        state: &Arc<IsolateState>,
+        name: &str,
+    ) {
+        state.abandon();
+        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        let message = format!(
+            "an isolate of slow routes is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the \
+             server gives up)"
+        );
+        self.config.program.logger.text(Level::Error, message);
+        lock(&self.lane_crew)
+            .members
+            .retain(|member| member.id != id);
+        let shared = Arc::clone(self);
+        let replace = move || {
+            let Some(lane) = shared.lane.clone() else {
+                return;
+            };
+            let started = shared.start_isolate(&lane, place);
+            match started.and_then(|(id, starting)| shared.add_isolate(id, starting)) {
+                Ok(()) => {
+                    let text = "a fresh isolate takes the place of one for slow routes";
+                    shared.config.program.logger.text(Level::Warn, text);
+                    shared.look_after_lease();
+                }
+                Err(fault) => {
+                    shared.config.program.logger.text(Level::Error, fault);
+                    let _ = shared.events.send(ServerEvent::GiveUp);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("sampan-replace".into());
+        if count >= ABANDONED_MAX || thread.spawn(replace).is_err() {
+            // There is no receiver if the server is being shut down anyway.
+            let _ = self.events.send(ServerEvent::GiveUp);
+        }
+    }
+
+    /// Has idle isolates load the generation that the server serves now. The others do before their next request.
+    pub(crate) fn renew_slow_lane(&self) {
+        if let Some(lane) = &self.lane {
+            lane.queue.wake_all();
+        }
+    }
+
+    /// Starts the thread that looks after the lane.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(super) fn keep_slow_lane(
+        self: &Arc<Self>,
+        changes: Receiver<LaneChange>,
+    ) -> Result<(), String> {
+        let shared = Arc::clone(self);
+        let thread = std::thread::Builder::new()
+            .name("sampan-lane".into())
+            .stack_size(256 * 1024);
+        let started = thread.spawn(move || shared.look_after_lane(&changes));
+        let keeper = started.map_err(|error| format!("cannot start a thread: {error}"))?;
+        lock(&self.lane_crew).keeper = Some(keeper);
+        Ok(())
+    }
+
+    fn look_after_lane(self: &Arc<Self>, changes: &Receiver<LaneChange>) {
+        let Some(lane) = &self.lane else {
+            return;
+        };
+        let file = learned::file_of(&self.config);
+        let mut written = Instant::now().checked_sub(WRITE_PAUSE);
+        let mut has_changed = false;
+        loop {
+            let change = match has_changed {
+                false => changes.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                true => {
+                    let passed = written.map_or(WRITE_PAUSE, |written| written.elapsed());
+                    changes.recv_timeout(WRITE_PAUSE.saturating_sub(passed))
+                }
+            };
+            match change {
+                Ok(LaneChange::Moved) => {
+                    has_changed = true;
+                    self.start_measured();
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(LaneChange::End) | Err(RecvTimeoutError::Disconnected) => {
+                    if has_changed {
+                        self.write_learned(lane, file.as_deref());
+                    }
+                    return;
+                }
+            }
+            self.write_learned(lane, file.as_deref());
+            written = Some(Instant::now());
+            has_changed = false;
+        }
+    }
+
+    /// Starts the isolates for a route that was measured slow.
+    fn start_measured(self: &Arc<Self>) {
+        if lock(&self.lane_crew).has_started {
+            return;
+        }
+        let _turn = self.turn();
+        if self.is_ending.load(Ordering::SeqCst) {
+            return;
+        }
+        if let Err(fault) = self.start_slow_lane() {
+            let text = format!("slow routes go on among the others: {fault}");
+            self.config.program.logger.text(Level::Error, text);
+        }
+    }
+
+    fn write_learned(&self, lane: &Lane, file: Option<&Path>) {
+        let Some(file) = file else {
+            return;
+        };
+        if let Err(error) = learned::write(file, &lane.routes.learned()) {
+            let text = format!("{}: slow routes are not kept: {error}", file.display());
+            self.config.program.logger.text(Level::Warn, text);
+        }
+    }
+
+    /// Ends the threads, and waits for them. No connection may be left that waits for them. Returns false if some had
+    /// to be left behind.
+    pub(super) fn end_slow_lane(&self) -> bool {
+        let Some(lane) = &self.lane else {
+            return true;
+        };
+        lane.tell(LaneChange::End);
+        drop(lane.queue.close());
+        let LaneCrew {
+            members, keeper, ..
+        } = std::mem::take(&mut *lock(&self.lane_crew));
+        for member in &members {
+            member.handle.shutdown();
+        }
+        let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
+        let deadline = Instant::now() + patience;
+        let mut all_ended = true;
+        for member in members {
+            all_ended &= ends_by(member.thread, deadline);
+        }
+        all_ended && keeper.is_none_or(|keeper| keeper.join().is_ok())
+    }
+}

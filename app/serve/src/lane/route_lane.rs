@@ -1,0 +1,280 @@
+//! Which routes run in the slow lane: by their declaration, or by what was measured on any worker.
+//!
+//! One long run moves a route, for all workers at once. It moves back after many quick runs in a row, and after twice
+//! as many each time that it has to move again. So a route that is slow now and then stays.
+
+use sampan_host::LaneRule;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The number of quick runs in a row after which a route moves back for the first time.
+const QUICK_RUNS_MIN: u32 = 100;
+
+/// The number of times that this number doubles.
+const DOUBLINGS_MAX: u32 = 10;
+
+/// The lane of one route, which all workers share.
+#[derive(Debug)]
+pub struct RouteLane {
+    number: u32,
+    /// The rule of the newest declaration, see [`rule_number`].
+    rule: AtomicU8,
+    /// True if its requests go to the slow lane.
+    is_apart: AtomicBool,
+    /// The quick runs in a row since it went there.
+    quick_runs: AtomicU32,
+    /// The number of times that it went there because of a long run.
+    moves: AtomicU32,
+}
+
+/// A route that was measured slow: its method and pattern, and how often it has moved to the slow lane.
+pub type Learned = (String, u32);
+
+fn rule_number(rule: LaneRule) -> u8 {
+    match rule {
+        LaneRule::Measured => 0,
+        LaneRule::Slow => 1,
+        LaneRule::Quick => 2,
+    }
+}
+
+impl RouteLane {
+    fn new(number: u32, rule: LaneRule, moves: u32) -> Self {
+        Self {
+            number,
+            rule: AtomicU8::new(rule_number(rule)),
+            is_apart: AtomicBool::new(match rule {
+                LaneRule::Measured => moves > 0,
+                LaneRule::Slow => true,
+                LaneRule::Quick => false,
+            }),
+            quick_runs: AtomicU32::new(0),
+            moves: AtomicU32::new(moves),
+        }
+    }
+
+    /// The number by which the watchdog knows it; never 0.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Reports whether its requests go to the slow lane.
+    #[inline]
+    pub fn is_apart(&self) -> bool {
+        self.is_apart.load(Relaxed)
+    }
+
+    fn is_measured(&self) -> bool {
+        self.rule.load(Relaxed) == rule_number(LaneRule::Measured)
+    }
+
+    /// Takes over the rule of a new declaration.
+    fn declare(&self, rule: LaneRule) {
+        if self.rule.swap(rule_number(rule), Relaxed) != rule_number(rule) {
+            self.is_apart.store(rule == LaneRule::Slow, Relaxed);
+            self.quick_runs.store(0, Relaxed);
+        }
+    }
+
+    /// A run has taken too long for a worker with other requests. Returns true if the route moves because of that.
+    pub fn mark(&self) -> bool {
+        self.quick_runs.store(0, Relaxed);
+        if !self.is_measured() || self.is_apart.swap(true, Relaxed) {
+            return false;
+        }
+        self.moves.fetch_add(1, Relaxed);
+        true
+    }
+
+    /// The number of quick runs in a row after which it moves back.
+    fn quick_runs_min(&self) -> u32 {
+        let moves = self.moves.load(Relaxed).saturating_sub(1);
+        QUICK_RUNS_MIN << moves.min(DOUBLINGS_MAX)
+    }
+
+    /// Takes note of a run in the slow lane. Returns true if the route moves back because of it.
+    pub(crate) fn note(&self, longest: Duration, slow_time: Duration) -> bool {
+        if !self.is_measured() {
+            return false;
+        }
+        if longest >= slow_time / 2 {
+            self.quick_runs.store(0, Relaxed);
+            return false;
+        }
+        let quick = self.quick_runs.fetch_add(1, Relaxed) + 1;
+        if quick < self.quick_runs_min() || !self.is_apart.swap(false, Relaxed) {
+            return false;
+        }
+        self.quick_runs.store(0, Relaxed);
+        true
+    }
+}
+
+/// The routes of a server, as its workers share them.
+#[derive(Debug)]
+pub struct LaneRoutes {
+    /// The time of a run from which on its route is slow.
+    slow_time: Duration,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_name: HashMap<String, Arc<RouteLane>>,
+    /// By their numbers, of which the first is 1.
+    all: Vec<Arc<RouteLane>>,
+    /// Routes of an earlier process that have not been declared yet.
+    learned: HashMap<String, u32>,
+}
+
+impl LaneRoutes {
+    /// Creates the routes of a server that begins with what an earlier one has learned.
+    pub fn new(slow_time: Duration, learned: Vec<Learned>) -> Self {
+        Self {
+            slow_time,
+            known: Mutex::new(Known {
+                learned: learned.into_iter().collect(),
+                ..Known::default()
+            }),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time of a run from which on its route is slow.
+    pub fn slow_time(&self) -> Duration {
+        self.slow_time
+    }
+
+    /// Returns the lane of a route by its method and pattern, and takes note of its rule.
+    pub(crate) fn declare(&self, name: &str, rule: LaneRule) -> Arc<RouteLane> {
+        let known = &mut *self.known();
+        if let Some(route) = known.by_name.get(name) {
+            route.declare(rule);
+            return Arc::clone(route);
+        }
+        let moves = known.learned.remove(name).unwrap_or_default();
+        let number = u32::try_from(known.all.len() + 1).unwrap_or(u32::MAX);
+        let route = Arc::new(RouteLane::new(number, rule, moves));
+        known.all.push(Arc::clone(&route));
+        known.by_name.insert(name.to_owned(), Arc::clone(&route));
+        route
+    }
+
+    /// A run of the route with this number has taken too long. Returns true if the route moves because of that.
+    pub fn mark(&self, number: u32) -> bool {
+        let at = (number as usize).checked_sub(1);
+        let route = at.and_then(|at| self.known().all.get(at).cloned());
+        route.is_some_and(|route| route.mark())
+    }
+
+    /// Reports whether any route runs in the slow lane.
+    pub fn has_slow(&self) -> bool {
+        self.known().all.iter().any(|route| route.is_apart())
+    }
+
+    /// Returns the routes that were measured slow and have not become quick, sorted.
+    pub fn learned(&self) -> Vec<Learned> {
+        let known = self.known();
+        let measured = known.by_name.iter();
+        let measured = measured.filter(|(_, route)| route.is_measured() && route.is_apart());
+        let measured = measured.map(|(name, route)| (name.clone(), route.moves.load(Relaxed)));
+        let mut learned: Vec<Learned> = measured.collect();
+        learned.sort();
+        learned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Duration = Duration::from_millis(2);
+    const QUICK: Duration = Duration::from_micros(100);
+
+    fn routes() -> LaneRoutes {
+        LaneRoutes::new(SLOW, Vec::new())
+    }
+
+    /// The number of quick runs until it moves back.
+    fn runs_until_back(route: &RouteLane) -> u32 {
+        let mut runs = 1;
+        while !route.note(QUICK, SLOW) {
+            runs += 1;
+        }
+        runs
+    }
+
+    #[test]
+    fn one_long_run_moves_a_route_and_many_quick_ones_move_it_back() {
+        let routes = routes();
+        let route = routes.declare("GET /a", LaneRule::Measured);
+        let other = routes.declare("GET /b", LaneRule::Measured);
+        assert!(!routes.has_slow());
+        assert!(routes.mark(route.number()));
+        assert!(!routes.mark(route.number()), "it has moved already");
+        assert!(route.is_apart() && !other.is_apart());
+        assert_eq!(routes.learned(), [("GET /a".to_owned(), 1)]);
+        assert_eq!(runs_until_back(&route), QUICK_RUNS_MIN);
+        assert!(!route.is_apart() && routes.learned().is_empty());
+        assert!(route.mark());
+        assert_eq!(
+            runs_until_back(&route),
+            2 * QUICK_RUNS_MIN,
+            "not so soon again"
+        );
+    }
+
+    #[test]
+    fn a_route_that_is_slow_now_and_then_stays() {
+        let route = routes().declare("GET /a", LaneRule::Measured);
+        route.mark();
+        for run in 0..10 * QUICK_RUNS_MIN {
+            let longest = if run % 2 == 0 { QUICK } else { 50 * SLOW };
+            assert!(!route.note(longest, SLOW));
+        }
+        // Between quick and slow nothing changes.
+        for _ in 0..QUICK_RUNS_MIN * 2 {
+            assert!(!route.note(SLOW / 2, SLOW));
+        }
+        assert!(route.is_apart());
+    }
+
+    #[test]
+    fn a_declaration_has_the_last_word_and_may_change() {
+        let routes = routes();
+        let (slow, quick) = (
+            routes.declare("GET /slow", LaneRule::Slow),
+            routes.declare("GET /quick", LaneRule::Quick),
+        );
+        assert!(slow.is_apart() && !quick.is_apart());
+        for _ in 0..2 * QUICK_RUNS_MIN {
+            assert!(!slow.note(QUICK, SLOW));
+        }
+        assert!(!quick.mark() && !quick.is_apart() && slow.is_apart());
+        assert!(routes.learned().is_empty(), "it is not measured");
+        let same = routes.declare("GET /slow", LaneRule::Measured);
+        assert!(Arc::ptr_eq(&slow, &same) && !slow.is_apart());
+        routes.declare("GET /slow", LaneRule::Slow);
+        assert!(slow.is_apart());
+    }
+
+    #[test]
+    fn what_was_learned_holds_from_the_start() {
+        let routes = LaneRoutes::new(
+            SLOW,
+            vec![("GET /a".to_owned(), 3), ("GET /b".to_owned(), 1)],
+        );
+        assert!(!routes.has_slow(), "no route of that name is declared yet");
+        let route = routes.declare("GET /a", LaneRule::Measured);
+        assert!(route.is_apart());
+        assert!(!routes.declare("GET /b", LaneRule::Quick).is_apart());
+        assert_eq!(routes.learned(), [("GET /a".to_owned(), 3)]);
+        assert_eq!(runs_until_back(&route), 4 * QUICK_RUNS_MIN);
+    }
+}

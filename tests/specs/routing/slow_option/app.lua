@@ -1,0 +1,2 @@
+local app = require "sampan"
+app.get("/", { slow = "yes" }, function() return "never" end)
