@@ -67,7 +67,7 @@ pub(super) async fn copy_rows(
                 fault(format!("{}.{name}, {row}: {why}", table.name))
             })?;
         }
-        batch.end_row(shown_row(Some(rowid), checks.rows));
+        batch.end_row(rowid.as_i64().ok(), checks.rows);
         if batch.lines.len() >= BATCH_BYTES {
             batch.send(transaction).await?;
             tell(checks.rows);
@@ -84,8 +84,8 @@ struct Batch<'a> {
     target: &'a str,
     sql: String,
     lines: Vec<u8>,
-    /// The row of each line, in words.
-    rows: Vec<String>,
+    /// The row of each line: its rowid if it has one, and its number.
+    rows: Vec<(Option<i64>, u64)>,
 }
 
 impl<'a> Batch<'a> {
@@ -147,9 +147,9 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn end_row(&mut self, row: String) {
+    fn end_row(&mut self, rowid: Option<i64>, number: u64) {
         self.lines.push(b'\n');
-        self.rows.push(row);
+        self.rows.push((rowid, number));
     }
 
     async fn send(&mut self, transaction: &PostgresTransaction) -> Result<(), Error> {
@@ -165,7 +165,10 @@ impl<'a> Batch<'a> {
         sent.map_err(|refused| {
             let line = refused.line.and_then(|line| line.checked_sub(1));
             let row = line.and_then(|line| self.rows.get(line));
-            let row = row.map(|row| format!(", {row}")).unwrap_or_default();
+            let row = row.map(|&(rowid, number)| {
+                format!(", {}", shown_row(rowid.map(ValueRef::Integer), number))
+            });
+            let row = row.unwrap_or_default();
             fault(format!(
                 "{}{row}: {}",
                 self.table.name,

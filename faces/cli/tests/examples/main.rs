@@ -7,6 +7,7 @@ mod chat;
 mod chat_pages;
 mod dev;
 mod mailbox;
+mod moving;
 mod notes;
 mod notes_pages;
 mod own_tests;
@@ -44,19 +45,22 @@ enum ExampleDatabase {
 impl ExampleDatabase {
     /// Has a command use it: a new database.
     fn use_by(&self, command: &mut Command, scratch: &Scratch) {
-        command.arg("--db");
         match self {
-            Self::InFile => command.arg(scratch.path().join("data.db")),
-            // Sessions in cookies are sealed.
-            Self::OnServer(server) => command
-                .arg(server.url(&server.database()))
-                .env("SAMPAN_SESSION_STORE", "cookie")
-                .env(
-                    "SAMPAN_SECRETS_KEYS",
-                    "a key of these tests that is long enough",
-                ),
-        };
+            Self::InFile => drop(command.arg("--db").arg(scratch.path().join("data.db"))),
+            Self::OnServer(server) => on_server(command, &server.url(&server.database())),
+        }
     }
+}
+
+/// Has a command use a database on a server.
+fn on_server(command: &mut Command, url: &str) {
+    command.args(["--db", url]);
+    // Sessions in cookies are sealed.
+    command.env("SAMPAN_SESSION_STORE", "cookie");
+    command.env(
+        "SAMPAN_SECRETS_KEYS",
+        "a key of these tests that is long enough",
+    );
 }
 
 fn root() -> PathBuf {
