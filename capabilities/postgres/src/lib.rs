@@ -21,6 +21,7 @@
 //! # }
 //! ```
 //!
+//! - [`PostgresSession`] is one connection beside the pool, for LISTEN.
 //! - Statements outside of transactions share connections and are sent without waiting for the answers of others. Each
 //!   is a transaction of its own: a result is given when it is committed.
 //! - Parameters are written as for SQLite: `?`, `:name`, `?1`. The operators of jsonb that have a question mark are
@@ -36,6 +37,7 @@ mod limits;
 mod sql;
 mod types;
 
+pub use client::session::PostgresSession;
 pub use client::{
     CopyError, CopyIn, Done, Postgres, PostgresClient, PostgresTransaction, RowLimits,
 };

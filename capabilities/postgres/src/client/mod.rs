@@ -6,6 +6,7 @@ mod identity;
 pub(crate) mod pool;
 mod run;
 pub(crate) mod seats;
+pub(crate) mod session;
 mod statements;
 mod tables;
 mod transaction;

@@ -13,8 +13,12 @@ use std::sync::Arc;
 /// Takes a message in.
 pub(super) fn take(state: &mut ConnectionState, tag: u8, body: &[u8]) -> Result<(), Malformed> {
     match tag {
-        // A notice, a notification that was not asked for.
-        b'N' | b'A' => return Ok(()),
+        // A notice.
+        b'N' => return Ok(()),
+        b'A' => {
+            state.heard();
+            return Ok(());
+        }
         b'S' => {
             let mut body = Body(body);
             let (name, value) = (body.text()?, body.text()?);

@@ -11,7 +11,9 @@ use hashlink::LruCache;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Waker;
+use tokio::sync::Notify;
 
 /// The properties of the server and its session, as it told them.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +67,16 @@ pub(crate) struct ConnectionState {
     ended: Option<String>,
     pub(super) is_closing: bool,
     pub(super) waker: Option<Waker>,
+    /// Set on a connection of its own, whose owner waits for notifications.
+    listener: Option<Listener>,
+}
+
+/// The owner of a connection, who waits for notifications.
+struct Listener {
+    /// Rings when a notification has come, and when the connection has ended.
+    bell: Arc<Notify>,
+    /// A notification has come since its owner asked last.
+    has_heard: bool,
 }
 
 impl Connection {
@@ -116,6 +128,21 @@ impl Connection {
         self.0.borrow_mut().patience.is_unlimited = is_unlimited;
     }
 
+    /// Rings from now on when a notification comes, and when the connection ends.
+    pub(crate) fn listen(&self, bell: Arc<Notify>) {
+        self.0.borrow_mut().listener = Some(Listener {
+            bell,
+            has_heard: false,
+        });
+    }
+
+    /// Reports whether a notification has come since this was asked last.
+    pub(crate) fn take_heard(&self) -> bool {
+        let mut state = self.0.borrow_mut();
+        let listener = state.listener.as_mut();
+        listener.is_some_and(|listener| std::mem::take(&mut listener.has_heard))
+    }
+
     /// Ends the connection once everything under way is answered.
     pub(crate) fn close(&self) {
         let mut state = self.0.borrow_mut();
@@ -151,6 +178,15 @@ impl ConnectionState {
             ended: None,
             is_closing: false,
             waker: None,
+            listener: None,
+        }
+    }
+
+    /// Takes note of a notification.
+    pub(super) fn heard(&mut self) {
+        if let Some(listener) = &mut self.listener {
+            listener.has_heard = true;
+            listener.bell.notify_one();
         }
     }
 
@@ -249,6 +285,9 @@ impl ConnectionState {
             (None, None) => why.to_owned(),
         };
         self.ended = Some(why.clone());
+        if let Some(listener) = &self.listener {
+            listener.bell.notify_one();
+        }
         let sent = self.sent.drain(..).map(|(exchange, before)| {
             let failure = match exchange.stake {
                 _ if written <= before => Failure::NotSent(why.clone()),

@@ -8,6 +8,7 @@ mod pool;
 mod poolers;
 mod proxy;
 mod rig;
+mod session;
 mod statements;
 mod tables;
 mod types;
