@@ -869,7 +869,7 @@ declare module "sampan" {
     enqueueBatch(name: string, list: any, options?: Record<string, any>): number;
     /** Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is given up where it waits, and what it does from then on does not count. False if there is no such job, or it has ended. */
     cancelJob(id: number): boolean;
-    /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
+    /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
   }

@@ -1337,7 +1337,7 @@ function app.cache.once(key, options, fn) end
 ---@param key string The key: `user:7`.
 function app.cache.delete(key) end
 
---- Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.
+--- Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.
 ---@param name string The name of the lock, 1 to 1024 bytes: `import:7`.
 ---@param options? table `timeout`: how many seconds to wait for the lock, 10 unless given; 0 to try once.
 ---@param fn fun(): any

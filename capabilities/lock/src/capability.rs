@@ -2,7 +2,9 @@
 
 use crate::locks::Locks;
 use crate::rows::MODULE;
+use crate::server::ServerLocks;
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
+use sampan_host::database::AppTables;
 use sampan_host::{Capability, Context, Effects, Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ pub static CAPABILITY: Capability = Capability {
 /// The locks as an isolate sees them.
 pub(crate) struct IsolateLocks {
     pub(crate) all: Arc<Locks>,
+    /// The locks of all processes, where the database is on a server.
+    pub(crate) server: Option<ServerLocks>,
     pub(crate) effects: Effects,
 }
 
@@ -31,7 +35,10 @@ fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
 
 fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let missing = |what| move || Error::new(ErrorKind::Internal, format!("no {what} for locks"));
+    let tables = setup.worker.get::<Rc<dyn AppTables>>();
+    let server = tables.and_then(|tables| tables.waiting()).map(ServerLocks);
     setup.context.put(IsolateLocks {
+        server,
         all: setup.shared.get().ok_or_else(missing("memory"))?,
         effects: Effects::of(setup.context).ok_or_else(missing("outbox"))?,
     });

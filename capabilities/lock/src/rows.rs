@@ -2,12 +2,13 @@
 
 use crate::capability;
 use crate::limits::{NAME_BYTES_MAX, TIMEOUT_SECONDS, TIMEOUT_SECONDS_MAX};
+use crate::server::ServerLock;
 use sampan_host::{
     Args, Class, Context, Effects, Error, ErrorKind, FunctionKind, Lifetime, LocalFuture, Module,
     Type, Value, param, refusals, row,
 };
 use std::cell::Cell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
@@ -25,10 +26,11 @@ pub(crate) static MODULE: Module = Module {
                 enter,
                 leave,
             },
-            "Calls the function, which may wait, while no other handler of the process has the lock, on any worker. It \
-             returns what the function returns. The lock is free again when the function has ended or failed, or its \
-             request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error \
-             with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.")],
+            "Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on \
+             PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when \
+             the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the \
+             lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must \
+             not ask for a lock that it has.")],
     classes: &[&HELD],
     ..Module::EMPTY
 };
@@ -45,8 +47,24 @@ static HELD: Class = Class {
 
 /// A lock until its function has ended, or its request is given up.
 struct Held {
-    guard: Cell<Option<OwnedMutexGuard<()>>>,
+    guard: Cell<Option<Guard>>,
     effects: Effects,
+}
+
+/// The parts of a lock.
+struct Guard {
+    here: OwnedMutexGuard<()>,
+    /// The lock against other processes.
+    server: Option<ServerLock>,
+}
+
+impl Guard {
+    /// Gives the lock back, first to other processes.
+    fn release(self) {
+        if let Some(server) = self.server {
+            server.release(self.here);
+        }
+    }
 }
 
 impl Held {
@@ -54,8 +72,17 @@ impl Held {
     fn release(&self) {
         if let Some(guard) = self.guard.take() {
             // What was rolled back is not waited for: the guard is dropped with the effect.
-            let _ = self.effects.when_settled(None, move |_| drop(guard));
+            let _ = self.effects.when_settled(None, move |_| guard.release());
         }
+    }
+
+    /// Reports whether another process may have had the lock meanwhile.
+    fn is_lost(&self) -> bool {
+        let guard = self.guard.take();
+        let server = guard.as_ref().and_then(|guard| guard.server.as_ref());
+        let is_lost = server.is_some_and(ServerLock::is_lost);
+        self.guard.set(guard);
+        is_lost
     }
 }
 
@@ -79,13 +106,22 @@ fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
         }
         let locks =
             locks.ok_or_else(|| Error::new(ErrorKind::Internal, "there are no locks here"))?;
-        let taken = timeout(Duration::from_secs_f64(seconds), locks.all.take(&name)).await;
-        let Ok(guard) = taken else {
+        let late = || {
             let text = format!("the lock {name:?} was not free within {seconds} s");
-            return Err(Error::new(ErrorKind::Unavailable, text).with_code("lock_timeout"));
+            Error::new(ErrorKind::Unavailable, text).with_code("lock_timeout")
+        };
+        let (begun, time) = (Instant::now(), Duration::from_secs_f64(seconds));
+        let taken = timeout(time, locks.all.take(&name)).await;
+        let here = taken.map_err(|_| late())?;
+        let server = match &locks.server {
+            None => None,
+            Some(server) => {
+                let left = time.saturating_sub(begun.elapsed());
+                Some(server.take(&name, left).await?.ok_or_else(late)?)
+            }
         };
         let held = Held {
-            guard: Cell::new(Some(guard)),
+            guard: Cell::new(Some(Guard { here, server })),
             effects: locks.effects.clone(),
         };
         Ok(Value::Object(objects.add(&HELD, held)))
@@ -114,12 +150,18 @@ fn seconds(given: Value) -> Result<f64, Error> {
     Ok(timeout)
 }
 
-fn leave(context: &Context, held: Value, _: bool) -> LocalFuture<Result<(), Error>> {
+fn leave(context: &Context, held: Value, succeeded: bool) -> LocalFuture<Result<(), Error>> {
+    let mut ended = Ok(());
     if let Value::Object(object) = held {
         if let Some(held) = context.objects().get::<Held>(object) {
+            if succeeded && held.is_lost() {
+                let text = "the lock was lost: the database was out of reach for too long, and another process may \
+                            have had the lock meanwhile";
+                ended = Err(Error::new(ErrorKind::Unavailable, text).with_code("lock_lost"));
+            }
             held.release();
         }
         context.objects().remove(object);
     }
-    Box::pin(std::future::ready(Ok(())))
+    Box::pin(std::future::ready(ended))
 }

@@ -1,6 +1,7 @@
 //! Apps on a PostgreSQL server. Without PostgreSQL these tests are skipped.
 
 mod copying;
+mod locks;
 mod migrations;
 mod serving;
 mod testing;

@@ -1,0 +1,124 @@
+//! Locks of several processes on one database.
+
+use super::serving::project;
+use crate::commands::command::sampan;
+use crate::support::{Process, Scratch};
+use sampan_client::postgres::PostgresServer;
+use sampan_testkit::Client;
+use std::net::SocketAddr;
+use std::thread;
+
+const LUA: &str = r#"
+local app = require "sampan"
+local db = app.db
+
+app.post("/count", function()
+  return app.lock("count", { timeout = 300 }, function()
+    local n = db.one("SELECT count(*) AS n FROM notes").n
+    app.time.sleep(0.002)
+    db.exec("INSERT INTO notes (title) VALUES (?)", { "n" .. n })
+    return "counted"
+  end)
+end)
+app.post("/hold", function()
+  app.lock("held", function()
+    db.exec("INSERT INTO notes (title) VALUES ('held')")
+    app.time.sleep(600)
+  end)
+end)
+app.post("/try", function()
+  local ok, err = pcall(app.lock, "held", { timeout = 0 }, function() end)
+  return ok and "free" or err.code
+end)
+app.post("/take", function()
+  return app.lock("held", { timeout = 300 }, function() return "taken" end)
+end)
+"#;
+
+const JS: &str = r#"
+import { app, db, time } from "sampan";
+
+app.post("/count", () => app.lock("count", { timeout: 300 }, async () => {
+  const { n } = await db.one("SELECT count(*) AS n FROM notes");
+  await time.sleep(0.002);
+  await db.exec("INSERT INTO notes (title) VALUES (?)", [`n${n}`]);
+  return "counted";
+}));
+app.post("/hold", () => app.lock("held", async () => {
+  await db.exec("INSERT INTO notes (title) VALUES ('held')");
+  await time.sleep(600);
+}));
+app.post("/try", async () => {
+  try {
+    await app.lock("held", { timeout: 0 }, () => {});
+    return "free";
+  } catch (error) {
+    return error.code;
+  }
+});
+app.post("/take", () => app.lock("held", { timeout: 300 }, () => "taken"));
+"#;
+
+/// The requests to each process.
+const REQUESTS: usize = 20;
+
+fn start(scratch: &Scratch, file: &str, url: &str) -> Process {
+    let path = scratch.file(file);
+    let args = [
+        "run",
+        &path,
+        "--listen",
+        "127.0.0.1:0",
+        "--workers",
+        "2",
+        "--db",
+        url,
+    ];
+    Process::start(&mut sampan(&args))
+}
+
+fn post(address: SocketAddr, path: &str) -> String {
+    let mut client = Client::connect(address).expect("someone listens");
+    let answer = client.ask("POST", path, &[], "").expect("an answer");
+    answer.text()
+}
+
+#[test]
+fn one_handler_of_all_processes_has_a_lock() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
+        let scratch = project(file, source);
+        let settings =
+            "[limits]\nhandler_millis_max = 600000\n[db]\nstatement_millis_max = 60000\n";
+        std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");
+        let database = server.database();
+        let url = server.url(&database);
+        let mut all = [(); 3].map(|()| start(&scratch, file, &url));
+        thread::scope(|scope| {
+            for at in 0..3 * REQUESTS {
+                let address = all[at % 3].address;
+                scope.spawn(move || assert_eq!(post(address, "/count"), "counted"));
+            }
+        });
+        // Each has seen the rows of all before.
+        let titles = "SELECT count(DISTINCT title) FROM notes";
+        assert_eq!(server.psql(&database, titles), (3 * REQUESTS).to_string());
+        let address = all[0].address;
+        // The connection ends with the process.
+        let holding = thread::spawn(move || {
+            let mut client = Client::connect(address).expect("someone listens");
+            drop(client.ask("POST", "/hold", &[], ""));
+        });
+        let held = "SELECT count(*) FROM notes WHERE title = 'held'";
+        sampan_testkit::wait::until("the lock is held", || server.psql(&database, held) == "1");
+        assert_eq!(post(all[1].address, "/try"), "lock_timeout", "{file}");
+        assert_eq!(post(all[0].address, "/try"), "lock_timeout", "{file}");
+        all[0].signal("KILL");
+        all[0].status();
+        holding.join().expect("no panic");
+        assert_eq!(post(all[2].address, "/take"), "taken", "{file}");
+        assert_eq!(post(all[1].address, "/try"), "free", "{file}");
+    }
+}
