@@ -39,7 +39,7 @@ impl AppDatabase {
     /// The URL is none of PostgreSQL.
     pub fn new(config: DatabaseConfig, report: ReportLine) -> Result<Self, Error> {
         Ok(match config.is_postgres() {
-            true => Self::Postgres(Arc::new(PostgresDatabase::new(config)?)),
+            true => Self::Postgres(Arc::new(PostgresDatabase::reporting(config, report)?)),
             false => Self::Sqlite(Arc::new(Database::new(config, report))),
         })
     }
@@ -84,8 +84,9 @@ impl AppDatabase {
 
     /// Closes it in good order.
     pub fn shutdown(&self) {
-        if let Self::Sqlite(database) = self {
-            database.shutdown();
+        match self {
+            Self::Sqlite(database) => database.shutdown(),
+            Self::Postgres(database) => database.shutdown(),
         }
     }
 
@@ -140,7 +141,12 @@ impl WorkerBackend {
     pub fn put_into(&self, context: &Context) {
         match self {
             Self::Sqlite(db) => context.put(db.clone()),
-            Self::Postgres(db) => context.put(db.clone()),
+            Self::Postgres(db) => {
+                context.put(db.clone());
+                if let Some(carrier) = db.carrier() {
+                    context.put(carrier);
+                }
+            }
         }
         context.put(self.gate());
     }

@@ -103,6 +103,12 @@ impl RunningPlace {
         }
     }
 
+    /// Reports whether it belongs to a run. Timers share one run, so which of its transactions a timer is in cannot be
+    /// told.
+    pub(crate) fn is_of(&self, owner: &RunOwner) -> bool {
+        !is_endless(owner) && self.owner.as_ref().is_some_and(|own| own.is(owner))
+    }
+
     /// To be called before each use by the run that goes on: it depends on this transaction from now on.
     pub(crate) fn note_use(&self, now: Option<RunOwner>) {
         let (Some(owner), Some(fate)) = (now, self.outbox.fate()) else {

@@ -4,11 +4,13 @@ use crate::config::{TOPICS, TopicsConfig};
 use crate::functions::{Active, Declared};
 use crate::hub::Hub;
 use crate::hub::rules::{TopicRule, TopicRules};
+use crate::publishing::Surroundings;
 use crate::rows::MODULE;
 use crate::worker::{TopicsHandle, WorkerTopics};
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
+use sampan_host::carrier::WorkerCarrier;
 use sampan_host::log::{Entry, Level, Log};
-use sampan_host::topics::{Carrier, Topics};
+use sampan_host::topics::Topics;
 use sampan_host::{Capability, Context, Effects, Error, ErrorKind, WorkerPlace};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -20,7 +22,6 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE],
     sections: &[&TOPICS],
     offers: &["topics"],
-    asks: &["carrier"],
     process,
     restore,
     isolate,
@@ -42,10 +43,7 @@ pub(crate) struct IsolateTopics {
 fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
     let hub = match setup.before.and_then(Shared::get::<Hub>) {
         Some(hub) => hub,
-        None => {
-            let carrier = setup.shared.get::<Arc<dyn Carrier>>();
-            Arc::new(Hub::new(carrier.map(|carrier| Arc::clone(&*carrier)))?)
-        }
+        None => Arc::new(Hub::new()?),
     };
     setup.shared.put(hub);
     Ok(())
@@ -66,7 +64,12 @@ fn worker_topics(setup: &IsolateSetup<'_>) -> Result<Rc<WorkerTopics>, Error> {
     let hub = setup.shared.get::<Hub>().ok_or_else(missing("hub"))?;
     let effects = Effects::of(setup.context).ok_or_else(missing("outbox"))?;
     let place = setup.context.get::<WorkerPlace>();
-    let worker = WorkerTopics::new(hub, place.map_or(1, |place| place.index), effects);
+    let around = Surroundings {
+        effects,
+        carrier: setup.context.get::<Rc<dyn WorkerCarrier>>(),
+        log: setup.context.get::<Rc<dyn Log>>(),
+    };
+    let worker = WorkerTopics::new(hub, place.map_or(1, |place| place.index), around);
     setup.worker.put(Rc::clone(&worker));
     Ok(worker)
 }
@@ -100,6 +103,8 @@ fn serve(setup: &IsolateSetup<'_>) {
     let config = TopicsConfig::read(&setup.settings.of(&TOPICS));
     let rules = TopicRules(topics.rules.take().into());
     topics.worker.hub.configure(config, rules);
+    // Before there are receivers, so that they miss nothing.
+    topics.worker.carry();
     let active = setup.worker.get::<Active>().unwrap_or_else(|| {
         setup.worker.put(Active::default());
         setup.worker.get().unwrap_or_default()

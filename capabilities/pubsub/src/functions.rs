@@ -211,6 +211,7 @@ fn about(message: &Message) -> Value {
 mod tests {
     use super::*;
     use crate::hub::Hub;
+    use crate::publishing::Surroundings;
     use sampan_host::{Effects, LocalFuture, Outbox, ScriptFunction};
     use std::time::Duration;
     use tokio::sync::Semaphore;
@@ -279,9 +280,13 @@ mod tests {
         let context = Context::default();
         context.put(Outbox::default());
         context.put::<Rc<dyn Background>>(Rc::new(Runner(Rc::clone(&runs))));
-        let hub = Arc::new(Hub::new(None).expect("a hub"));
-        let effects = Effects::of(&context).expect("an outbox");
-        let worker = WorkerTopics::new(Arc::clone(&hub), 0, effects);
+        let hub = Arc::new(Hub::new().expect("a hub"));
+        let around = Surroundings {
+            effects: Effects::of(&context).expect("an outbox"),
+            carrier: None,
+            log: None,
+        };
+        let worker = WorkerTopics::new(Arc::clone(&hub), 0, around);
         let active = Active::default();
         let begin = |name| {
             let declared = Declared {

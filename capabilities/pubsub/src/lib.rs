@@ -2,12 +2,16 @@
 //!
 //! A message waits in the worker's outbox until the writes are committed that it may depend on. Then the `hub` gives
 //! it a number and puts it into the inbox of each worker with receivers. The `worker` delivers what arrives there.
+//!
+//! Where the database carries messages between processes, it takes them from `publishing`, and the hub gets them back
+//! with their numbers (`hub/carried.rs`).
 
 mod capability;
 mod config;
 mod functions;
 mod hub;
 mod limits;
+mod publishing;
 mod rows;
 mod worker;
 

@@ -26,3 +26,8 @@ pub(crate) const HISTORY_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(crate) const MEMBERS_MAX: usize = 10_000;
 /// The largest data of a member, in bytes of JSON.
 pub(crate) const MEMBER_BYTES_MAX: usize = 4 * 1024;
+/// The time for which a database keeps messages, in milliseconds, unless the configuration says otherwise.
+pub(crate) const KEEP_MILLIS: u64 = 5 * 60 * 1_000;
+/// The time after which a process that was not heard of counts as dead, in milliseconds, unless the configuration says
+/// otherwise.
+pub(crate) const PRESENCE_MILLIS: u64 = 20_000;

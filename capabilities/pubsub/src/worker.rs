@@ -6,10 +6,10 @@ use crate::hub::{Hub, WorkerKey};
 use crate::limits::{
     MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, SHOWN_BYTES_MAX, TOPIC_BYTES_MAX,
 };
-use sampan_host::topics::{
-    Joining, Membership, MessageKind, Missed, Payload, Receiver, Subscription, Topics,
-};
-use sampan_host::{Effects, Error, RequestView, Value, Verdict};
+use crate::publishing::Surroundings;
+use sampan_host::carrier::Publication;
+use sampan_host::topics::{Joining, Membership, Missed, Payload, Receiver, Subscription, Topics};
+use sampan_host::{Error, RequestView, Value, Verdict};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -20,7 +20,7 @@ use tokio::task::{JoinHandle, spawn_local};
 /// The topics of one worker, over all the isolates that it has one after the other.
 pub(crate) struct WorkerTopics {
     pub(crate) hub: Arc<Hub>,
-    effects: Effects,
+    pub(crate) around: Surroundings,
     place: usize,
     /// Made when the worker begins to serve, or with its first receiver.
     inbox: OnceCell<(WorkerKey, Arc<Inbox>)>,
@@ -90,17 +90,24 @@ fn shown(topic: &str) -> String {
 }
 
 impl WorkerTopics {
-    /// Creates the topics of the worker at a place. What depends on writes that are not committed is held in `effects`.
-    pub(crate) fn new(hub: Arc<Hub>, place: usize, effects: Effects) -> Rc<Self> {
+    /// Creates the topics of the worker at a place.
+    pub(crate) fn new(hub: Arc<Hub>, place: usize, around: Surroundings) -> Rc<Self> {
         Rc::new(Self {
             hub,
-            effects,
+            around,
             place,
             inbox: OnceCell::new(),
             receivers: RefCell::default(),
             next: Cell::new(0),
             task: RefCell::default(),
         })
+    }
+
+    /// Has messages go by the carrier, if there is one.
+    pub(crate) fn carry(&self) {
+        if let Some(carrier) = &self.around.carrier {
+            self.hub.carry_by(carrier.carrier());
+        }
     }
 
     /// Begins to deliver what arrives.
@@ -244,19 +251,6 @@ impl WorkerTopics {
     ) -> Result<Subscription, Error> {
         self.add(topic, receiver, false, Hub::add_interest)
     }
-
-    /// Has `effect` happen when everything is committed that it may depend on, and not at all if that fails.
-    fn when_committed(
-        &self,
-        request: Option<&Rc<dyn RequestView>>,
-        effect: impl FnOnce() + 'static,
-    ) -> Result<(), Error> {
-        self.effects.when_settled(request, |verdict| {
-            if verdict == Verdict::Committed {
-                effect();
-            }
-        })
-    }
 }
 
 impl Drop for WorkerTopics {
@@ -282,10 +276,12 @@ impl Topics for TopicsHandle {
     ) -> Result<(), Error> {
         check_topic(topic)?;
         self.0.hub.check(&payload)?;
-        let (hub, topic) = (Arc::clone(&self.0.hub), Arc::from(topic));
-        self.0.when_committed(request, move || {
-            hub.publish(topic, MessageKind::Published, payload);
-        })
+        let topic = Arc::from(topic);
+        let publication = Publication { topic, payload };
+        match self.0.hub.carrier() {
+            Some(carrier) => self.0.publish_by(carrier, request, publication),
+            None => self.0.publish_here(request, publication),
+        }
     }
 
     fn subscribe(&self, topic: &str, receiver: Rc<dyn Receiver>) -> Result<Subscription, Error> {
@@ -346,16 +342,19 @@ impl Topics for TopicsHandle {
                 }
             }
         };
-        self.0.effects.when_settled(request, move |verdict| {
-            settled(verdict);
-            // A topic that is full by now has no room for it.
-            if verdict == Verdict::Committed
-                && !place.has_left.get()
-                && let Ok(member) = hub.join(key, &topic, data)
-            {
-                place.member.replace(Some(member));
-            }
-        })?;
+        self.0
+            .around
+            .effects
+            .when_settled(request, move |verdict| {
+                settled(verdict);
+                // A topic that is full by now has no room for it.
+                if verdict == Verdict::Committed
+                    && !place.has_left.get()
+                    && let Ok(member) = hub.join(key, &topic, &data)
+                {
+                    place.member.replace(Some(member));
+                }
+            })?;
         Ok(Membership(Subscription::new(leaves)))
     }
 

@@ -27,6 +27,7 @@ pub mod store;
 mod tables;
 pub mod value;
 
+pub use offers::topics::carrier;
 pub use offers::{
     attached, database, effects, events, fetch, health, jobs, log, mails, memberships, page_log,
     pages, renderer, sealer, sockets, texts, topics,
@@ -37,7 +38,7 @@ pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader,
 pub use background::Background;
 pub use capability::Capability;
 pub use current_run::{BackgroundRun, CurrentRun, RanStatement, RunOwner};
-pub use effects::Effects;
+pub use effects::{Dependencies, Effects};
 pub use engine::{
     BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LaneRule, MiddlewareDef,
     Program, RouteDef, Setup, Sleep, Step, Suspended, WorkerPlace,

@@ -1,5 +1,6 @@
 //! The bodies of the rows. A statement waits for the server; inside of a batch it is recorded.
 
+use super::topics::publishing;
 use super::transaction::{self, OpenTransaction};
 use super::worker::{PostgresDb, PostgresWorker, is_read, settled};
 use crate::api::transaction::{MethodKinds, class, methods};
@@ -206,10 +207,13 @@ fn leave(
     ending: BracketEnd,
 ) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
     let db = db(context)?;
-    let statements = db.recording.borrow_mut().leave(ending.succeeded);
-    let Some(statements) = statements else {
+    let recorded = db.recording.borrow_mut().leave(ending.succeeded);
+    let Some(mut recorded) = recorded else {
         return Ok(None);
     };
+    let messages = std::mem::take(&mut recorded.messages);
+    let mut statements = recorded.statements;
+    statements.extend(publishing(&messages));
     if !ending.may_wait && db.is_at_top_level() {
         let sent = db
             .database
@@ -218,6 +222,10 @@ fn leave(
     }
     let place = Some(db.begin_statements());
     Ok(Some(Box::pin(async move {
+        if !messages.is_empty() {
+            // What was published before comes before it.
+            db.database.carrier.flushed().await;
+        }
         let sent = db.timed_all(db.client.batch(&statements)).await;
         settled(place, sent).map(drop)
     })))
@@ -276,12 +284,13 @@ fn leave_in(
     ending: BracketEnd,
 ) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
     let (_, transaction) = transaction::of(context, &token)?;
-    let statements = transaction.recording.borrow_mut().leave(ending.succeeded);
-    let Some(statements) = statements else {
+    let recorded = transaction.recording.borrow_mut().leave(ending.succeeded);
+    let Some(recorded) = recorded else {
         return Ok(None);
     };
     let db = db(context)?;
     Ok(Some(Box::pin(async move {
-        db.timed_all(transaction.batch(statements)).await
+        db.timed_all(transaction.batch(recorded.statements)).await?;
+        transaction.publish(recorded.messages)
     })))
 }

@@ -1,6 +1,8 @@
 //! The database of a process on a PostgreSQL server.
 
+use super::topics::PostgresCarrier;
 use crate::config::DatabaseConfig;
+use crate::database::ReportLine;
 use sampan_host::{Error, ErrorKind};
 use sampan_postgres::{Postgres, PostgresClient};
 use std::sync::Arc;
@@ -9,16 +11,36 @@ use std::sync::Arc;
 pub struct PostgresDatabase {
     pub(crate) config: DatabaseConfig,
     pub(super) server: Arc<Postgres>,
+    /// Carries the messages of topics between processes, once a worker serves.
+    pub(super) carrier: Arc<PostgresCarrier>,
 }
 
 impl PostgresDatabase {
-    /// The database that `config` describes.
+    /// The database that `config` describes, for what has no server beside it.
     ///
     /// # Errors
     /// Its URL is none of PostgreSQL.
     pub(crate) fn new(config: DatabaseConfig) -> Result<Self, Error> {
+        Self::reporting(config, Arc::new(|_: &str| ()))
+    }
+
+    /// The database that `config` describes. `report` receives what an operator should know.
+    ///
+    /// # Errors
+    /// Its URL is none of PostgreSQL.
+    pub(crate) fn reporting(config: DatabaseConfig, report: ReportLine) -> Result<Self, Error> {
         let server = Arc::new(Postgres::new(config.postgres()?)?);
-        Ok(Self { config, server })
+        let carrier = Arc::new(PostgresCarrier::new(Arc::clone(&server), report));
+        Ok(Self {
+            config,
+            server,
+            carrier,
+        })
+    }
+
+    /// Ends what goes on beside the workers.
+    pub(crate) fn shutdown(&self) {
+        self.carrier.close();
     }
 
     /// Asks the server something, so that it is known at start whether it answers.

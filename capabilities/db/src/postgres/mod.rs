@@ -7,5 +7,6 @@ mod limits;
 mod recording;
 pub(crate) mod tables;
 pub(crate) mod test_databases;
+pub(crate) mod topics;
 mod transaction;
 pub(crate) mod worker;

@@ -1,17 +1,38 @@
 //! The statements of a batch, which are sent together when its function has returned.
 
 use super::limits::BATCH_STATEMENTS_MAX;
-use sampan_host::{Error, Value};
+use sampan_host::carrier::Publication;
+use sampan_host::{Error, RunOwner, Value};
 
 /// A statement with its parameters.
 pub(super) type RecordedStatement = (String, Value);
 
+/// Something with which messages are published: a transaction that is open.
+pub(super) trait Encloses {
+    /// Reports whether it is open, and a run's.
+    fn is_open_for(&self, owner: &RunOwner) -> bool;
+
+    /// Publishes a message with the commit.
+    ///
+    /// # Errors
+    /// There are too many.
+    fn enclose(&self, message: &Publication) -> Result<(), Error>;
+}
+
 /// The statements of the batches that are open.
 #[derive(Default)]
 pub(super) struct Recording {
-    statements: Vec<RecordedStatement>,
-    /// The number of statements before each of the open batches.
-    begins: Vec<usize>,
+    recorded: Recorded,
+    /// The numbers of statements and messages before each of the open batches.
+    begins: Vec<(usize, usize)>,
+}
+
+/// The content of a batch.
+#[derive(Default)]
+pub(super) struct Recorded {
+    pub(super) statements: Vec<RecordedStatement>,
+    /// The messages that are published with it.
+    pub(super) messages: Vec<Publication>,
 }
 
 impl Recording {
@@ -22,7 +43,11 @@ impl Recording {
 
     /// Begins a batch.
     pub(super) fn enter(&mut self) {
-        self.begins.push(self.statements.len());
+        let Recorded {
+            statements,
+            messages,
+        } = &self.recorded;
+        self.begins.push((statements.len(), messages.len()));
     }
 
     /// Adds a statement.
@@ -30,43 +55,65 @@ impl Recording {
     /// # Errors
     /// There are too many.
     pub(super) fn add(&mut self, sql: String, params: Value) -> Result<(), Error> {
-        if self.statements.len() >= BATCH_STATEMENTS_MAX {
+        if self.recorded.statements.len() >= BATCH_STATEMENTS_MAX {
             return Err(Error::script(format!(
                 "a batch has at most {BATCH_STATEMENTS_MAX} statements: use several, or statements that change more \
                  rows"
             )));
         }
-        self.statements.push((sql, params));
+        self.recorded.statements.push((sql, params));
         Ok(())
     }
 
-    /// Ends the innermost batch: its statements go if it has failed. Returns all statements where it was the outermost
-    /// and has succeeded.
-    pub(super) fn leave(&mut self, succeeded: bool) -> Option<Vec<RecordedStatement>> {
-        let begin = self.begins.pop().unwrap_or_default();
+    /// Adds a message.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn publish(&mut self, message: &Publication) -> Result<(), Error> {
+        if self.recorded.messages.len() >= BATCH_STATEMENTS_MAX {
+            return Err(Error::script(format!(
+                "a batch publishes at most {BATCH_STATEMENTS_MAX} messages"
+            )));
+        }
+        self.recorded.messages.push(message.clone());
+        Ok(())
+    }
+
+    /// Ends the innermost batch: its content goes if it has failed. Returns all where it was the outermost and has
+    /// succeeded.
+    pub(super) fn leave(&mut self, succeeded: bool) -> Option<Recorded> {
+        let (statements, messages) = self.begins.pop().unwrap_or_default();
         if !succeeded {
-            self.statements.truncate(begin);
+            self.recorded.statements.truncate(statements);
+            self.recorded.messages.truncate(messages);
         }
         if self.is_open() {
             return None;
         }
-        let statements = std::mem::take(&mut self.statements);
-        succeeded.then_some(statements)
+        let recorded = std::mem::take(&mut self.recorded);
+        succeeded.then_some(recorded)
     }
 
     /// Forgets what a script that was stopped has left open.
     pub(super) fn clear(&mut self) {
-        self.statements.clear();
-        self.begins.clear();
+        *self = Self::default();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::topics::Payload;
 
     fn added(recording: &mut Recording, sql: &str) {
         recording.add(sql.to_owned(), Value::Null).unwrap();
+    }
+
+    fn message(topic: &str) -> Publication {
+        Publication {
+            topic: topic.into(),
+            payload: Payload::Text(topic.to_owned()),
+        }
     }
 
     #[test]
@@ -76,19 +123,23 @@ mod tests {
         added(&mut recording, "a");
         recording.enter();
         added(&mut recording, "b");
-        assert_eq!(recording.leave(false), None);
+        recording.publish(&message("b")).unwrap();
+        assert!(recording.leave(false).is_none());
         recording.enter();
         added(&mut recording, "c");
-        assert_eq!(recording.leave(true), None);
+        recording.publish(&message("c")).unwrap();
+        assert!(recording.leave(true).is_none());
         assert!(recording.is_open());
-        let statements = recording.leave(true).unwrap();
-        let sql: Vec<&str> = statements.iter().map(|(sql, _)| sql.as_str()).collect();
-        assert_eq!(sql, ["a", "c"]);
+        let recorded = recording.leave(true).unwrap();
+        let sql = recorded.statements.iter().map(|(sql, _)| sql.as_str());
+        assert_eq!(sql.collect::<Vec<&str>>(), ["a", "c"]);
+        let topics = recorded.messages.iter().map(|message| &*message.topic);
+        assert_eq!(topics.collect::<Vec<&str>>(), ["c"]);
         recording.enter();
         added(&mut recording, "d");
-        assert_eq!(recording.leave(false), None);
+        assert!(recording.leave(false).is_none());
         recording.enter();
-        assert_eq!(recording.leave(true), Some(Vec::new()));
+        assert!(recording.leave(true).unwrap().statements.is_empty());
         assert!(!recording.is_open());
     }
 }

@@ -4,13 +4,18 @@
 //! its request was given up. What its request answers meanwhile is held until it has ended.
 
 use super::api::TRANSACTION;
-use super::recording::{RecordedStatement, Recording};
+use super::limits::BATCH_STATEMENTS_MAX;
+use super::recording::{Encloses, RecordedStatement, Recording};
 use super::tables::ServerTables;
+use super::topics::publishing;
 use super::worker::PostgresWorker;
 use crate::running::{self, RunningKind, RunningPlace};
 use crate::sqlite::error::ErrorCode;
+use sampan_host::carrier::Publication;
 use sampan_host::database::{AppTables, TableResult, WaitingTables};
-use sampan_host::{Args, Context, Error, ErrorKind, LocalFuture, Object, Rows, Value, Verdict};
+use sampan_host::{
+    Args, Context, Error, ErrorKind, LocalFuture, Object, Rows, RunOwner, Value, Verdict,
+};
 use sampan_postgres::{Done, PostgresTransaction, RowLimits};
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -37,6 +42,22 @@ pub(super) struct OpenTransaction {
     place: RunningPlace,
     /// The tables of capabilities as the transaction sees them.
     tables: Rc<dyn AppTables>,
+    /// The messages that are published with its commit.
+    messages: RefCell<Vec<Publication>>,
+}
+
+impl Encloses for OpenTransaction {
+    fn is_open_for(&self, owner: &RunOwner) -> bool {
+        self.place.is_of(owner) && matches!(*self.state.borrow(), TransactionState::Open(_))
+    }
+
+    fn enclose(&self, message: &Publication) -> Result<(), Error> {
+        let mut recording = self.recording.borrow_mut();
+        match recording.is_open() {
+            true => recording.publish(message),
+            false => self.publish(vec![message.clone()]),
+        }
+    }
 }
 
 enum TransactionState {
@@ -86,6 +107,7 @@ impl OpenTransaction {
             late: Notify::new(),
             millis_max,
             place,
+            messages: RefCell::default(),
             tables: Rc::new(ServerTables(Rc::new(TransactionTables {
                 db: Rc::clone(db),
                 transaction: Weak::clone(transaction),
@@ -93,6 +115,7 @@ impl OpenTransaction {
         });
         let tables = Rc::downgrade(&transaction.tables);
         transaction.place.begun(Some(tables));
+        db.note_transaction(Rc::downgrade(&transaction) as _);
         let timer = time_out(
             Rc::downgrade(&transaction),
             Duration::from_millis(millis_max),
@@ -183,6 +206,21 @@ impl OpenTransaction {
         self.in_time(sent).await
     }
 
+    /// Publishes messages with the commit.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn publish(&self, messages: Vec<Publication>) -> Result<(), Error> {
+        let mut all = self.messages.borrow_mut();
+        if all.len() + messages.len() > BATCH_STATEMENTS_MAX {
+            return Err(Error::script(format!(
+                "a transaction publishes at most {BATCH_STATEMENTS_MAX} messages"
+            )));
+        }
+        all.extend(messages);
+        Ok(())
+    }
+
     /// Waits for a statement, at most until the time of the transaction is up.
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let (mut work, mut late) = (pin!(work), pin!(self.late.notified()));
@@ -219,8 +257,15 @@ impl OpenTransaction {
         }
     }
 
-    async fn commit(&self) -> Result<(), Error> {
+    async fn commit(&self, db: &PostgresWorker) -> Result<(), Error> {
+        if !self.messages.borrow().is_empty() {
+            // What was published before comes before it.
+            db.database.carrier.flushed().await;
+        }
         self.idle().await;
+        if let Some((sql, params)) = publishing(&self.messages.take()) {
+            self.exec(&sql, &params).await?;
+        }
         let Some(open) = self.take(TransactionEnd::Done).and_then(Rc::into_inner) else {
             return self.check();
         };
@@ -343,7 +388,7 @@ pub(super) fn end(
         transaction.place.has_ended.set(true);
         let db = db?;
         let ended = match succeeded {
-            true => db.timed_all(transaction.commit()).await,
+            true => db.timed_all(transaction.commit(&db)).await,
             false => {
                 db.timed_all(transaction.roll_back()).await;
                 Ok(())

@@ -1,7 +1,7 @@
 //! PostgreSQL as one worker has it.
 
 use super::database::PostgresDatabase;
-use super::recording::Recording;
+use super::recording::{Encloses, Recording};
 use super::tables::ServerTables;
 use crate::running::{self, Running, RunningKind, RunningPlace};
 use sampan_host::database::{AppTables, RouteUse, TableResult, WaitingTables, WorkerDatabase};
@@ -11,7 +11,7 @@ use sampan_host::{
 use sampan_postgres::PostgresClient;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 /// PostgreSQL as one worker sees it.
@@ -27,6 +27,8 @@ pub(super) struct PostgresWorker {
     pub(super) recording: RefCell<Recording>,
     /// Transactions of requests that are open, and statements that a request has begun and does not wait for.
     pub(super) running: Rc<Running>,
+    /// Those transactions, for the messages that are published with them.
+    transactions: RefCell<Vec<Weak<dyn Encloses>>>,
     /// True while a project is being loaded or starts.
     is_loading: Cell<bool>,
     /// The use of the database by all routes: none of them waits for others.
@@ -42,6 +44,7 @@ impl PostgresDb {
             meter: OnceCell::new(),
             recording: RefCell::default(),
             running: Rc::default(),
+            transactions: RefCell::default(),
             is_loading: Cell::new(false),
             route_use: Arc::default(),
         }))
@@ -66,6 +69,20 @@ impl PostgresWorker {
     /// Reports whether nothing runs yet but the top level of a project that is being loaded.
     pub(super) fn is_at_top_level(&self) -> bool {
         self.is_loading.get() && self.owner().is_none()
+    }
+
+    /// Takes note of a transaction that is open.
+    pub(super) fn note_transaction(&self, transaction: Weak<dyn Encloses>) {
+        let mut transactions = self.transactions.borrow_mut();
+        transactions.retain(|one| one.strong_count() > 0);
+        transactions.push(transaction);
+    }
+
+    /// Returns the open transaction of a run.
+    pub(super) fn transaction_of(&self, owner: &RunOwner) -> Option<Rc<dyn Encloses>> {
+        let transactions = self.transactions.borrow();
+        let mut open = transactions.iter().filter_map(Weak::upgrade);
+        open.find(|one| one.is_open_for(owner))
     }
 
     /// Has the answer of the run that goes on wait for what is begun now, also where the script does not.

@@ -118,9 +118,12 @@ impl Histories {
         Missed::These(history.messages.range(first..).cloned().collect())
     }
 
-    /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+    /// Forgets everything. Nothing is known of the messages up to the one with this number.
+    pub(crate) fn clear(&mut self, forgotten: u64) {
+        *self = Self {
+            forgotten,
+            ..Self::default()
+        };
     }
 }
 

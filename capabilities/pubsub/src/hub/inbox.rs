@@ -1,4 +1,4 @@
-//! The inbox of a worker: messages on their way from other workers, and from itself.
+//! The inbox of a worker: messages on their way from other workers and processes, and from itself.
 
 use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX};
 use sampan_host::topics::Message;
@@ -43,6 +43,12 @@ impl Inbox {
             waiting.messages.push_back(delivery);
         }
         drop(waiting);
+        self.notify.notify_one();
+    }
+
+    /// Tells the worker that messages of a topic were lost on their way.
+    pub(crate) fn miss(&self, topic: &Arc<str>) {
+        self.lock().missed.insert(Arc::clone(topic));
         self.notify.notify_one();
     }
 

@@ -3,7 +3,11 @@
 //! One lock orders all messages: under it a message gets its number, is kept, and is put into the inbox of each worker
 //! that has receivers. So every worker sees the messages of all topics in the order of their numbers, and a receiver
 //! that knows the last number that it got knows what it missed.
+//!
+//! Where a database carries messages between processes, it gives them their numbers. Then the hub gets all messages,
+//! its own too, from one thread in their order.
 
+mod carried;
 pub(crate) mod history;
 pub(crate) mod inbox;
 pub(crate) mod members;
@@ -13,32 +17,49 @@ use crate::config::TopicsConfig;
 use crate::limits::HISTORY_BYTES_MAX;
 use history::Histories;
 use inbox::{Delivery, Inbox};
-use members::{Member, Members};
+use members::{JoinPlace, Member, MemberOwner, Members};
 use rules::TopicRules;
-use sampan_host::topics::{Arrivals, Carrier, Message, MessageId, MessageKind, Missed, Payload};
+use sampan_host::carrier::{Carrier, OwnMember};
+use sampan_host::topics::{Message, MessageId, MessageKind, Missed, Payload};
 use sampan_host::{Error, Value};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The topics of a process. It outlives reloads.
 pub struct Hub {
+    /// The name of the process, and of the order of its messages where nothing carries them.
     epoch: Arc<str>,
     state: Mutex<HubState>,
-    carrier: Option<Arc<dyn Carrier>>,
+    /// Brings messages from all processes, from the moment on at which the first worker serves.
+    carrier: OnceLock<Arc<dyn Carrier>>,
 }
 
 #[derive(Default)]
 struct HubState {
     config: Option<TopicsConfig>,
     rules: TopicRules,
-    /// The number of the last message, or member.
+    /// The number of the last message.
     last: u64,
+    /// The number of the last worker, or member.
+    counted: u64,
+    /// The order of messages where they are carried.
+    carried: Option<CarriedOrder>,
     topics: HashMap<Arc<str>, Vec<Interest>>,
     histories: Histories,
     members: Members,
     workers: Vec<(WorkerKey, Arc<Inbox>)>,
 }
+
+/// The order in which messages are carried.
+struct CarriedOrder {
+    epoch: Arc<str>,
+    /// The number of the last message that the list of members knew of at the beginning.
+    members_at: u64,
+}
+
+/// The most messages by which a client may be ahead of this process, because it was connected to another before.
+const AHEAD_MAX: u64 = 100_000;
 
 /// Names a worker: its place among the workers, and its number among those that had the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,14 +85,14 @@ impl fmt::Debug for Hub {
 }
 
 impl Hub {
-    /// Creates the hub of a process. Messages go by `carrier`, or stay in the process.
-    pub(crate) fn new(carrier: Option<Arc<dyn Carrier>>) -> Result<Self, String> {
+    /// Creates the hub of a process.
+    pub(crate) fn new() -> Result<Self, String> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| format!("no random numbers: {error}"))?;
         Ok(Self {
             epoch: format!("{:x}", u64::from_le_bytes(random) >> 8).into(),
             state: Mutex::default(),
-            carrier,
+            carrier: OnceLock::new(),
         })
     }
 
@@ -91,10 +112,10 @@ impl Hub {
     pub(crate) fn add_worker(&self, place: usize) -> (WorkerKey, Arc<Inbox>) {
         self.remove_workers(|key| key.place == place);
         let mut state = self.state();
-        state.last += 1;
+        state.counted += 1;
         let key = WorkerKey {
             place,
-            turn: state.last,
+            turn: state.counted,
         };
         let inbox = Arc::<Inbox>::default();
         state.workers.push((key, Arc::clone(&inbox)));
@@ -115,7 +136,8 @@ impl Hub {
                 interested.retain(|interest| !is_it(interest.worker));
                 !interested.is_empty()
             });
-            state.members.remove_of(is_it)
+            let is_gone = |owner| matches!(owner, MemberOwner::Worker(key) if is_it(key));
+            state.members.remove_of(is_gone)
         };
         for (topic, member) in gone {
             self.tell_of_leaving(topic, &member);
@@ -133,21 +155,25 @@ impl Hub {
     pub(crate) fn resume(&self, key: WorkerKey, topic: &Arc<str>, last: &str) -> (u64, Missed) {
         let mut state = self.state();
         state.add_interest(key, topic);
-        (state.last, self.after(&state, topic, last))
+        self.after(&state, topic, last)
     }
 
-    fn after(&self, state: &HubState, topic: &str, last: &str) -> Missed {
+    fn after(&self, state: &HubState, topic: &str, last: &str) -> (u64, Missed) {
+        let (order, ahead_max) = match &state.carried {
+            Some(carried) => (&carried.epoch, AHEAD_MAX),
+            None => (&self.epoch, 0),
+        };
         let number = last
             .rsplit_once('-')
-            .filter(|(epoch, _)| *epoch == &*self.epoch)
+            .filter(|(epoch, _)| *epoch == &**order)
             .and_then(|(_, number)| number.parse().ok())
-            .filter(|number| *number <= state.last);
+            .filter(|number| *number <= state.last.saturating_add(ahead_max));
         match number {
-            // There was no message since.
-            Some(number) if number == state.last => Missed::These(Vec::new()),
-            _ if state.rules.history(topic) == 0 => Missed::TooMany,
-            Some(number) => state.histories.after(topic, number),
-            None => Missed::TooMany,
+            // There was no message since, or this process has not got it yet.
+            Some(number) if number >= state.last => (number, Missed::These(Vec::new())),
+            _ if state.rules.history(topic) == 0 => (state.last, Missed::TooMany),
+            Some(number) => (state.last, state.histories.after(topic, number)),
+            None => (state.last, Missed::TooMany),
         }
     }
 
@@ -188,11 +214,14 @@ impl Hub {
         )))
     }
 
-    /// Sends a message to all receivers.
+    /// Sends a message to all receivers in this process.
     pub(crate) fn publish(&self, topic: Arc<str>, kind: MessageKind, payload: Payload) {
-        match &self.carrier {
-            Some(carrier) => carrier.send(topic, kind, payload),
-            None => self.arrived(topic, kind, payload),
+        let mut state = self.state();
+        // A message that no one gets needs no number.
+        if state.reaches_any(&topic, kind) {
+            state.last += 1;
+            let epoch = Arc::clone(&self.epoch);
+            state.deliver(epoch, topic, kind, payload);
         }
     }
 
@@ -206,30 +235,48 @@ impl Hub {
         &self,
         key: WorkerKey,
         topic: &Arc<str>,
-        data: String,
+        data: &str,
     ) -> Result<Arc<Member>, Error> {
         let member = {
             let mut state = self.state();
-            let member = Arc::new(Member::new(state.last + 1, key, data));
+            state.counted += 1;
+            let place = JoinPlace {
+                message: state.last,
+                number: state.counted,
+            };
+            let member = Arc::new(Member::own(&self.epoch, place, key, data));
             state.members.add(topic, &member)?;
-            state.last += 1;
             member
         };
-        let payload = Payload::Json(member.json(&self.epoch));
-        self.publish(Arc::clone(topic), MessageKind::Joined, payload);
+        match self.carrier.get() {
+            Some(carrier) => carrier.join(OwnMember {
+                number: member.number(),
+                topic: Arc::clone(topic),
+                json: member.json().to_owned(),
+            }),
+            None => {
+                let payload = Payload::Json(member.json().to_owned());
+                self.publish(Arc::clone(topic), MessageKind::Joined, payload);
+            }
+        }
         Ok(member)
     }
 
     /// Removes a member, and tells of it.
     pub(crate) fn leave(&self, topic: &Arc<str>, member: &Member) {
-        if self.state().members.remove(topic, member) {
+        if self.state().members.remove(topic, member.id()) {
             self.tell_of_leaving(Arc::clone(topic), member);
         }
     }
 
     fn tell_of_leaving(&self, topic: Arc<str>, member: &Member) {
-        let payload = Payload::Json(member.json(&self.epoch));
-        self.publish(topic, MessageKind::Left, payload);
+        match self.carrier.get() {
+            Some(carrier) => carrier.leave(member.number()),
+            None => {
+                let payload = Payload::Json(member.json().to_owned());
+                self.publish(topic, MessageKind::Left, payload);
+            }
+        }
     }
 
     /// Returns the members of a topic.
@@ -237,36 +284,47 @@ impl Hub {
     /// # Errors
     /// The data of a member is not JSON.
     pub(crate) fn members(&self, topic: &str) -> Result<Value, Error> {
-        self.state().members.list(topic, &self.epoch)
+        self.state().members.list(topic)
     }
 
     /// Forgets the messages that topics keep.
     pub(crate) fn forget(&self) {
-        self.state().histories.clear();
+        let mut state = self.state();
+        let forgotten = match state.carried {
+            Some(_) => state.last,
+            None => 0,
+        };
+        state.histories.clear(forgotten);
     }
 }
 
-impl Arrivals for Hub {
-    fn arrived(&self, topic: Arc<str>, kind: MessageKind, payload: Payload) {
-        let mut state = self.state();
-        // Joins and leaves are not kept: the list of members has what they come to.
-        let count = match kind {
-            MessageKind::Published => state.rules.history(&topic),
+impl HubState {
+    /// Returns the number of messages that a topic keeps of a kind. Joins and leaves are not kept: the list of members
+    /// has what they come to.
+    fn kept(&self, topic: &str, kind: MessageKind) -> usize {
+        match kind {
+            MessageKind::Published => self.rules.history(topic),
             MessageKind::Joined | MessageKind::Left => 0,
-        };
-        if count == 0 && !state.topics.contains_key(&topic) {
-            return;
         }
-        state.last += 1;
+    }
+
+    /// Reports whether a message is kept, or a worker has receivers for it.
+    fn reaches_any(&self, topic: &str, kind: MessageKind) -> bool {
+        self.topics.contains_key(topic) || self.kept(topic, kind) > 0
+    }
+
+    /// Gives the workers the message that has the last number, and keeps it.
+    fn deliver(&mut self, epoch: Arc<str>, topic: Arc<str>, kind: MessageKind, payload: Payload) {
+        let count = self.kept(&topic, kind);
         let id = MessageId {
-            epoch: Arc::clone(&self.epoch),
-            number: state.last,
+            epoch,
+            number: self.last,
         };
         let message = Arc::new(Message::new(topic, id, kind, payload, count > 0));
         if count > 0 {
-            state.histories.add(&message, count, HISTORY_BYTES_MAX);
+            self.histories.add(&message, count, HISTORY_BYTES_MAX);
         }
-        let interested = state.topics.get(&message.topic);
+        let interested = self.topics.get(&message.topic);
         let interested = interested.map_or(&[][..], Vec::as_slice);
         let once = interested
             .iter()
@@ -280,9 +338,7 @@ impl Arrivals for Hub {
             });
         }
     }
-}
 
-impl HubState {
     fn add_interest(&mut self, key: WorkerKey, topic: &Arc<str>) {
         let Some((_, inbox)) = self.workers.iter().find(|(other, _)| *other == key) else {
             return;

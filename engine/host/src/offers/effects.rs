@@ -19,6 +19,33 @@ struct Told {
     waker: RefCell<Option<Waker>>,
 }
 
+/// Everything that an effect may depend on, as it was when the effect was caused.
+pub struct Dependencies(Vec<Outbox>);
+
+impl Dependencies {
+    /// Calls `effect` with the verdict on all of it: at once where nothing is open.
+    pub fn when_settled(self, effect: impl FnOnce(Verdict) + 'static) {
+        let Self(outboxes) = self;
+        let left = Cell::new(outboxes.len());
+        if left.get() == 0 {
+            return effect(Verdict::Committed);
+        }
+        let shared = Rc::new((left, Cell::new(Some(effect))));
+        for outbox in outboxes {
+            let shared = Rc::clone(&shared);
+            outbox.hold(Box::new(move |verdict| {
+                let (left, effect) = &*shared;
+                left.set(left.get() - 1);
+                if (verdict == Verdict::Failed || left.get() == 0)
+                    && let Some(effect) = effect.take()
+                {
+                    effect(verdict);
+                }
+            }));
+        }
+    }
+}
+
 /// Everything of a worker that holds effects: its outbox, and those of the transactions of its runs.
 #[derive(Clone)]
 pub struct Effects {
@@ -58,26 +85,19 @@ impl Effects {
         request: Option<&Rc<dyn RequestView>>,
         effect: impl FnOnce(Verdict) + 'static,
     ) -> Result<(), Error> {
-        let outboxes = self.open_outboxes(request)?;
-        let left = Cell::new(outboxes.len());
-        if left.get() == 0 {
-            effect(Verdict::Committed);
-            return Ok(());
-        }
-        let shared = Rc::new((left, Cell::new(Some(effect))));
-        for outbox in outboxes {
-            let shared = Rc::clone(&shared);
-            outbox.hold(Box::new(move |verdict| {
-                let (left, effect) = &*shared;
-                left.set(left.get() - 1);
-                if (verdict == Verdict::Failed || left.get() == 0)
-                    && let Some(effect) = effect.take()
-                {
-                    effect(verdict);
-                }
-            }));
-        }
+        self.dependencies(request)?.when_settled(effect);
         Ok(())
+    }
+
+    /// Returns what an effect may depend on now.
+    ///
+    /// # Errors
+    /// As for [`Effects::when_settled`].
+    pub fn dependencies(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+    ) -> Result<Dependencies, Error> {
+        self.open_outboxes(request).map(Dependencies)
     }
 
     /// Waits for the verdict on everything that an effect may depend on now. A part of a group that is rolled back has

@@ -5,3 +5,4 @@ mod locks;
 mod migrations;
 mod serving;
 mod testing;
+mod topics;

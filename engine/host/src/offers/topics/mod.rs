@@ -4,6 +4,8 @@
 //! `Rc<dyn Topics>`. Sockets and event streams subscribe as [`Receiver`]s. A message is serialised once: all receivers
 //! share it, and what goes over the wire of each kind of receiver ([`Wire`]).
 
+pub mod carrier;
+
 use crate::error::Error;
 use crate::request::RequestView;
 use crate::run::outbox::Verdict;
@@ -79,7 +81,7 @@ impl MessageKind {
 /// The place of a message in the order of all messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageId {
-    /// The name of the order: another one after each start, since counting begins anew.
+    /// The name of the order: another one after each start, unless a database counts for all processes.
     pub epoch: Arc<str>,
     /// The number, from 1. It grows from message to message over all topics.
     pub number: u64,
@@ -258,19 +260,6 @@ pub trait Topics {
     /// # Errors
     /// The data of a member is not JSON.
     fn members(&self, topic: &str) -> Result<Value, Error>;
-}
-
-/// Carries messages to all processes of an app. Without one, they stay in this process.
-pub trait Carrier: Send + Sync {
-    /// Sends a message to every process, this one included: each gets it by [`Arrivals::arrived`], those of a topic in
-    /// one order.
-    fn send(&self, topic: Arc<str>, kind: MessageKind, payload: Payload);
-}
-
-/// Takes the messages that a [`Carrier`] brings.
-pub trait Arrivals: Send + Sync {
-    /// Gives a message to the receivers in this process.
-    fn arrived(&self, topic: Arc<str>, kind: MessageKind, payload: Payload);
 }
 
 #[cfg(test)]

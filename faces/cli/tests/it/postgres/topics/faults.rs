@@ -1,0 +1,123 @@
+//! Processes and the database that are killed, and more messages than there is time for.
+
+use super::feed::Feed;
+use super::{APPS, Processes, post};
+use sampan_client::postgres::PostgresServer;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// The threads that publish.
+const PUBLISHERS: usize = 6;
+/// The messages of each in a storm.
+const STORM: usize = 150;
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
+    for app in APPS {
+        let Some(server) = PostgresServer::start() else {
+            return;
+        };
+        let server = Arc::new(server);
+        let processes = Processes::start(Arc::clone(&server), app);
+        let mut feeds = [0, 1].map(|at| Feed::open(processes.address(at), "/rooms/7/events", None));
+        let (is_over, said) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let acknowledged = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for publisher in 0..PUBLISHERS {
+                let address = match publisher % 2 {
+                    0 => processes.front(),
+                    _ => processes.address(1 + publisher % 3 % 2),
+                };
+                let (is_over, said, acknowledged) = (&is_over, &said, &acknowledged);
+                scope.spawn(move || {
+                    for number in 0.. {
+                        if is_over.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        let text = format!("{publisher}-{number}");
+                        if let Some((200, _)) = post(address, &format!("/rooms/7/say/{text}")) {
+                            acknowledged.lock().expect("no panic").push(text);
+                            said.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+            let until = |count: usize| {
+                sampan_testkit::wait::until(format!("{count} messages"), || {
+                    said.load(Ordering::Relaxed) >= count
+                });
+            };
+            for round in 1..=3 {
+                until(60 * round);
+                server.kill();
+                server.resume();
+                let now = said.load(Ordering::Relaxed);
+                until(now + 30);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        processes.post(2, "/rooms/7/say/the-last");
+        let acknowledged = acknowledged.into_inner().expect("no panic");
+        let kept = server.psql(&processes.database, "SELECT title FROM notes");
+        let kept: HashSet<&str> = kept.lines().collect();
+        for feed in &mut feeds {
+            let (mut got, mut is_told) = (HashSet::new(), false);
+            loop {
+                let event = feed.next().expect("the stream goes on");
+                match &*event.name {
+                    "resync" => is_told = true,
+                    "" if event.data == "the-last" => break,
+                    "" => assert!(got.insert(event.data), "twice"),
+                    _ => {}
+                }
+            }
+            for text in &acknowledged {
+                assert!(kept.contains(&**text), "{text} is not in the database");
+                assert!(is_told || got.contains(text), "{text} did not arrive");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_storm_of_messages_arrives_in_one_order_everywhere() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for app in APPS {
+        let processes = Processes::start(server.clone(), app);
+        let feeds = [0, 1, 2].map(|at| Feed::open(processes.address(at), "/rooms/7/events", None));
+        let orders = thread::scope(|scope| {
+            for publisher in 0..PUBLISHERS {
+                let processes = &processes;
+                scope.spawn(move || {
+                    for number in 0..STORM {
+                        let path = format!("/rooms/7/say/{publisher}-{number}");
+                        processes.post(publisher % 3, &path);
+                    }
+                });
+            }
+            let readers = feeds.map(|mut feed| {
+                scope.spawn(move || {
+                    let read = |_| feed.message().data;
+                    (0..PUBLISHERS * STORM).map(read).collect::<Vec<String>>()
+                })
+            });
+            readers.map(|reader| reader.join().expect("all of them"))
+        });
+        assert!(
+            orders[0] == orders[1] && orders[1] == orders[2],
+            "{}",
+            app.0
+        );
+        for publisher in 0..PUBLISHERS {
+            let own = orders[0].iter().filter_map(|text| {
+                let (by, number) = text.split_once('-')?;
+                (by == publisher.to_string()).then(|| number.parse::<usize>().expect("a number"))
+            });
+            assert!(own.eq(0..STORM), "the order of publisher {publisher}");
+        }
+    }
+}
