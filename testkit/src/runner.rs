@@ -311,6 +311,10 @@ fn start(
     if !scenario.says("server", "workers") {
         config.base.workers = 1;
     }
+    // On a machine that is full any route may be slow, and its variables would be those of another isolate.
+    if !scenario.says("workers", "slow") {
+        config.serving.lane.isolates = 0;
+    }
     config.base.listen = vec![ListenAddress::Tcp(([127, 0, 0, 1], 0).into())];
     let mut settings = config.log_settings();
     if !scenario.config.contains_key("log") {

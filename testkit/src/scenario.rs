@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 pub struct Scenario {
     /// Expect that the project does not load, with an error that contains this text.
     pub load_error: Option<String>,
-    /// The configuration of the project, as `sampan.toml` would have it. One worker unless it says otherwise.
+    /// The configuration of the project, as `sampan.toml` would have it. One worker and no slow lane unless it says
+    /// otherwise.
     pub config: toml::Table,
     /// Servers beside the app, which its scripts send requests to.
     pub upstream: Vec<Upstream>,

@@ -10,7 +10,7 @@ use sampan_testkit::Client;
 const APP: &str = r#"
 import { app } from "sampan";
 let count = 0;
-app.get("/large", () => String.fromCharCode(97 + count++ % 26).repeat(12_000_000));
+app.get("/large", { slow: false }, () => String.fromCharCode(97 + count++ % 26).repeat(12_000_000));
 app.get("/small", () => "small");
 "#;
 

@@ -6,8 +6,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::process::Command;
 
-const LIMITS: &str =
-    "[limits]\nunsent_bytes_max = \"64 MB\"\nunsent_bytes_per_client_max = \"64 MB\"\n";
+const LIMITS: &str = "[workers]\nslow = 0\n[limits]\nunsent_bytes_max = \"64 MB\"\nunsent_bytes_per_client_max = \"64 MB\"\n";
 
 /// The number of clients, which would hold three times the limit.
 const CLIENTS: usize = 12;
