@@ -70,7 +70,10 @@ impl AppDatabase {
     pub fn renew(&self, is_schema_changed: bool) -> Result<(), Error> {
         match self {
             Self::Sqlite(database) => database.renew(is_schema_changed),
-            Self::Postgres(_) => Ok(()),
+            Self::Postgres(database) => {
+                database.renew();
+                Ok(())
+            }
         }
     }
 

@@ -1,13 +1,15 @@
 //! The capability: sessions for each isolate, over the tables of its worker's database or in sealed cookies.
 
-use crate::table::DbSessions;
-use crate::{
-    MODULE, SECTION, SessionConfig, SessionPlace, SessionStore, Sessions, clean, of, rows,
-};
+use crate::session::prepared::SessionPreparation;
+use crate::store::WorkerStore;
+use crate::store::server::ServerSessions;
+use crate::store::table::DbSessions;
+use crate::{MODULE, SECTION, SessionConfig, SessionPlace, Sessions, clean, of, rows};
 use sampan_host::capability::IsolateSetup;
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::pages::PageValues;
+use sampan_host::request::Preparation;
 use sampan_host::sockets::KeptFields;
 use sampan_host::{Capability, Context, Error, ErrorKind, RequestView, Value, sealer};
 use std::cell::RefCell;
@@ -34,7 +36,7 @@ pub static CAPABILITY: Capability = Capability {
 
 /// The state of one worker, shared by all isolates that it has one after the other.
 struct WorkerSessions {
-    store: Rc<dyn SessionStore>,
+    store: WorkerStore,
     /// Notified when the first session begins.
     begun: Rc<Notify>,
     /// The task that removes sessions that have ended.
@@ -49,7 +51,10 @@ fn worker_sessions(worker: &Context) -> Result<Rc<WorkerSessions>, Error> {
     let missing = || Error::new(ErrorKind::Internal, "no database for sessions");
     let tables = worker.get::<Rc<dyn AppTables>>().ok_or_else(missing)?;
     worker.put(WorkerSessions {
-        store: Rc::new(DbSessions(Rc::clone(&tables))),
+        store: match tables.waiting() {
+            Some(waiting) => WorkerStore::Server(Rc::new(ServerSessions::new(waiting))),
+            None => WorkerStore::Table(Rc::new(DbSessions(Rc::clone(&tables)))),
+        },
         begun: Rc::default(),
         cleaner: RefCell::default(),
     });
@@ -67,12 +72,19 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let (config, context) = (config(setup)?, setup.context);
     context.put(match config.place {
         SessionPlace::Db => {
-            let sessions = worker_sessions(setup.worker)?;
-            Sessions::in_table(
-                config,
-                Rc::clone(&sessions.store),
-                Rc::clone(&sessions.begun),
-            )
+            let worker = worker_sessions(setup.worker)?;
+            let begun = Rc::clone(&worker.begun);
+            match &worker.store {
+                WorkerStore::Table(store) => Sessions::in_table(config, Rc::clone(store), begun),
+                WorkerStore::Server(store) => {
+                    let sessions = Sessions::on_server(config, Rc::clone(store), begun);
+                    context.put::<Rc<dyn Preparation>>(Rc::new(SessionPreparation {
+                        shared: Rc::clone(&sessions.0),
+                        store: Rc::clone(store),
+                    }));
+                    sessions
+                }
+            }
         }
         SessionPlace::Cookie => {
             let sealer = sealer::of(context).map_err(|error| {
@@ -125,7 +137,7 @@ fn serve(setup: &IsolateSetup<'_>) {
             );
         }
     };
-    let (store, begun) = (Rc::clone(&sessions.store), Rc::clone(&sessions.begun));
+    let (store, begun) = (sessions.store.clone(), Rc::clone(&sessions.begun));
     let cleaner = spawn_local(clean(config, store, begun, report));
     if let Some(before) = sessions.cleaner.replace(Some(cleaner)) {
         before.abort();

@@ -3,7 +3,7 @@
 use crate::config::SessionConfig;
 use crate::limits::{CLEAN_BATCH, CLEAN_MILLIS, CLEAN_PAUSE};
 use crate::session::now;
-use crate::store::SessionStore;
+use crate::store::WorkerStore;
 use sampan_host::Error;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::sleep;
 /// `report` is told what failed.
 pub(crate) async fn clean(
     config: SessionConfig,
-    store: Rc<dyn SessionStore>,
+    store: WorkerStore,
     begun: Rc<Notify>,
     report: impl Fn(Error),
 ) {

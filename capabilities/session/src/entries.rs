@@ -90,6 +90,16 @@ pub(crate) fn bytes_of(key: &str, value: &Value) -> Result<usize, Error> {
     Ok(out.len() + 2)
 }
 
+/// Returns a value as JSON.
+///
+/// # Errors
+/// A value that JSON does not have.
+pub(crate) fn json_of(value: &Value) -> Result<String, Error> {
+    let mut out = Vec::new();
+    write_value(&mut out, value, DEPTH_MAX)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
 /// A value as the next request will read it.
 ///
 /// # Errors
@@ -98,10 +108,7 @@ pub(crate) fn as_kept(value: &Value) -> Result<Value, Error> {
     if let Value::Bool(_) | Value::Int(_) | Value::Text(_) = value {
         return Ok(value.clone());
     }
-    let mut out = Vec::new();
-    write_value(&mut out, value, DEPTH_MAX)?;
-    let text = String::from_utf8_lossy(&out);
-    Ok(parse(&text).unwrap_or_default())
+    Ok(parse(&json_of(value)?).unwrap_or_default())
 }
 
 #[cfg(test)]

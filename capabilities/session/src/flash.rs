@@ -47,6 +47,20 @@ impl Flashes {
         }
     }
 
+    /// Messages of earlier requests that are gone from the store already.
+    pub(crate) fn removed(seen: Vec<Value>) -> Self {
+        Self {
+            seen,
+            is_removed: true,
+            ..Self::default()
+        }
+    }
+
+    /// Takes all messages out of what is stored now.
+    pub(crate) fn remove_all_from(stored: &mut Entries) -> Vec<Value> {
+        Self::of(stored).seen
+    }
+
     pub(crate) fn add(&mut self, kind: String, message: Value) -> Result<(), Error> {
         if self.added.len() >= FLASHES_MAX {
             return Err(Error::script(format!(

@@ -1,17 +1,35 @@
-//! The session of a socket. Its request has ended, so each look reads the table, and each change is written at once.
+//! The session of a socket. Its request has ended, so it reads the table anew, and each change is written
+//! at once. From a server it is read before each event.
 
 use crate::cookie::{Cookie, SessionId};
 use crate::entries::{Entries, as_kept};
 use crate::flash;
 use crate::sealed;
 use crate::session::{Keeper, Sessions, SharedSessions, now};
-use crate::store::{Change, SessionKey, SessionStore, StoredSession};
+use crate::store::server::ServerSessions;
+use crate::store::{Change, SessionKey, StoredSession};
 use crate::trace::{Trace, TraceOfRequest};
-use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
+use sampan_host::{Context, Error, ErrorKind, LocalFuture, RequestView, Value};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The session of a socket.
-pub(crate) struct KeptSession(Rc<TraceOfRequest>);
+pub(crate) struct KeptSession {
+    trace: Rc<TraceOfRequest>,
+    /// The sessions of the project that opened the socket.
+    shared: Rc<SharedSessions>,
+    seen: Cell<SeenUse>,
+    /// The session as a server gave it for this event.
+    read: RefCell<Option<Result<Option<StoredSession>, Error>>>,
+}
+
+/// The use of its session by a socket, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SeenUse {
+    Unknown,
+    Unused,
+    Used,
+}
 
 /// The entries of a stored session as scripts see them.
 fn entries_of(stored: &StoredSession) -> Entries {
@@ -40,11 +58,11 @@ impl KeptSession {
     /// Keeps the session of a request that is being answered.
     pub(crate) fn of(context: &Context, request: &dyn RequestView) -> Result<Self, Error> {
         let (trace, is_new) = TraceOfRequest::of(request);
+        let shared = Rc::clone(&sessions(context)?.0);
         if is_new {
-            let shared = &sessions(context)?.0;
             let (_, sent) = Cookie::read(&shared.cookies, request);
             trace.set(sent.map_or(Trace::None, |sent| match &shared.keeper {
-                Keeper::Table(_) => {
+                Keeper::Table(_) | Keeper::Server(_) => {
                     SessionId::parse(&sent).map_or(Trace::None, |id| Trace::Table(id.key()))
                 }
                 Keeper::Cookie(sealer) => {
@@ -52,13 +70,59 @@ impl KeptSession {
                 }
             }));
         }
-        Ok(Self(trace))
+        Ok(Self {
+            trace,
+            shared,
+            seen: Cell::new(SeenUse::Unknown),
+            read: RefCell::default(),
+        })
+    }
+
+    /// An event is about to be handled. Returns the wait for its session where a server has to be asked: sockets that
+    /// have looked at theirs are prepared, and new ones once another socket of the worker has.
+    pub(crate) fn before_event(self: &Rc<Self>) -> Option<LocalFuture<()>> {
+        let (Keeper::Server(store), Trace::Table(key)) = (&self.shared.keeper, self.trace.get())
+        else {
+            return None;
+        };
+        self.read.take();
+        let is_wanted = match self.seen.get() {
+            SeenUse::Unknown => self.shared.sockets_look.get(),
+            SeenUse::Unused => false,
+            SeenUse::Used => true,
+        };
+        if !is_wanted {
+            return None;
+        }
+        let (kept, store) = (Rc::clone(self), Rc::clone(store));
+        Some(Box::pin(async move {
+            let read = store.load(&key).await;
+            let read = read.map(|read| read.map(|read| read.stored));
+            kept.read.replace(Some(read));
+            if kept.seen.get() == SeenUse::Unknown {
+                kept.seen.set(SeenUse::Unused);
+            }
+        }))
+    }
+
+    /// Returns the session as a server gave it for this event; one that looks at it for the first time waits in place.
+    fn read_on(
+        &self,
+        store: &ServerSessions,
+        key: &SessionKey,
+    ) -> Result<Option<StoredSession>, Error> {
+        self.seen.set(SeenUse::Used);
+        self.shared.sockets_look.set(true);
+        let mut read = self.read.borrow_mut();
+        let load = || Ok(store.load_in_place(key)?.map(|read| read.stored));
+        read.get_or_insert_with(load).clone()
     }
 
     /// The session as it is now.
     fn stored(&self, shared: &SharedSessions) -> Result<Option<StoredSession>, Error> {
-        let stored = match (&shared.keeper, self.0.get()) {
+        let stored = match (&shared.keeper, self.trace.get()) {
             (Keeper::Table(store), Trace::Table(key)) => store.load(&key)?,
+            (Keeper::Server(store), Trace::Table(key)) => self.read_on(store, &key)?,
             (Keeper::Cookie(_), Trace::Cookie(stored)) => Some(stored),
             _ => None,
         };
@@ -81,14 +145,31 @@ impl KeptSession {
         Ok(entries.keys().map(Value::from).collect())
     }
 
-    /// The table, and the key of the session in it. `wish` says what a socket cannot do with another session.
-    fn place<'a>(
+    /// Changes the session where it is kept. `wish` says what a socket cannot do with another session.
+    fn change(
         &self,
-        shared: &'a SharedSessions,
+        shared: &SharedSessions,
         wish: &str,
-    ) -> Result<(&'a dyn SessionStore, SessionKey), Error> {
-        match (&shared.keeper, self.0.get()) {
-            (Keeper::Table(store), Trace::Table(key)) => Ok((&**store, key)),
+        merge: &mut dyn FnMut(SessionKey, Option<StoredSession>) -> Result<Change, Error>,
+    ) -> Result<(), Error> {
+        match (&shared.keeper, self.trace.get()) {
+            (Keeper::Table(store), Trace::Table(key)) => {
+                store.change_in_place(&key, &mut |stored| merge(key, stored))
+            }
+            (Keeper::Server(store), Trace::Table(key)) => {
+                let mut changed = None;
+                let done = store.change_in_place(key, |stored| {
+                    let change = merge(key, stored)?;
+                    changed = Some(match &change {
+                        Change::Put(_, stored) => Some(stored.clone()),
+                        Change::Keep | Change::Remove => None,
+                    });
+                    Ok(change)
+                });
+                self.read
+                    .replace(done.is_ok().then(|| Ok(changed.flatten())));
+                done
+            }
             (Keeper::Cookie(_), _) => Err(needs_cookie(
                 "change a session that its browser keeps ([session] store = \"cookie\")",
             )),
@@ -105,8 +186,7 @@ impl KeptSession {
         };
         let sessions = sessions(context)?;
         let (shared, now) = (&sessions.0, now());
-        let (store, place) = self.place(shared, "begin a session")?;
-        store.change_in_place(&place, &mut |stored| {
+        self.change(shared, "begin a session", &mut |place, stored| {
             let stored = stored
                 .filter(|stored| stored.ends > now)
                 .ok_or_else(has_ended)?;
@@ -121,12 +201,11 @@ impl KeptSession {
 
     /// Ends the session.
     pub(crate) fn clear(&self, context: &Context) -> Result<(), Error> {
-        if matches!(self.0.get(), Trace::None) {
+        if matches!(self.trace.get(), Trace::None) {
             return Ok(());
         }
         let sessions = sessions(context)?;
-        let (store, place) = self.place(&sessions.0, "end a session")?;
-        store.change_in_place(&place, &mut |_| Ok(Change::Remove))
+        self.change(&sessions.0, "end a session", &mut |_, _| Ok(Change::Remove))
     }
 
     /// Refuses to give the session another id.

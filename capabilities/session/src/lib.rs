@@ -17,14 +17,13 @@ mod rows;
 mod sealed;
 mod session;
 mod store;
-mod table;
 mod trace;
 
 pub use capability::CAPABILITY;
 use clean::clean;
 pub use config::{SECTION, SessionConfig, SessionPlace};
 pub use session::{Session, Sessions, of};
+pub use store::table::DbSessions;
 pub use store::{Change, Merge, SessionKey, SessionStore, StoredSession};
-pub use table::DbSessions;
 
 pub use rows::MODULE;

@@ -1,11 +1,11 @@
 //! The rows that scripts see: `req.session`, its methods, and the messages for the next page.
 
 use crate::kept::KeptSession;
-use crate::session::{self, Session};
+use crate::session::{self, Session, ending};
 use sampan_host::sockets::KeptField;
 use sampan_host::{
-    Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, RequestView, Type, Value,
-    param, row,
+    Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, Prompt, RequestView, Type,
+    Value, param, row,
 };
 use std::rc::Rc;
 
@@ -53,9 +53,10 @@ pub static MODULE: Module = Module {
             param!("values": Type::Map,
                 "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an \
                  app, each with an index."),
-        ) -> Type::Int, FunctionKind::Sync(end_all),
+        ) -> Type::Int, FunctionKind::Waiting(end_all),
         "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends \
-         too: to go on, `clear` it and set it anew. Returns how many there were.")],
+         too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits: JavaScript gets \
+         a promise.")],
     classes: &[&SESSION],
     request_fields: &[
         row!("session"() -> Type::Object(&SESSION), FunctionKind::Sync(of_request),
@@ -70,10 +71,13 @@ pub static MODULE: Module = Module {
         row!("flashes"() -> Type::List, FunctionKind::Sync(flashes),
             "The messages that earlier requests left, each with `kind` and `message`. No later request gets them."),
     ],
+    // On a server `end_all` waits.
+    elsewhere: Some(&MODULE),
     ..Module::EMPTY
 };
 
-fn end_all(context: &Context, mut args: Args) -> Result<Value, Error> {
+fn end_all(context: &Context, mut args: Args) -> Result<Prompt, Error> {
+    let may_wait = args.may_wait();
     let usage = || {
         let text = "session.end_all is given one key of the sessions and its value, which is a text, a number or a \
          boolean";
@@ -82,13 +86,12 @@ fn end_all(context: &Context, mut args: Args) -> Result<Value, Error> {
     let Value::Map(with) = args.take(0) else {
         return Err(usage());
     };
-    let [(key, value)] = &*with else {
+    let Ok([(key, value)]) = <[_; 1]>::try_from(with) else {
         return Err(usage());
     };
     match value {
         Value::Text(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => {
-            let count = session::end_all(context, key, value)?;
-            Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
+            ending::end_all(context, key, value, may_wait)
         }
         _ => Err(usage()),
     }
@@ -108,10 +111,14 @@ fn of_request(context: &Context, args: Args) -> Result<Value, Error> {
 /// Keeps the field for a socket.
 pub(crate) fn keep(context: &Context, request: &dyn RequestView) -> Option<KeptField> {
     let session = Rc::new(KeptSession::of(context, request).ok()?);
-    Some(KeptField::Live(Rc::new(move |context| {
-        let session = AnySession::OfSocket(Rc::clone(&session));
-        Value::Object(context.objects().add(&SESSION, session))
-    })))
+    let of_events = Rc::clone(&session);
+    Some(KeptField::Read {
+        make: Rc::new(move |context| {
+            let session = AnySession::OfSocket(Rc::clone(&session));
+            Value::Object(context.objects().add(&SESSION, session))
+        }),
+        read: Rc::new(move || of_events.before_event()),
+    })
 }
 
 fn this(context: &Context, args: &Args) -> Result<Rc<AnySession>, Error> {

@@ -6,13 +6,16 @@ use crate::entries::{Entries, as_kept, bytes_of};
 use crate::flash::{self, Flashes};
 use crate::rows::SESSION;
 use crate::sealed;
+use crate::store::server::ServerSessions;
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
 use crate::trace::{Trace, TraceOfRequest};
-use sampan_host::request::{self, AnswerHook, AnswerHooks};
+use prepared::PreparedSession;
+use sampan_host::request::{self, AnswerHook, AnswerHooks, HookStep};
 use sampan_host::{Context, Error, ErrorKind, RequestView, Sealer, Value, clock};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tokio::sync::Notify;
+use writing::CookieChange;
 
 /// The shared state of the sessions of one worker share. `app` puts it into the context.
 pub struct Sessions(pub(crate) Rc<SharedSessions>);
@@ -23,11 +26,14 @@ pub(crate) struct SharedSessions {
     pub(crate) keeper: Keeper,
     /// Told whenever a session begins: from then on there is something to clean.
     begun: Rc<Notify>,
+    /// True if a socket has looked at its session.
+    pub(crate) sockets_look: Cell<bool>,
 }
 
 /// The store of the sessions.
 pub(crate) enum Keeper {
     Table(Rc<dyn SessionStore>),
+    Server(Rc<ServerSessions>),
     Cookie(Rc<dyn Sealer>),
 }
 
@@ -35,6 +41,15 @@ impl Sessions {
     /// Sessions that are kept in `store`. `begun` is notified when one begins.
     pub fn in_table(config: SessionConfig, store: Rc<dyn SessionStore>, begun: Rc<Notify>) -> Self {
         Self::new(config, Keeper::Table(store), begun)
+    }
+
+    /// Sessions that a database server keeps. `begun` is notified when one begins.
+    pub(crate) fn on_server(
+        config: SessionConfig,
+        store: Rc<ServerSessions>,
+        begun: Rc<Notify>,
+    ) -> Self {
+        Self::new(config, Keeper::Server(store), begun)
     }
 
     /// Sessions that browsers keep, sealed.
@@ -48,6 +63,7 @@ impl Sessions {
             config,
             keeper,
             begun,
+            sockets_look: Cell::default(),
         }))
     }
 }
@@ -59,13 +75,21 @@ pub struct Session {
     trace: Rc<TraceOfRequest>,
     phase: Cell<Phase>,
     state: RefCell<SessionState>,
+    /// The news for its browser from what a server has written.
+    news: Cell<Option<CookieChange>>,
+    /// What a server gave of it before the handler ran.
+    prepared: Option<Rc<PreparedSession>>,
 }
 
 /// The phase of a session: it can be changed, or not any more.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Open,
-    /// The handler has ended.
+    /// The handler has ended, and a server writes it.
+    Writing,
+    /// A server has written it, and its browser is to be told.
+    Stored,
+    /// The handler has ended, and it is written.
     Written,
     /// The request has ended.
     Over,
@@ -89,9 +113,22 @@ struct Found {
     /// Nothing where it is kept in the cookie.
     key: Option<SessionKey>,
     stored: StoredSession,
+    /// The number of its changes, where a server keeps it.
+    version: i64,
+    /// The messages for the next page that were taken out of it before the handler ran.
+    messages: Option<Vec<Value>>,
 }
 
 impl Found {
+    fn new(key: Option<SessionKey>, stored: StoredSession) -> Self {
+        Self {
+            key,
+            stored,
+            version: 0,
+            messages: None,
+        }
+    }
+
     fn trace(&self) -> Trace {
         match self.key {
             Some(key) => Trace::Table(key),
@@ -129,25 +166,9 @@ pub fn of(context: &Context, request: &dyn RequestView) -> Result<Rc<Session>, E
     Ok(session)
 }
 
-/// Ends all sessions that have a value under a key. Returns how many there were.
-///
-/// # Errors
-/// They are kept in cookies; they cannot be searched by this key, or not be written.
-pub(crate) fn end_all(context: &Context, key: &str, value: &Value) -> Result<usize, Error> {
-    let sessions = context.get::<Sessions>();
-    let sessions = sessions.ok_or_else(|| Error::new(ErrorKind::Internal, "no sessions here"))?;
-    match &sessions.0.keeper {
-        Keeper::Table(store) => store.remove_with(key, value),
-        Keeper::Cookie(_) => Err(Error::script(
-            "browsers keep the sessions themselves ([session] store = \"cookie\"), so the server cannot end them: keep \
-             them in the database",
-        )),
-    }
-}
-
 impl SharedSessions {
     /// The session that the value of a cookie stands for.
-    fn find(&self, sent: &str) -> Result<Option<Found>, Error> {
+    fn find(&self, request: &dyn RequestView, sent: &str) -> Result<Option<Found>, Error> {
         Ok(match &self.keeper {
             Keeper::Table(store) => {
                 let Some(id) = SessionId::parse(sent) else {
@@ -155,12 +176,17 @@ impl SharedSessions {
                 };
                 let key = id.key();
                 let stored = store.load(&key)?;
-                let key = Some(key);
-                stored.map(|stored| Found { key, stored })
+                stored.map(|stored| Found::new(Some(key), stored))
+            }
+            Keeper::Server(store) => {
+                let Some(id) = SessionId::parse(sent) else {
+                    return Ok(None);
+                };
+                return prepared::find(store, request, id.key());
             }
             Keeper::Cookie(sealer) => {
                 let stored = sealed::open(&**sealer, sent);
-                stored.map(|stored| Found { key: None, stored })
+                stored.map(|stored| Found::new(None, stored))
             }
         })
     }
@@ -170,15 +196,19 @@ impl Session {
     fn load(shared: &Rc<SharedSessions>, request: &dyn RequestView) -> Result<Self, Error> {
         let (cookie, sent) = Cookie::read(&shared.cookies, request);
         let found = match sent {
-            Some(sent) => shared.find(&sent)?,
+            Some(sent) => shared.find(request, &sent)?,
             None => None,
         };
-        let found = found.filter(|found| found.stored.ends > now());
+        let mut found = found.filter(|found| found.stored.ends > now());
         let (trace, _) = TraceOfRequest::of(request);
         trace.set(found.as_ref().map_or(Trace::None, Found::trace));
         let mut entries = match &found {
             Some(found) => Entries::parse(&found.stored.data),
             None => Entries::default(),
+        };
+        let flashes = match found.as_mut().and_then(|found| found.messages.take()) {
+            Some(removed) => Flashes::removed(removed),
+            None => Flashes::of(&mut entries),
         };
         let phase = if request.is_answered() {
             Phase::Written
@@ -192,20 +222,22 @@ impl Session {
             phase: Cell::new(phase),
             state: RefCell::new(SessionState {
                 found,
-                flashes: Flashes::of(&mut entries),
+                flashes,
                 entries,
                 changes: Vec::new(),
                 bytes: None,
                 is_cleared: false,
                 is_renewed: false,
             }),
+            news: Cell::default(),
+            prepared: request.store().get(),
         })
     }
 
     fn check_open(&self) -> Result<(), Error> {
         match self.phase.get() {
             Phase::Open => Ok(()),
-            Phase::Written => Err(Error::script(
+            Phase::Writing | Phase::Stored | Phase::Written => Err(Error::script(
                 "the session has been written: change it before the handler returns its answer",
             )),
             Phase::Over => Err(request::is_over()),
@@ -305,6 +337,9 @@ impl Session {
     /// The messages that earlier requests left, each a map of `kind` and `message`. Only this request sees them from
     /// now on.
     pub fn take_flashes(&self) -> Vec<Value> {
+        if let Some(prepared) = &self.prepared {
+            prepared.note_taken();
+        }
         self.remove_flashes();
         let mut state = self.state.borrow_mut();
         state.bytes = None;
@@ -315,15 +350,14 @@ impl Session {
     /// table cannot be written now they stay for a later request.
     fn remove_flashes(&self) {
         let mut state = self.state.borrow_mut();
-        let key = state.found.as_ref().and_then(|found| found.key);
-        let (Keeper::Table(store), Some(key)) = (&self.shared.keeper, key) else {
+        let Some(key) = state.found.as_ref().and_then(|found| found.key) else {
             return;
         };
         if self.phase.get() != Phase::Open || !state.flashes.has_unseen() {
             return;
         }
         let flashes = &mut state.flashes;
-        let removed = store.change_in_place(&key, &mut |stored| {
+        let mut remove = |stored: Option<StoredSession>| {
             let Some(StoredSession { data, began, ends }) = stored else {
                 flashes.leave();
                 return Ok(Change::Keep);
@@ -332,119 +366,15 @@ impl Session {
             flashes.remove_from(&mut entries);
             let data = entries.text()?;
             Ok(Change::Put(key, StoredSession { data, began, ends }))
-        });
+        };
+        let removed = match &self.shared.keeper {
+            Keeper::Table(store) => store.change_in_place(&key, &mut remove),
+            Keeper::Server(store) => store.change_in_place(key, remove),
+            Keeper::Cookie(_) => return,
+        };
         if removed.is_err_and(|error| is_busy(&error)) {
             state.flashes.leave();
         }
-    }
-
-    /// Writes what the request has changed.
-    fn write(&self, state: &SessionState, request: &dyn RequestView) -> Result<(), Error> {
-        let has_content = !state.entries.is_empty() || state.flashes.has_new();
-        let is_new = state.found.is_none() || state.is_cleared;
-        if is_new && !has_content {
-            return self.end(state, request);
-        }
-        let now = now();
-        let begins = is_new || state.is_renewed;
-        if !begins && !state.has_changed() && !state.is_due(&self.shared.config, now) {
-            return Ok(());
-        }
-        match (&self.shared.keeper, &state.found) {
-            (Keeper::Table(store), Some(found)) if !begins => {
-                let changed = self.change(&**store, found, state, now);
-                // The next request can put off the end as well.
-                changed.or_else(|error| match is_busy(&error) && !state.has_changed() {
-                    true => Ok(()),
-                    false => Err(error),
-                })
-            }
-            (Keeper::Table(store), _) => self.begin(&**store, state, request, now),
-            (Keeper::Cookie(sealer), found) => {
-                let config = &self.shared.config;
-                let kept = found.as_ref().filter(|_| !is_new);
-                let data = state.merged(kept.map_or("{}", |found| &found.stored.data), config)?;
-                let began = match kept {
-                    Some(found) if !begins => found.stored.began,
-                    _ => now,
-                };
-                let ends = config.end(began, now);
-                let stored = StoredSession { data, began, ends };
-                let sealed = sealed::seal(&**sealer, &stored)?;
-                self.trace.set(Trace::Cookie(stored));
-                let left = (began + config.lifetime_millis).saturating_sub(now);
-                self.cookie.set(request, &sealed, left)
-            }
-        }
-    }
-
-    /// Nothing is left of the session.
-    fn end(&self, state: &SessionState, request: &dyn RequestView) -> Result<(), Error> {
-        if !state.is_cleared {
-            return Ok(());
-        }
-        self.trace.set(Trace::None);
-        if let (Keeper::Table(store), Some(found)) = (&self.shared.keeper, &state.found)
-            && let Some(key) = &found.key
-        {
-            store.change(key, &mut |_| Ok(Change::Remove))?;
-        }
-        if self.cookie.was_sent {
-            self.cookie.remove(request)?;
-        }
-        Ok(())
-    }
-
-    /// Merges what has changed into what is stored now, or puts off the end of that.
-    fn change(
-        &self,
-        store: &dyn SessionStore,
-        found: &Found,
-        state: &SessionState,
-        now: u64,
-    ) -> Result<(), Error> {
-        let (config, Some(key)) = (&self.shared.config, found.key) else {
-            return Ok(());
-        };
-        store.change(&key, &mut |stored| {
-            // Another request has ended the session meanwhile: it stays ended.
-            let Some(stored) = stored else {
-                return Ok(Change::Keep);
-            };
-            let data = match state.has_changed() {
-                true => state.merged(&stored.data, config)?,
-                false => stored.data.clone(),
-            };
-            let StoredSession { began, ends, .. } = stored;
-            if data == stored.data && !config.is_due(began, ends, now) {
-                return Ok(Change::Keep);
-            }
-            let ends = config.end(began, now);
-            Ok(Change::Put(key, StoredSession { data, began, ends }))
-        })
-    }
-
-    /// Writes the session under a new id, which the browser is given.
-    fn begin(
-        &self,
-        store: &dyn SessionStore,
-        state: &SessionState,
-        request: &dyn RequestView,
-        now: u64,
-    ) -> Result<(), Error> {
-        let config = &self.shared.config;
-        let id = SessionId::random()?;
-        let key = id.key();
-        let old = state.found.as_ref().and_then(|found| found.key);
-        store.change(&old.unwrap_or(key), &mut |stored| {
-            let kept = stored.filter(|_| !state.is_cleared);
-            let data = state.merged(kept.as_ref().map_or("{}", |kept| &kept.data), config)?;
-            let (began, ends) = (now, config.end(now, now));
-            Ok(Change::Put(key, StoredSession { data, began, ends }))
-        })?;
-        self.trace.set(Trace::Table(key));
-        self.shared.begun.notify_one();
-        self.cookie.set(request, &id.0, config.lifetime_millis)
     }
 }
 
@@ -490,12 +420,17 @@ impl SessionState {
 }
 
 impl AnswerHook for Session {
-    fn before_answer(&self, request: &dyn RequestView) -> Result<(), Error> {
-        if self.phase.get() == Phase::Open {
-            self.write(&self.state.borrow(), request)?;
-            self.phase.set(Phase::Written);
+    fn before_answer(self: Rc<Self>, request: &dyn RequestView) -> Result<HookStep, Error> {
+        match self.phase.get() {
+            Phase::Open => match &self.shared.keeper {
+                Keeper::Server(store) => return Ok(Self::write_later(&self, store)),
+                _ => self.write(&self.state.borrow(), request)?,
+            },
+            Phase::Stored => self.tell_browser(request)?,
+            Phase::Writing | Phase::Written | Phase::Over => return Ok(HookStep::Done),
         }
-        Ok(())
+        self.phase.set(Phase::Written);
+        Ok(HookStep::Done)
     }
 
     fn handler_failed(&self) {
@@ -510,5 +445,8 @@ impl AnswerHook for Session {
     }
 }
 
+pub(crate) mod ending;
+pub(crate) mod prepared;
 #[cfg(test)]
 mod tests;
+mod writing;

@@ -1,7 +1,12 @@
 //! The store of sessions. `app` implements it over the database.
 
+pub(crate) mod server;
+pub(crate) mod table;
+
 use sampan_host::{Error, LocalFuture, Value};
+use server::ServerSessions;
 use std::fmt;
+use std::rc::Rc;
 
 /// The hash of a session's id. A reader of the table cannot make a cookie from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +43,30 @@ pub enum Change {
 /// Decides what becomes of what is stored now, if anything is.
 pub type Merge<'a> = dyn FnMut(Option<StoredSession>) -> Result<Change, Error> + 'a;
 
+/// By how many keys sessions may be searched: each has an index, which every write of a session keeps.
+const SEARCH_KEYS_MAX: usize = 4;
+/// The beginning of the names of these indexes.
+const INDEX: &str = "_sampan_sessions_by_";
+
+/// Refuses a key that cannot stand in SQL as it is.
+fn check_search_key(key: &str, bytes_max: usize) -> Result<(), Error> {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let is_name = key.bytes().all(|b| is_letter(b) || b.is_ascii_digit());
+    if is_name && key.bytes().next().is_some_and(is_letter) && key.len() <= bytes_max {
+        return Ok(());
+    }
+    Err(Error::script(format!(
+        "sessions cannot be searched by {key:?}: the key must have 1 to {bytes_max} letters, digits and '_'"
+    )))
+}
+
+/// The error of a key too many.
+fn too_many_search_keys() -> Error {
+    Error::script(format!(
+        "sessions are searched by {SEARCH_KEYS_MAX} other keys already: drop an index whose name begins with {INDEX}"
+    ))
+}
+
 /// Keeps sessions by their keys.
 pub trait SessionStore {
     /// The session under this key, as a request sees the database.
@@ -71,4 +100,23 @@ pub trait SessionStore {
 
     /// Removes up to `count_max` sessions that ended before `now`. Tells how many there were.
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>>;
+}
+
+/// The database of a worker as sessions see it.
+#[derive(Clone)]
+pub(crate) enum WorkerStore {
+    /// Tables that are changed at once.
+    Table(Rc<dyn SessionStore>),
+    /// Tables on a server.
+    Server(Rc<ServerSessions>),
+}
+
+impl WorkerStore {
+    /// Removes sessions that have ended, see [`SessionStore::remove_ended`].
+    pub(crate) async fn remove_ended(&self, now: u64, count_max: usize) -> Result<usize, Error> {
+        match self {
+            Self::Table(store) => store.remove_ended(now, count_max).await,
+            Self::Server(store) => store.remove_ended(now, count_max).await,
+        }
+    }
 }

@@ -5,7 +5,7 @@ use sampan_client::postgres::PostgresServer;
 use sampan_testkit::Case;
 
 /// The folders whose cases run.
-const FOLDERS: [&str; 1] = ["db"];
+const FOLDERS: [&str; 2] = ["db", "session"];
 
 /// A case that does not run on PostgreSQL as it is.
 struct DatabaseException {
@@ -72,6 +72,27 @@ const EXCEPTIONS: &[DatabaseException] = &[
         "reads that keep others from writing until the transaction ends",
     ),
     whole("db/values", "functions and types of SQLite"),
+    part(
+        "session/end_all",
+        &["GET /plan"],
+        "a plan in SQLite's words",
+    ),
+    part(
+        "session/failing",
+        &["GET /undone"],
+        "a statement that rolls back its transaction",
+    ),
+    part("session/in_cookie", &["GET /tables"], "SQLite's catalogue"),
+    part(
+        "session/login",
+        &["GET /tables", "GET /forge"],
+        "SQLite's catalogue, and writes to the server's own tables, which it refuses",
+    ),
+    part(
+        "session/waiting",
+        &["GET /read", "GET /set/8"],
+        "waiting for SQLite's write connection",
+    ),
 ];
 
 /// A test for each case and language.

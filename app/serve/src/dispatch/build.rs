@@ -9,6 +9,7 @@ use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Guards, Wrapping};
+use sampan_host::request::Preparation;
 use sampan_host::settings::units;
 use sampan_host::{BodyOptions, Context, Error, ErrorKind, HandlerId, Isolate, Place, RouteDef};
 use sampan_http::BodyRule;
@@ -36,6 +37,7 @@ impl Loaded {
         native: &[NativeRoute],
     ) -> Result<Rc<Self>, Error> {
         let names = context.get::<RouteNames>();
+        let preparation = context.get::<Rc<dyn Preparation>>();
         let program = engine.program();
         let mut middleware = Wrapping::default();
         for def in &program.middleware {
@@ -158,6 +160,7 @@ impl Loaded {
             on_error,
             fetch,
             fetch_body,
+            preparation: preparation.as_deref().cloned(),
             has_body_rules,
             control,
             context,

@@ -112,6 +112,9 @@ impl DispatchedRequest {
             let visit = exchange.loaded.control.gate.visit();
             exchange.failed(&error, visit)
         };
+        if let Some(preparing) = self.preparing() {
+            return self.when_prepared(preparing, failed);
+        }
         if self.loaded.control.gate.try_acquire(self.route()) {
             return failed(self);
         }
@@ -149,11 +152,42 @@ impl DispatchedRequest {
             let called = native::call(handler, &self.view);
             return self.answer_by_program(called);
         }
+        if let Some(preparing) = self.preparing() {
+            let middleware = middleware.to_vec();
+            return self.when_prepared(preparing, move |exchange| exchange.run(&middleware));
+        }
         if self.loaded.control.gate.try_acquire(self.route()) {
             return self.run(middleware);
         }
         let middleware = middleware.to_vec();
         self.when_acquired(move |exchange| exchange.run(&middleware))
+    }
+
+    /// Returns what has to be read before a script runs for this request, if there is anything.
+    fn preparing(&self) -> Option<LocalFuture<()>> {
+        let preparation = self.loaded.preparation.as_ref()?;
+        let request = Rc::clone(&self.view) as Rc<dyn RequestView>;
+        let route = self.uses.of(self.only_reads());
+        preparation.before_handler(&request, route)
+    }
+
+    /// Runs a script when what it needs has been read.
+    fn when_prepared(
+        self,
+        mut preparing: LocalFuture<()>,
+        run: impl FnOnce(Self) -> Answer + 'static,
+    ) -> Answer {
+        Answer::Later(Box::pin(async move {
+            poll_fn(|cx| {
+                let control = &self.loaded.control;
+                control.during(Some(&self.view), || preparing.as_mut().poll(cx))
+            })
+            .await;
+            match self.loaded.control.gate.try_acquire(self.route()) {
+                true => run(self),
+                false => self.when_acquired(run),
+            }
+        }))
     }
 
     /// Answers as [`DispatchedRequest::answer`] does. Where no script has to run, the answer is made here.

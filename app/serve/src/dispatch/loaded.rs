@@ -7,6 +7,7 @@ use crate::native::route::NativeHandler;
 use crate::request::route_info::RouteInfo;
 use crate::routing::routes::Routes;
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
+use sampan_host::request::Preparation;
 use sampan_host::{Context, HandlerId, Isolate, Place};
 use sampan_http::BodyRule;
 use std::rc::Rc;
@@ -26,6 +27,8 @@ pub struct Loaded {
     pub(crate) not_found: Option<HandlerId>,
     pub(crate) on_error: Option<HandlerId>,
     pub(crate) fetch: Option<HandlerId>,
+    /// Reads from a server what handlers have without waiting.
+    pub(crate) preparation: Option<Rc<dyn Preparation>>,
     /// The rule for reading the bodies of requests to `fetch`.
     pub(crate) fetch_body: BodyRule,
     /// True if any handler reads bodies in another way than the server's own.

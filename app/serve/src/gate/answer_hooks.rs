@@ -3,7 +3,7 @@
 use crate::gate::control::Control;
 use crate::request::request_view::View;
 use sampan_host::engine::cancelled;
-use sampan_host::request::AnswerHooks;
+use sampan_host::request::{AnswerHooks, HookStep};
 use sampan_host::{Error, ErrorKind, LocalFuture, RequestView, ResponseSink, Step, Suspended};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -14,41 +14,48 @@ pub(crate) fn ended(control: &Rc<Control>, view: &Rc<View>) -> Step {
     if view.store().is_empty() {
         return Step::Done;
     }
-    call_hooks(control, view)
-}
-
-fn call_hooks(control: &Rc<Control>, view: &Rc<View>) -> Step {
-    match AnswerHooks::before_answer(&**view) {
-        Ok(()) => Step::Done,
-        Err(error) if error.kind() == ErrorKind::TooLong => Step::Waiting(Box::new(WaitingHooks {
+    match call_hooks(control, view) {
+        Ok(None) => Step::Done,
+        Ok(Some(wait)) => Step::Waiting(Box::new(WaitingHooks {
             control: Rc::clone(control),
             view: Rc::clone(view),
-            writable: control.gate.writable(),
+            wait,
         })),
         Err(error) => Step::Failed(error),
     }
 }
 
-/// The hooks of a request that wait until the database can be written.
+/// Calls the hooks. Returns what one of them waits for, after which they are called again.
+fn call_hooks(
+    control: &Control,
+    view: &View,
+) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
+    match AnswerHooks::before_answer(view) {
+        Ok(HookStep::Done) => Ok(None),
+        Ok(HookStep::Waits(wait)) => Ok(Some(wait)),
+        Err(error) if error.kind() == ErrorKind::TooLong => Ok(Some(control.gate.writable())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The hooks of a request, one of which waits.
 struct WaitingHooks {
     control: Rc<Control>,
     view: Rc<View>,
-    writable: LocalFuture<Result<(), Error>>,
+    wait: LocalFuture<Result<(), Error>>,
 }
 
 impl Suspended for WaitingHooks {
     fn cancel(&mut self) {
-        self.writable = Box::pin(std::future::ready(Err(cancelled())));
+        self.wait = Box::pin(std::future::ready(Err(cancelled())));
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, _: &mut dyn ResponseSink) -> Poll<Result<(), Error>> {
         loop {
-            ready!(self.writable.as_mut().poll(cx))?;
-            match AnswerHooks::before_answer(&*self.view) {
-                Err(error) if error.kind() == ErrorKind::TooLong => {
-                    self.writable = self.control.gate.writable();
-                }
-                done => return Poll::Ready(done),
+            ready!(self.wait.as_mut().poll(cx))?;
+            match call_hooks(&self.control, &self.view) {
+                Ok(Some(wait)) => self.wait = wait,
+                done => return Poll::Ready(done.map(drop)),
             }
         }
     }

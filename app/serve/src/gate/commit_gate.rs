@@ -195,7 +195,7 @@ impl Gate {
 impl RouteUses {
     /// Returns the observed behaviour for requests with this method.
     #[inline]
-    pub(crate) fn of(&self, is_safe: bool) -> &RouteUse {
+    pub(crate) fn of(&self, is_safe: bool) -> &Arc<RouteUse> {
         if is_safe { &self.safe } else { &self.other }
     }
 }

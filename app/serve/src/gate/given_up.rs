@@ -128,7 +128,8 @@ impl WaitingRequest {
         visit: &mut Visit,
         run: impl FnOnce(&mut Context<'_>) -> Poll<Result<T, Error>>,
     ) -> Poll<Result<T, Error>> {
-        let route = self.route.as_ref().map(|(uses, is_safe)| uses.of(*is_safe));
+        let route = self.route.as_ref();
+        let route = route.map(|(uses, is_safe)| &**uses.of(*is_safe));
         self.control
             .during(self.view.as_ref(), || visit.turn(cx, route, run))
     }

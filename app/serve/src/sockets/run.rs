@@ -47,8 +47,8 @@ impl EventInFlight {
                 socket.close(codes::RESTART, "this address is no longer served");
                 None
             }
-            EventRun::Run(future) => Some(Self {
-                future: loaded.control.gate.background(future),
+            EventRun::Run(run) => Some(Self {
+                future: loaded.control.gate.background(behind(socket, run)),
                 name,
                 by: now.saturating_add(loaded.control.handler_time_max.as_millis() as u64),
                 loaded,
@@ -111,6 +111,20 @@ impl EventInFlight {
         }
         socket.close(codes::FAILED, "");
     }
+}
+
+/// A run of a handler behind what has to be read before it.
+fn behind(socket: &Socket, run: LocalFuture<Result<(), Error>>) -> LocalFuture<Result<(), Error>> {
+    let reads = socket.opening().before_event();
+    if reads.is_empty() {
+        return run;
+    }
+    Box::pin(async move {
+        for read in reads {
+            read.await;
+        }
+        run.await
+    })
 }
 
 /// The socket and the event, for the log.

@@ -3,9 +3,11 @@
 use super::topics::PostgresCarrier;
 use crate::config::DatabaseConfig;
 use crate::database::ReportLine;
-use sampan_host::{Error, ErrorKind};
+use sampan_host::database::RouteUse;
+use sampan_host::{Error, ErrorKind, HandlerId};
 use sampan_postgres::{Postgres, PostgresClient};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The database of a process: connections to a PostgreSQL server. None is opened before it is needed.
 pub struct PostgresDatabase {
@@ -13,6 +15,8 @@ pub struct PostgresDatabase {
     pub(super) server: Arc<Postgres>,
     /// Carries the messages of topics between processes, once a worker serves.
     pub(super) carrier: Arc<PostgresCarrier>,
+    /// The observed use by handlers, each for methods that only read and for others.
+    uses: Mutex<HashMap<(HandlerId, bool), Arc<RouteUse>>>,
 }
 
 impl PostgresDatabase {
@@ -31,10 +35,12 @@ impl PostgresDatabase {
     pub(crate) fn reporting(config: DatabaseConfig, report: ReportLine) -> Result<Self, Error> {
         let server = Arc::new(Postgres::new(config.postgres()?)?);
         let carrier = Arc::new(PostgresCarrier::new(Arc::clone(&server), report));
+        let uses = Mutex::default();
         Ok(Self {
             config,
             server,
             carrier,
+            uses,
         })
     }
 
@@ -61,6 +67,18 @@ impl PostgresDatabase {
         work: impl AsyncFnOnce(PostgresClient) -> Result<T, Error>,
     ) -> Result<T, Error> {
         wait_for(&self.server, work)
+    }
+
+    /// Returns the observed use by a handler, shared by all workers.
+    pub(super) fn route(&self, handler: HandlerId, is_safe: bool) -> Arc<RouteUse> {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(uses.entry((handler, is_safe)).or_default())
+    }
+
+    /// A project is about to be loaded in place of another: its handlers are others.
+    pub(crate) fn renew(&self) {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.clear();
     }
 
     /// Waits on this thread for what `work` does with a client of its own: where nothing else could be done meanwhile.

@@ -31,8 +31,6 @@ pub(super) struct PostgresWorker {
     transactions: RefCell<Vec<Weak<dyn Encloses>>>,
     /// True while a project is being loaded or starts.
     is_loading: Cell<bool>,
-    /// The use of the database by all routes: none of them waits for others.
-    route_use: Arc<RouteUse>,
 }
 
 impl PostgresDb {
@@ -46,7 +44,6 @@ impl PostgresDb {
             running: Rc::default(),
             transactions: RefCell::default(),
             is_loading: Cell::new(false),
-            route_use: Arc::default(),
         }))
     }
 
@@ -137,8 +134,8 @@ pub(super) fn is_read(sql: &str) -> bool {
 }
 
 impl WorkerDatabase for PostgresDb {
-    fn route_use(&self, _: HandlerId, _: bool) -> Arc<RouteUse> {
-        Arc::clone(&self.0.route_use)
+    fn route_use(&self, handler: HandlerId, is_safe: bool) -> Arc<RouteUse> {
+        self.0.database.route(handler, is_safe)
     }
 
     fn try_acquire(&self, _: &RouteUse) -> bool {

@@ -12,7 +12,7 @@ use crate::value::Value;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 /// The observed use of the database by the handlers of one route, on all workers together.
 #[derive(Debug, Default)]
@@ -20,6 +20,22 @@ pub struct RouteUse {
     writes: AtomicBool,
     may_write: AtomicBool,
     alone: AtomicBool,
+    prepared: AtomicU8,
+}
+
+/// The use that a route's handlers make of what is read from a server before they run, see [`Preparation`].
+///
+/// [`Preparation`]: crate::request::Preparation
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PreparedUse {
+    /// No request has had any yet.
+    Unknown,
+    /// The handlers have not looked at it.
+    Unused,
+    /// The handlers have read it.
+    Read,
+    /// The handlers have read it, and taken what is given once.
+    Taken,
 }
 
 impl RouteUse {
@@ -59,6 +75,21 @@ impl RouteUse {
         if self.may_write.load(Relaxed) {
             self.may_write.store(false, Relaxed);
         }
+    }
+
+    /// Returns the use of what is prepared.
+    pub fn prepared(&self) -> PreparedUse {
+        match self.prepared.load(Relaxed) {
+            0 => PreparedUse::Unknown,
+            1 => PreparedUse::Unused,
+            2 => PreparedUse::Read,
+            _ => PreparedUse::Taken,
+        }
+    }
+
+    /// Takes note of a use of what is prepared. A route that has made more of it keeps that.
+    pub fn note_prepared(&self, seen: PreparedUse) {
+        self.prepared.fetch_max(seen as u8, Relaxed);
     }
 
     /// Takes note of a run that has undone a transaction.

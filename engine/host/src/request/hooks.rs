@@ -1,9 +1,41 @@
-//! Hooks of capabilities at the end of a handler, before its answer leaves.
+//! Hooks of capabilities before a handler runs, and at its end, before its answer leaves.
 
 use crate::error::Error;
+use crate::future::LocalFuture;
+use crate::offers::database::RouteUse;
 use crate::request::RequestView;
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
+
+/// Reads from a server what handlers then have without waiting.
+pub trait Preparation {
+    /// A handler of `route` is about to run. Returns the wait before it, if there is one. An error is kept for the
+    /// handler that asks.
+    fn before_handler(
+        &self,
+        request: &Rc<dyn RequestView>,
+        route: &Arc<RouteUse>,
+    ) -> Option<LocalFuture<()>>;
+}
+
+/// The next step of a hook.
+pub enum HookStep {
+    /// It has done all.
+    Done,
+    /// It waits, and is called again when that has ended well.
+    Waits(LocalFuture<Result<(), Error>>),
+}
+
+impl fmt::Debug for HookStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "Done",
+            Self::Waits(_) => "Waits",
+        })
+    }
+}
 
 /// Has something to do at the end of a request's handler: a session is written there.
 pub trait AnswerHook {
@@ -13,7 +45,7 @@ pub trait AnswerHook {
     /// # Errors
     /// The handler counts as failed. After an error of kind [`TooLong`](crate::ErrorKind::TooLong) it is called again
     /// as soon as the database can be written without blocking the worker.
-    fn before_answer(&self, request: &dyn RequestView) -> Result<(), Error>;
+    fn before_answer(self: Rc<Self>, request: &dyn RequestView) -> Result<HookStep, Error>;
 
     /// The handler failed. An error handler may follow; then [`AnswerHook::before_answer`] is called after that.
     fn handler_failed(&self);
@@ -36,13 +68,18 @@ impl AnswerHooks {
         hooks.map_or_else(Vec::new, |hooks| hooks.0.borrow().clone())
     }
 
-    /// Calls the hooks of a request whose handler has ended well.
+    /// Calls the hooks of a request whose handler has ended well, up to the first that waits.
     ///
     /// # Errors
     /// The first that failed.
-    pub fn before_answer(request: &dyn RequestView) -> Result<(), Error> {
-        let mut hooks = Self::of(request).into_iter();
-        hooks.try_for_each(|hook| hook.before_answer(request))
+    pub fn before_answer(request: &dyn RequestView) -> Result<HookStep, Error> {
+        for hook in Self::of(request) {
+            match hook.before_answer(request)? {
+                HookStep::Done => {}
+                waits => return Ok(waits),
+            }
+        }
+        Ok(HookStep::Done)
     }
 
     /// Tells the hooks of a request that its handler failed.

@@ -7,7 +7,7 @@ app.post("/leave", (req) => {
 });
 app.get("/page", async (req) => {
   await time.sleep(0.01);
-  db.exec("INSERT INTO seen VALUES (?)", [req.flashes().length]);
+  await db.exec("INSERT INTO seen VALUES (?)", [req.flashes().length]);
   return "page";
 });
 app.get("/seen", () => db.one("SELECT count(*) AS pages, sum(messages) AS messages FROM seen"));

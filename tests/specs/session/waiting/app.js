@@ -5,7 +5,7 @@ app.get("/begin", (req) => { req.session.n = 0; });
 app.get("/transaction", async (req) => {
   req.session.before = 1;
   await db.transaction(async (tx) => {
-    tx.exec("INSERT INTO notes VALUES ('a')");
+    await tx.exec("INSERT INTO notes VALUES ('a')");
     req.session.inside = 2;
     await time.sleep(0.4);
   });

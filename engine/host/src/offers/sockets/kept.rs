@@ -1,5 +1,6 @@
 //! Fields of requests that outlive them: a socket keeps them for its events.
 
+use crate::future::LocalFuture;
 use crate::request::RequestView;
 use crate::tables::module::Context;
 use crate::value::Value;
@@ -13,6 +14,13 @@ pub enum KeptField {
     Value(Value),
     /// A value that is made anew for each script that asks.
     Live(Rc<dyn Fn(&Context) -> Value>),
+    /// As `Live`, of what is read before each event.
+    Read {
+        /// Makes the value.
+        make: Rc<dyn Fn(&Context) -> Value>,
+        /// Returns the wait before an event, if there is one.
+        read: Rc<dyn Fn() -> Option<LocalFuture<()>>>,
+    },
 }
 
 /// Takes a field from a request, while that is answered; `None` if the request does not have it.

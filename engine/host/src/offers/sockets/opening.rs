@@ -1,6 +1,7 @@
 //! The request that opened a socket, as scripts see it afterwards.
 
 use super::kept::{KeptField, KeptFields};
+use crate::future::LocalFuture;
 use crate::json::Tape;
 use crate::request::{Pairs, RequestView, Twice, cookies};
 use crate::tables::module::Context;
@@ -113,6 +114,15 @@ impl Opening {
         &self.path
     }
 
+    /// Returns what has to be read before an event's handler runs.
+    pub fn before_event(&self) -> Vec<LocalFuture<()>> {
+        let reads = self.kept.iter().filter_map(|(_, field)| match field {
+            KeptField::Read { read, .. } => read(),
+            KeptField::Value(_) | KeptField::Live(_) => None,
+        });
+        reads.collect()
+    }
+
     /// Returns the fields for a script. Those that scripts have set take the place of those of capabilities.
     pub fn value(&self, context: &Context) -> Value {
         let mut members: Vec<(String, Value)> = vec![
@@ -138,7 +148,7 @@ impl Opening {
         for (name, field) in &self.kept {
             add(name, &|| match field {
                 KeptField::Value(value) => value.clone(),
-                KeptField::Live(make) => make(context),
+                KeptField::Live(make) | KeptField::Read { make, .. } => make(context),
             });
         }
         add("state", &|| Value::Map(Vec::new()));

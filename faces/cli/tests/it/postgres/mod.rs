@@ -4,5 +4,6 @@ mod copying;
 mod locks;
 mod migrations;
 mod serving;
+mod sessions;
 mod testing;
 mod topics;

@@ -94,7 +94,7 @@ pub(super) fn project(file: &str, source: &str) -> Scratch {
     scratch
 }
 
-fn serve(path: &str, url: &str) -> Command {
+pub(super) fn serve(path: &str, url: &str) -> Command {
     sampan(&[
         "run",
         path,

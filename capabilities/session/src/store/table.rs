@@ -1,7 +1,10 @@
 //! Sessions in the app's database: the table is made when the first session begins, so that an app without sessions has
 //! none.
 
-use crate::store::{Change, Merge, SessionKey, SessionStore, StoredSession};
+use super::{
+    Change, INDEX, Merge, SEARCH_KEYS_MAX, SessionKey, SessionStore, StoredSession,
+    check_search_key, too_many_search_keys,
+};
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
 use std::rc::Rc;
@@ -21,10 +24,8 @@ const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
 const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
     (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ?)";
 
-/// By how many keys sessions may be searched: each has an index, which every write of a session keeps.
-const SEARCH_KEYS_MAX: usize = 4;
+/// The longest key by which sessions are searched.
 const SEARCH_KEY_BYTES_MAX: usize = 64;
-const INDEX: &str = "_sampan_sessions_by_";
 
 /// The table of sessions, as one worker sees it.
 pub struct DbSessions(pub Rc<dyn AppTables>);
@@ -89,10 +90,7 @@ impl DbSessions {
             return Ok(());
         }
         if indexes >= SEARCH_KEYS_MAX {
-            return Err(Error::script(format!(
-                "sessions are searched by {SEARCH_KEYS_MAX} other keys already: drop an index whose name begins with \
-                 {INDEX}"
-            )));
+            return Err(too_many_search_keys());
         }
         let sql = format!(
             "CREATE INDEX IF NOT EXISTS \"{name}\" ON _sampan_sessions(json_extract(data, '$.{key}'))"
@@ -100,18 +98,6 @@ impl DbSessions {
         self.0.write(&sql, &Value::Null)?;
         Ok(())
     }
-}
-
-/// Refuses a key that cannot stand in SQL as it is.
-fn check_search_key(key: &str) -> Result<(), Error> {
-    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-    let is_name = key.bytes().all(|b| is_letter(b) || b.is_ascii_digit());
-    if is_name && key.bytes().next().is_some_and(is_letter) && key.len() <= SEARCH_KEY_BYTES_MAX {
-        return Ok(());
-    }
-    Err(Error::script(format!(
-        "sessions cannot be searched by {key:?}: the key must have 1 to {SEARCH_KEY_BYTES_MAX} letters, digits and '_'"
-    )))
 }
 
 impl SessionStore for DbSessions {
@@ -149,7 +135,7 @@ impl SessionStore for DbSessions {
     }
 
     fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
-        check_search_key(key)?;
+        check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
         self.0.begin_in_place()?;
         // Without the table there is no session.
         let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";

@@ -1,0 +1,164 @@
+//! Sessions on a server, read before the handler runs: scripts read them without waiting.
+//!
+//! A request with a session's cookie is prepared where its route has looked at sessions before, or where that is not
+//! known. A route that never did and does now waits in place, once.
+
+use super::{Found, SessionOfRequest, SharedSessions, now};
+use crate::cookie::{Cookie, SessionId};
+use crate::entries::Entries;
+use crate::flash::Flashes;
+use crate::store::server::{ServerSessions, VersionedSession};
+use crate::store::{Change, SessionKey, StoredSession};
+use sampan_host::database::{PreparedUse, RouteUse};
+use sampan_host::request::Preparation;
+use sampan_host::{Error, LocalFuture, RequestView, Value};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Reads the sessions of a worker's requests before their handlers run.
+pub(crate) struct SessionPreparation {
+    pub(crate) shared: Rc<SharedSessions>,
+    pub(crate) store: Rc<ServerSessions>,
+}
+
+/// The session of one request as it was read for it, in its store.
+pub(super) struct PreparedSession {
+    route: Arc<RouteUse>,
+    /// Nothing while it was not read.
+    read: RefCell<Option<Result<Option<ReadSession>, Error>>>,
+    is_used: Cell<bool>,
+}
+
+/// A session that was read.
+#[derive(Clone)]
+struct ReadSession {
+    session: VersionedSession,
+    /// The messages that were taken out of it.
+    messages: Option<Vec<Value>>,
+}
+
+impl PreparedSession {
+    /// Takes note that the handler takes the messages for the next page.
+    pub(super) fn note_taken(&self) {
+        self.route.note_prepared(PreparedUse::Taken);
+    }
+}
+
+impl Drop for PreparedSession {
+    fn drop(&mut self) {
+        if !self.is_used.get() {
+            self.route.note_prepared(PreparedUse::Unused);
+        }
+    }
+}
+
+impl Preparation for SessionPreparation {
+    fn before_handler(
+        &self,
+        request: &Rc<dyn RequestView>,
+        route: &Arc<RouteUse>,
+    ) -> Option<LocalFuture<()>> {
+        let store = request.store();
+        if store.get::<SessionOfRequest>().is_some() || store.get::<PreparedSession>().is_some() {
+            return None;
+        }
+        let (_, sent) = Cookie::read(&self.shared.cookies, &**request);
+        let key = SessionId::parse(&sent?)?.key();
+        let prepared = store.put(PreparedSession {
+            route: Arc::clone(route),
+            read: RefCell::default(),
+            is_used: Cell::new(false),
+        });
+        let seen = route.prepared();
+        if seen == PreparedUse::Unused {
+            return None;
+        }
+        let store = Rc::clone(&self.store);
+        Some(Box::pin(async move {
+            let read = read(&store, key, seen == PreparedUse::Taken).await;
+            prepared.read.replace(Some(read));
+        }))
+    }
+}
+
+/// Reads a session. Where the route takes messages, they are removed from the store now: of requests that run at the
+/// same time only one gets them.
+async fn read(
+    store: &ServerSessions,
+    key: SessionKey,
+    takes_messages: bool,
+) -> Result<Option<ReadSession>, Error> {
+    let Some(session) = store.load(&key).await? else {
+        return Ok(None);
+    };
+    let mut messages = None;
+    let mut current = Some(session.clone());
+    let has_messages = |stored: &StoredSession| {
+        let mut entries = Entries::parse(&stored.data);
+        !Flashes::remove_all_from(&mut entries).is_empty()
+    };
+    if takes_messages && session.stored.ends > now() && has_messages(&session.stored) {
+        let removed = store.change(key, Some(session), |stored| {
+            messages = None;
+            let Some(StoredSession { data, began, ends }) = stored else {
+                current = None;
+                return Ok(Change::Keep);
+            };
+            let mut entries = Entries::parse(&data);
+            let found = Flashes::remove_all_from(&mut entries);
+            if found.is_empty() {
+                return Ok(Change::Keep);
+            }
+            messages = Some(found);
+            let stored = StoredSession {
+                data: entries.text()?,
+                began,
+                ends,
+            };
+            Ok(Change::Put(key, stored))
+        });
+        removed.await?;
+        if let Some(current) = &mut current {
+            let mut entries = Entries::parse(&current.stored.data);
+            Flashes::remove_all_from(&mut entries);
+            current.stored.data = entries.text()?;
+            current.version += 1;
+        }
+        // Without them another request has taken them meanwhile.
+        messages.get_or_insert_default();
+    }
+    Ok(current.map(|session| ReadSession { session, messages }))
+}
+
+/// Returns the session that a request has sent the key of: as it was prepared, or waiting in place.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn find(
+    store: &ServerSessions,
+    request: &dyn RequestView,
+    key: SessionKey,
+) -> Result<Option<Found>, Error> {
+    let load = || {
+        let session = store.load_in_place(&key)?;
+        Ok(session.map(|session| ReadSession {
+            session,
+            messages: None,
+        }))
+    };
+    let read = match request.store().get::<PreparedSession>() {
+        None => load()?,
+        Some(prepared) => {
+            prepared.is_used.set(true);
+            prepared.route.note_prepared(PreparedUse::Read);
+            let mut read = prepared.read.borrow_mut();
+            read.get_or_insert_with(load).clone()?
+        }
+    };
+    Ok(read.map(|ReadSession { session, messages }| Found {
+        version: session.version,
+        messages,
+        ..Found::new(Some(key), session.stored)
+    }))
+}

@@ -1,0 +1,262 @@
+//! The end of a handler: what the request has changed is merged into what is stored then.
+
+use super::{Found, Keeper, Phase, Session, SessionState, is_busy, now};
+use crate::config::SessionConfig;
+use crate::cookie::SessionId;
+use crate::sealed;
+use crate::store::server::{ServerSessions, VersionedSession};
+use crate::store::{Change, SessionKey, SessionStore, StoredSession};
+use crate::trace::Trace;
+use sampan_host::request::HookStep;
+use sampan_host::{Error, RequestView};
+use std::rc::Rc;
+
+/// The work at the end of a handler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// Nothing has changed.
+    Nothing,
+    /// Nothing is left of the session.
+    End,
+    /// Changes are merged, or the end is put off.
+    Change,
+    /// The session begins, or gets another id.
+    Begin,
+}
+
+/// The news for a browser.
+pub(super) enum CookieChange {
+    /// The id of its session.
+    Set(SessionId),
+    /// It has no session any more.
+    Remove,
+}
+
+impl SessionState {
+    fn ending(&self, config: &SessionConfig, now: u64) -> Ending {
+        let has_content = !self.entries.is_empty() || self.flashes.has_new();
+        let is_new = self.found.is_none() || self.is_cleared;
+        match () {
+            () if is_new && !has_content && !self.is_cleared => Ending::Nothing,
+            () if is_new && !has_content => Ending::End,
+            () if is_new || self.is_renewed => Ending::Begin,
+            () if self.has_changed() || self.is_due(config, now) => Ending::Change,
+            () => Ending::Nothing,
+        }
+    }
+
+    /// The changes in what is stored now, or another end of it.
+    fn change(
+        &self,
+        key: SessionKey,
+        stored: Option<StoredSession>,
+        config: &SessionConfig,
+        now: u64,
+    ) -> Result<Change, Error> {
+        // Another request has ended the session meanwhile: it stays ended.
+        let Some(stored) = stored else {
+            return Ok(Change::Keep);
+        };
+        let data = match self.has_changed() {
+            true => self.merged(&stored.data, config)?,
+            false => stored.data.clone(),
+        };
+        let StoredSession { began, ends, .. } = stored;
+        if data == stored.data && !config.is_due(began, ends, now) {
+            return Ok(Change::Keep);
+        }
+        let ends = config.end(began, now);
+        Ok(Change::Put(key, StoredSession { data, began, ends }))
+    }
+
+    /// The session under a new key, with what is kept of the one that is stored now.
+    fn begin(
+        &self,
+        key: SessionKey,
+        stored: Option<StoredSession>,
+        config: &SessionConfig,
+        now: u64,
+    ) -> Result<Change, Error> {
+        let kept = stored.filter(|_| !self.is_cleared);
+        let data = self.merged(kept.as_ref().map_or("{}", |kept| &kept.data), config)?;
+        let (began, ends) = (now, config.end(now, now));
+        Ok(Change::Put(key, StoredSession { data, began, ends }))
+    }
+}
+
+impl Session {
+    /// Writes what the request has changed into a table, or into the cookie.
+    pub(super) fn write(
+        &self,
+        state: &SessionState,
+        request: &dyn RequestView,
+    ) -> Result<(), Error> {
+        let (config, now) = (&self.shared.config, now());
+        let ending = state.ending(config, now);
+        match (&self.shared.keeper, ending) {
+            (_, Ending::Nothing) => Ok(()),
+            (Keeper::Table(store), Ending::End) => {
+                if let Some(key) = state.key() {
+                    store.change(&key, &mut |_| Ok(Change::Remove))?;
+                }
+                self.tell(request, CookieChange::Remove)
+            }
+            (Keeper::Table(store), Ending::Change) => {
+                let Some(key) = state.key() else {
+                    return Ok(());
+                };
+                let mut merge = |stored| state.change(key, stored, config, now);
+                unless_put_off(state, store.change(&key, &mut merge))
+            }
+            (Keeper::Table(store), Ending::Begin) => self.begin(&**store, state, request, now),
+            (_, Ending::End) => self.tell(request, CookieChange::Remove),
+            (_, Ending::Change | Ending::Begin) => self.seal(state, ending, request, now),
+        }
+    }
+
+    /// Writes the session into a table under a new id, which the browser is given.
+    fn begin(
+        &self,
+        store: &dyn SessionStore,
+        state: &SessionState,
+        request: &dyn RequestView,
+        now: u64,
+    ) -> Result<(), Error> {
+        let id = SessionId::random()?;
+        let key = id.key();
+        store.change(&state.key().unwrap_or(key), &mut |stored| {
+            state.begin(key, stored, &self.shared.config, now)
+        })?;
+        self.tell(request, CookieChange::Set(id))
+    }
+
+    /// Writes the session into its cookie.
+    fn seal(
+        &self,
+        state: &SessionState,
+        ending: Ending,
+        request: &dyn RequestView,
+        now: u64,
+    ) -> Result<(), Error> {
+        let (config, Keeper::Cookie(sealer)) = (&self.shared.config, &self.shared.keeper) else {
+            return Ok(());
+        };
+        let kept = state.found.as_ref().filter(|_| !state.is_cleared);
+        let data = state.merged(kept.map_or("{}", |found| &found.stored.data), config)?;
+        let began = match kept {
+            Some(found) if ending == Ending::Change => found.stored.began,
+            _ => now,
+        };
+        let ends = config.end(began, now);
+        let stored = StoredSession { data, began, ends };
+        let sealed = sealed::seal(&**sealer, &stored)?;
+        self.trace.set(Trace::Cookie(stored));
+        let left = (began + config.lifetime_millis).saturating_sub(now);
+        self.cookie.set(request, &sealed, left)
+    }
+
+    /// Writes what the request has changed to a server.
+    pub(super) fn write_later(this: &Rc<Self>, store: &Rc<ServerSessions>) -> HookStep {
+        let now = now();
+        let ending = this.state.borrow().ending(&this.shared.config, now);
+        if ending == Ending::Nothing {
+            this.phase.set(Phase::Written);
+            return HookStep::Done;
+        }
+        this.phase.set(Phase::Writing);
+        let (session, store) = (Rc::clone(this), Rc::clone(store));
+        HookStep::Waits(Box::pin(async move {
+            let written = session.write_to(&store, ending, now).await;
+            session.phase.set(match written {
+                Ok(_) => Phase::Stored,
+                Err(_) => Phase::Open,
+            });
+            session.news.set(written?);
+            Ok(())
+        }))
+    }
+
+    async fn write_to(
+        &self,
+        store: &ServerSessions,
+        ending: Ending,
+        now: u64,
+    ) -> Result<Option<CookieChange>, Error> {
+        let (config, state) = (&self.shared.config, &self.state);
+        let (key, read) = {
+            let state = state.borrow();
+            let read = state.found.as_ref().map(Found::versioned);
+            (state.key(), read)
+        };
+        match (ending, key) {
+            (Ending::End, key) => {
+                if let Some(key) = key {
+                    store.change(key, read, |_| Ok(Change::Remove)).await?;
+                }
+                Ok(Some(CookieChange::Remove))
+            }
+            (Ending::Change, Some(key)) => {
+                let merge = |stored| state.borrow().change(key, stored, config, now);
+                let changed = store.change(key, read, merge).await;
+                unless_put_off(&state.borrow(), changed)?;
+                Ok(None)
+            }
+            (Ending::Begin, old) => {
+                let id = SessionId::random()?;
+                let key = id.key();
+                let merge = |stored| state.borrow().begin(key, stored, config, now);
+                store.change(old.unwrap_or(key), read, merge).await?;
+                Ok(Some(CookieChange::Set(id)))
+            }
+            (Ending::Nothing | Ending::Change, _) => Ok(None),
+        }
+    }
+
+    /// Tells the browser what a server has written.
+    pub(super) fn tell_browser(&self, request: &dyn RequestView) -> Result<(), Error> {
+        self.news
+            .take()
+            .map_or(Ok(()), |news| self.tell(request, news))
+    }
+
+    fn tell(&self, request: &dyn RequestView, news: CookieChange) -> Result<(), Error> {
+        match news {
+            CookieChange::Set(id) => {
+                self.trace.set(Trace::Table(id.key()));
+                self.shared.begun.notify_one();
+                let lifetime = self.shared.config.lifetime_millis;
+                self.cookie.set(request, &id.0, lifetime)
+            }
+            CookieChange::Remove => {
+                self.trace.set(Trace::None);
+                match self.cookie.was_sent {
+                    true => self.cookie.remove(request),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl SessionState {
+    fn key(&self) -> Option<SessionKey> {
+        self.found.as_ref().and_then(|found| found.key)
+    }
+}
+
+impl Found {
+    fn versioned(&self) -> VersionedSession {
+        VersionedSession {
+            stored: self.stored.clone(),
+            version: self.version,
+        }
+    }
+}
+
+/// Passes over a busy database where only the end is put off: the next request can do that as well.
+fn unless_put_off(state: &SessionState, changed: Result<(), Error>) -> Result<(), Error> {
+    changed.or_else(|error| match is_busy(&error) && !state.has_changed() {
+        true => Ok(()),
+        false => Err(error),
+    })
+}

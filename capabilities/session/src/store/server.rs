@@ -1,0 +1,295 @@
+//! Sessions on a PostgreSQL server, where every statement waits.
+//!
+//! A session is written over the state that was read of it. Where another request has changed it meanwhile, which its
+//! number tells, it is read and merged again. So one statement is enough unless requests meet.
+
+use super::{
+    Change, INDEX, SEARCH_KEYS_MAX, SessionKey, StoredSession, check_search_key,
+    too_many_search_keys,
+};
+use crate::entries::{as_kept, json_of};
+use sampan_host::database::{TableResult, WaitingTables};
+use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// The statements that make the table, one process after the other.
+const CREATE: [&str; 3] = [
+    LOCK,
+    "CREATE TABLE IF NOT EXISTS _sampan_sessions(
+       id bytea PRIMARY KEY, data json NOT NULL, began bigint NOT NULL, ends bigint NOT NULL,
+       version bigint NOT NULL DEFAULT 1
+     )",
+    "CREATE INDEX IF NOT EXISTS _sampan_sessions_ends ON _sampan_sessions(ends)",
+];
+/// The key is the beginning of the SHA-256 of `_sampan_sessions`.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7842193970550201879)";
+const SELECT: &str = "SELECT data::text, began, ends, version FROM _sampan_sessions WHERE id = ?";
+const INSERT: &str = "INSERT INTO _sampan_sessions(data, began, ends, id) VALUES (?, ?, ?, ?)";
+const UPDATE: &str =
+    "UPDATE _sampan_sessions SET data = ?, began = ?, ends = ?, id = ?, version = version + 1
+    WHERE id = ? AND version = ?";
+const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
+const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
+    (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ? FOR UPDATE SKIP LOCKED)";
+const INDEXES: &str = "SELECT indexname::text FROM pg_indexes WHERE tablename = '_sampan_sessions'
+    AND schemaname = ANY(current_schemas(false)) AND starts_with(indexname::text, ?)";
+
+/// The longest key by which sessions are searched: the name of its index has 63 bytes at most.
+const SEARCH_KEY_BYTES_MAX: usize = 63 - INDEX.len();
+
+/// The number of times that a session is merged again because others have changed it meanwhile.
+const MERGES_MAX: usize = 100;
+
+/// A session as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct VersionedSession {
+    pub(crate) stored: StoredSession,
+    /// Grows with each change.
+    pub(crate) version: i64,
+}
+
+/// The table of sessions on a server, as one worker sees it.
+pub(crate) struct ServerSessions(Rc<dyn WaitingTables>);
+
+/// The same statements, for each of which the thread waits.
+struct InPlace(Rc<dyn WaitingTables>);
+
+impl WaitingTables for InPlace {
+    fn run(&self, sql: &str, params: &Value) -> LocalFuture<Result<Option<TableResult>, Error>> {
+        Box::pin(std::future::ready(self.0.run_in_place(sql, params)))
+    }
+
+    fn run_all(
+        &self,
+        statements: Vec<(String, Value)>,
+    ) -> LocalFuture<Result<Option<Vec<TableResult>>, Error>> {
+        let mut all = statements.iter();
+        let ran = all.try_fold(Some(Vec::new()), |ran, (sql, params)| {
+            let Some(mut ran) = ran else { return Ok(None) };
+            let done = self.0.run_in_place(sql, params)?;
+            Ok(done.map(|done| {
+                ran.push(done);
+                ran
+            }))
+        });
+        Box::pin(std::future::ready(ran))
+    }
+
+    fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
+        self.0.run_in_place(sql, params)
+    }
+}
+
+/// Returns the result of a future that has nothing to wait for.
+fn at_once<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => done,
+        Poll::Pending => Err(Error::new(
+            ErrorKind::Internal,
+            "a wait in place has waited",
+        )),
+    }
+}
+
+fn id(key: &SessionKey) -> Value {
+    Value::Bytes(key.0.to_vec())
+}
+
+fn time(millis: u64) -> Value {
+    Value::Int(i64::try_from(millis).unwrap_or(i64::MAX))
+}
+
+fn session(rows: &Rows) -> Result<Option<VersionedSession>, Error> {
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let cells = [0, 1, 2, 3].map(|column| rows.cell(0, column));
+    if let [
+        Cell::Text(data),
+        Cell::Int(began),
+        Cell::Int(ends),
+        Cell::Int(version),
+    ] = cells
+        && let (Ok(began), Ok(ends)) = (u64::try_from(began), u64::try_from(ends))
+    {
+        let data = data.to_owned();
+        let stored = StoredSession { data, began, ends };
+        return Ok(Some(VersionedSession { stored, version }));
+    }
+    let text = "the table _sampan_sessions has other columns than those of sessions";
+    Err(Error::new(ErrorKind::Internal, text))
+}
+
+impl ServerSessions {
+    pub(crate) fn new(tables: Rc<dyn WaitingTables>) -> Self {
+        Self(tables)
+    }
+
+    fn in_place(&self) -> Self {
+        Self(Rc::new(InPlace(Rc::clone(&self.0))))
+    }
+
+    /// Returns the session under this key.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn load(&self, key: &SessionKey) -> Result<Option<VersionedSession>, Error> {
+        let found = self.0.run(SELECT, &Value::List(vec![id(key)])).await?;
+        found.map_or(Ok(None), |found| session(&found.rows))
+    }
+
+    /// Returns the session under this key. The thread waits.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::load`].
+    pub(crate) fn load_in_place(
+        &self,
+        key: &SessionKey,
+    ) -> Result<Option<VersionedSession>, Error> {
+        at_once(self.in_place().load(key))
+    }
+
+    /// Changes what is under this key. `merge` is asked with what was `read` of it, and again with what is there if
+    /// another has changed that.
+    ///
+    /// # Errors
+    /// It cannot be written, or `merge` failed.
+    pub(crate) async fn change(
+        &self,
+        key: SessionKey,
+        mut read: Option<VersionedSession>,
+        mut merge: impl FnMut(Option<StoredSession>) -> Result<Change, Error>,
+    ) -> Result<(), Error> {
+        for _ in 0..MERGES_MAX {
+            let version = read.as_ref().map(|read| read.version);
+            match merge(read.map(|read| read.stored))? {
+                Change::Keep => return Ok(()),
+                Change::Remove => {
+                    self.0.run(DELETE, &Value::List(vec![id(&key)])).await?;
+                    return Ok(());
+                }
+                Change::Put(now_key, session) => {
+                    let data = Value::Text(session.data);
+                    let mut params =
+                        vec![data, time(session.began), time(session.ends), id(&now_key)];
+                    let Some(version) = version else {
+                        return self.insert(Value::List(params)).await;
+                    };
+                    params.extend([id(&key), Value::Int(version)]);
+                    let changed = self.0.run(UPDATE, &Value::List(params)).await?;
+                    if changed.is_some_and(|done| done.changes > 0) {
+                        return Ok(());
+                    }
+                }
+            }
+            read = self.load(&key).await?;
+        }
+        let text = "too many requests change this session at the same time";
+        Err(Error::new(ErrorKind::Unavailable, text))
+    }
+
+    /// As [`ServerSessions::change`] with what is there now. The thread waits.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::change`].
+    pub(crate) fn change_in_place(
+        &self,
+        key: SessionKey,
+        merge: impl FnMut(Option<StoredSession>) -> Result<Change, Error>,
+    ) -> Result<(), Error> {
+        let sessions = self.in_place();
+        at_once(async {
+            let read = sessions.load(&key).await?;
+            sessions.change(key, read, merge).await
+        })
+    }
+
+    /// Adds a session; with its table, if that is missing.
+    async fn insert(&self, params: Value) -> Result<(), Error> {
+        if self.0.run(INSERT, &params).await?.is_some() {
+            return Ok(());
+        }
+        let create = CREATE.map(|sql| (sql.to_owned(), Value::Null));
+        self.0.run_all(create.into()).await?;
+        let added = self.0.run(INSERT, &params).await?;
+        let missing = || {
+            Error::new(
+                ErrorKind::Internal,
+                "the table of sessions could not be made",
+            )
+        };
+        added.map(drop).ok_or_else(missing)
+    }
+
+    /// Makes the index by which sessions are found that have a value under `key`, unless it is there.
+    async fn index(&self, key: &str) -> Result<(), Error> {
+        let indexes = self
+            .0
+            .run(INDEXES, &Value::List(vec![INDEX.into()]))
+            .await?;
+        let name = format!("{INDEX}{key}");
+        if let Some(TableResult { rows, .. }) = indexes {
+            let is_it = |row| rows.cell(row, 0) == Cell::Text(&name);
+            if (0..rows.len()).any(is_it) {
+                return Ok(());
+            }
+            if rows.len() >= SEARCH_KEYS_MAX {
+                return Err(too_many_search_keys());
+            }
+        }
+        // Values may be longer than a row of a sorted index.
+        let create = format!(
+            "CREATE INDEX IF NOT EXISTS \"{name}\" ON _sampan_sessions USING hash ((data ->> '{key}'))"
+        );
+        let statements = [LOCK.to_owned(), create].map(|sql| (sql, Value::Null));
+        self.0.run_all(statements.into()).await.map(drop)
+    }
+
+    /// Removes the sessions that have this value under a key. Returns how many there were.
+    ///
+    /// # Errors
+    /// They cannot be searched by this key, or not be written.
+    pub(crate) async fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
+        check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
+        // Without the table there is no session.
+        let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";
+        if self.0.run(probe, &Value::Null).await?.is_none() {
+            return Ok(0);
+        }
+        self.index(key).await?;
+        let (kind, text) = match as_kept(value)? {
+            Value::Text(text) => ("string", text),
+            Value::Bool(is_true) => ("boolean", is_true.to_string()),
+            number => ("number", json_of(&number)?),
+        };
+        let sql = format!(
+            "DELETE FROM _sampan_sessions WHERE data ->> '{key}' = ? AND json_typeof(data -> '{key}') = ?"
+        );
+        let params = Value::List(vec![Value::Text(text), kind.into()]);
+        Ok(count(self.0.run(&sql, &params).await?))
+    }
+
+    /// As [`ServerSessions::remove_with`]. The thread waits.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::remove_with`].
+    pub(crate) fn remove_with_in_place(&self, key: &str, value: &Value) -> Result<usize, Error> {
+        at_once(self.in_place().remove_with(key, value))
+    }
+
+    /// Removes up to `count_max` sessions that ended before `now`. Tells how many there were.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(crate) async fn remove_ended(&self, now: u64, count_max: usize) -> Result<usize, Error> {
+        let params = Value::List(vec![time(now), Value::Int(count_max as i64)]);
+        Ok(count(self.0.run(DELETE_ENDED, &params).await?))
+    }
+}
+
+fn count(removed: Option<TableResult>) -> usize {
+    let removed = removed.map_or(0, |done| done.changes);
+    usize::try_from(removed).unwrap_or(0)
+}
