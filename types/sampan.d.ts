@@ -1026,8 +1026,8 @@ declare module "sampan" {
 
   /** What an app remembers of a browser from request to request. */
   export namespace session {
-    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. */
-    function endAll(values: Record<string, any>): number;
+    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits. */
+    function endAll(values: Record<string, any>): OnDatabase<number>;
   }
 
   /** Texts in the languages of an app, from `locales/*.toml`. */

@@ -726,7 +726,7 @@ function UploadedFile:keys() end
 function app.cors(options) end
 
 --- Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the script's own middleware, in its order.
----@param options any `limit` requests in `per` seconds. `key`: what is counted together. `"ip"` (unless given): the client's address, of IPv6 its /64. The name of a header field: its value, or the address where it is missing. A function: what it returns for the request; it may wait, and what it returns nothing for is not counted. `name`: what the fields of the answer call the limit (`default` unless given).
+---@param options any `limit` requests in `per` seconds. `key`: what is counted together. `"ip"` (unless given): the client's address, of IPv6 its /64. The name of a header field: its value, or the address where it is missing. A function: what it returns for the request; it may wait, and what it returns nothing for is not counted. `name`: what the fields of the answer call the limit (`default` unless given). `shared`: all processes on one PostgreSQL server count together; not with a function as the key.
 ---@return sampan.NativeMiddleware
 function app.rate_limit(options) end
 
@@ -753,7 +753,7 @@ local NativeMiddleware = {}
 ---@class sampan.modules.session
 app.session = {}
 
---- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were.
+--- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits.
 ---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
 ---@return integer
 function app.session.end_all(values) end

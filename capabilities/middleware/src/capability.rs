@@ -3,7 +3,9 @@
 
 use crate::{MODULE, RateLimits, RateTable, SECTION, auth};
 use sampan_host::Capability;
+use sampan_host::database::AppTables;
 use sampan_host::sockets::KeptFields;
+use std::rc::Rc;
 
 /// Ready middleware.
 pub static CAPABILITY: Capability = Capability {
@@ -22,7 +24,9 @@ pub static CAPABILITY: Capability = Capability {
     },
     isolate: |setup| {
         let rates = setup.shared.get::<RateTable>().unwrap_or_default();
-        setup.context.put(RateLimits::new(rates));
+        let tables = setup.worker.get::<Rc<dyn AppTables>>();
+        let server = tables.and_then(|tables| tables.waiting());
+        setup.context.put(RateLimits::new(rates, server));
         if let Some(kept) = setup.context.get::<KeptFields>() {
             kept.add("auth", auth::kept);
         }

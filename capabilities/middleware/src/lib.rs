@@ -11,6 +11,7 @@ mod limits;
 mod options;
 mod origin;
 mod rate_limit;
+mod rate_server;
 mod rate_table;
 mod secure_headers;
 mod settings;
@@ -58,7 +59,8 @@ pub static MODULE: Module = Module {
                      client's address, of IPv6 its /64. The name of a header field: its value, or the address where it \
                      is missing. A function: what it returns for the request; it may wait, and what it returns nothing \
                      for is not counted. `name`: what the fields of the answer call the limit (`default` unless \
-                     given)."),
+                     given). `shared`: all processes on one PostgreSQL server count together; not with a function as \
+                     the key."),
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(rate_limit::rate_limit),
             "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count \
              together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it \

@@ -5,32 +5,39 @@
 
 use crate::limits::RATE_SECONDS_MAX;
 use crate::options::{Options, wrong};
+use crate::rate_server::{RateKey, ServerRates};
 use crate::rate_table::{Rate, RateTable, Taken};
 use crate::{asking, guard};
+use sampan_host::database::WaitingTables;
 use sampan_host::{
-    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Reader, RequestView,
-    Rerun, Value,
+    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardDecision, GuardStep,
+    LocalFuture, Reader, RequestView, Rerun, Value,
 };
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-const OPTIONS: &[&str] = &["limit", "per", "key", "name"];
+const OPTIONS: &[&str] = &["limit", "per", "key", "name", "shared"];
 
 /// The rate limits of an isolate. `app` puts them into the context; the table is that of the process.
 pub struct RateLimits {
     table: Arc<RateTable>,
+    /// The counts that processes share, where there is a server for them.
+    server: Option<Rc<ServerRates>>,
     /// The number of limits that were made with the same settings. So the limits of all isolates find one another.
     made: RefCell<HashMap<(String, Rate), u32>>,
 }
 
 impl RateLimits {
     /// The limits of an isolate that is about to load.
-    pub fn new(table: Arc<RateTable>) -> Self {
+    pub fn new(table: Arc<RateTable>, server: Option<Rc<dyn WaitingTables>>) -> Self {
+        let server = server.map(|tables| Rc::new(ServerRates::new(tables)));
         Self {
             table,
+            server,
             made: RefCell::default(),
         }
     }
@@ -51,6 +58,8 @@ struct NativeLimit {
     limit: Limit,
     /// Nothing for the address.
     header: Option<String>,
+    /// The counts that processes share.
+    server: Option<Rc<ServerRates>>,
 }
 
 /// Counts per what a function of the script returns.
@@ -84,6 +93,12 @@ pub(crate) fn rate_limit(
     }
     let rate = Rate { limit, seconds };
     let limit = Limit::new(context, name, rate)?;
+    let is_shared = options.flag("shared")?;
+    if is_shared && options.is_function("key")? {
+        let text = "a limit that processes share counts by \"ip\" or by a header field: leave out shared or the \
+                    function";
+        return Err(Error::script(text).naming(["shared", "key"]));
+    }
     if options.is_function("key")?
         && let Some(key) = options.function("key")?
     {
@@ -98,7 +113,14 @@ pub(crate) fn rate_limit(
         ));
     }
     let header = Some(key).filter(|key| key != "ip");
-    Ok(guard(context, NativeLimit { limit, header }))
+    let limits = context.get::<RateLimits>().filter(|_| is_shared);
+    let server = limits.and_then(|limits| limits.server.clone());
+    let limit = NativeLimit {
+        limit,
+        header,
+        server,
+    };
+    Ok(guard(context, limit))
 }
 
 impl Limit {
@@ -127,6 +149,28 @@ impl Limit {
         let taken = self
             .table
             .take(self.rate, (&self.name, self.rate, self.number, key));
+        self.decide(request, taken)
+    }
+
+    /// Returns a hash of what is counted together in all processes.
+    fn shared_key(&self, key: &Key<'_>) -> RateKey {
+        let (kind, bytes) = match key {
+            Key::Address(address) => {
+                let address = address.map(|address| address.to_string());
+                (b'a', address.unwrap_or_default().into_bytes())
+            }
+            Key::Field(field) => (b'f', field.to_vec()),
+            Key::Script(text) => (b's', text.as_bytes().to_vec()),
+        };
+        let (name, Rate { limit, seconds }, number) = (&self.name, self.rate, self.number);
+        let mut hash = Sha256::new();
+        hash.update(format!("{name} {limit} {seconds} {number} "));
+        hash.update([kind]);
+        hash.update(bytes);
+        hash.finalize().into()
+    }
+
+    fn decide(&self, request: &dyn RequestView, taken: Taken) -> Result<(), Error> {
         self.tell(request, taken)?;
         if taken.is_allowed {
             return Ok(());
@@ -168,12 +212,31 @@ fn address(request: &dyn RequestView) -> Key<'static> {
     Key::Address(address)
 }
 
+impl NativeLimit {
+    fn key<'a>(&self, request: &'a dyn RequestView) -> Key<'a> {
+        let field = self.header.as_ref().and_then(|name| request.header(name));
+        field.map_or_else(|| address(request), Key::Field)
+    }
+}
+
 impl Guard for NativeLimit {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
-        let field = self.header.as_ref().and_then(|name| request.header(name));
-        let key = field.map_or_else(|| address(request), Key::Field);
-        self.limit.take(request, key)?;
+        self.limit.take(request, self.key(request))?;
         Ok(GuardStep::Pass)
+    }
+
+    fn ask(&self, request: &dyn RequestView) -> Option<LocalFuture<GuardDecision>> {
+        let server = Rc::clone(self.server.as_ref()?);
+        let limit = self.limit.clone();
+        let key = limit.shared_key(&self.key(request));
+        Some(Box::pin(async move {
+            let taken = match server.refused(&key) {
+                Some(refused) => Ok(refused),
+                None => server.take(limit.rate, key).await,
+            };
+            let decide = move |request: &dyn RequestView| limit.decide(request, taken?);
+            Box::new(decide) as GuardDecision
+        }))
     }
 }
 

@@ -47,6 +47,13 @@ pub(crate) struct Rate {
     pub(crate) seconds: u32,
 }
 
+impl Rate {
+    /// Returns the length of its window, in milliseconds.
+    pub(crate) fn millis(self) -> u64 {
+        u64::from(self.seconds) * 1000
+    }
+}
+
 /// The result for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -114,7 +121,7 @@ fn place(set: &mut [Counts; SET_PLACES], key: u64, second: u32) -> &mut Counts {
 
 impl Counts {
     fn take(&mut self, key: u64, rate: Rate, millis: u64) -> Taken {
-        let length = u64::from(rate.seconds) * 1000;
+        let length = rate.millis();
         if self.key != key {
             *self = Self::default();
         }
@@ -134,23 +141,58 @@ impl Counts {
             limit: rate.limit,
             ..*self
         };
-        // Of the window before counts the part that the last `length` milliseconds still touch.
-        let before = u64::from(self.before);
-        let used = before * left / length + u64::from(self.now);
-        let free = u64::from(rate.limit).saturating_sub(used);
-        if free > 0 {
-            self.now += 1;
-            return Taken {
-                is_allowed: true,
-                remaining: (free - 1) as u32,
-                reset_seconds: left.div_ceil(1000) as u32,
-            };
+        let window = Window {
+            before: u64::from(self.before),
+            now: u64::from(self.now),
+            left,
+        };
+        match window.free(rate) {
+            0 => window.refused(rate),
+            free => {
+                self.now += 1;
+                window.allowed(free - 1)
+            }
         }
-        let wait = match rate.limit.checked_sub(self.now) {
+    }
+}
+
+/// The counts of one key at one time.
+pub(crate) struct Window {
+    /// The requests of the window before.
+    pub(crate) before: u64,
+    /// Those of this window.
+    pub(crate) now: u64,
+    /// The time until its end, in milliseconds.
+    pub(crate) left: u64,
+}
+
+impl Window {
+    /// Returns the number of requests that are left.
+    pub(crate) fn free(&self, rate: Rate) -> u64 {
+        // Of the window before counts the part that the last `length` milliseconds still touch.
+        let used = self.before * self.left / rate.millis() + self.now;
+        u64::from(rate.limit).saturating_sub(used)
+    }
+
+    /// The result for a request that is allowed and leaves so many.
+    pub(crate) fn allowed(&self, remaining: u64) -> Taken {
+        Taken {
+            is_allowed: true,
+            remaining: remaining as u32,
+            reset_seconds: self.left.div_ceil(1000) as u32,
+        }
+    }
+
+    /// The result for a request that is refused.
+    pub(crate) fn refused(&self, rate: Rate) -> Taken {
+        let wait = match u64::from(rate.limit).checked_sub(self.now) {
             // The part of the window before must shrink below this.
-            Some(room @ 1..) => left + 1 - (u64::from(room) * length / before).min(left),
+            Some(room @ 1..) => {
+                let shrunk = room * rate.millis() / self.before.max(1);
+                self.left + 1 - shrunk.min(self.left)
+            }
             // The next window begins with all of this one.
-            _ => left + 1,
+            _ => self.left + 1,
         };
         Taken {
             is_allowed: false,

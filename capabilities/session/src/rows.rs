@@ -55,8 +55,7 @@ pub static MODULE: Module = Module {
                  app, each with an index."),
         ) -> Type::Int, FunctionKind::Waiting(end_all),
         "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends \
-         too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits: JavaScript gets \
-         a promise.")],
+         too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits.")],
     classes: &[&SESSION],
     request_fields: &[
         row!("session"() -> Type::Object(&SESSION), FunctionKind::Sync(of_request),
@@ -135,12 +134,10 @@ fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn set(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (session, key, value) = (this(context, &args)?, args.text(0), args.take(1));
+    SESSION.check_key(&key)?;
     match &*session {
         AnySession::OfRequest(session) => session.set(&key, &value)?,
-        AnySession::OfSocket(session) => {
-            SESSION.check_key(&key)?;
-            session.set(context, &key, &value)?;
-        }
+        AnySession::OfSocket(session) => session.set(context, &key, &value)?,
     }
     Ok(Value::Null)
 }

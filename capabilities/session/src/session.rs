@@ -4,7 +4,6 @@ use crate::config::SessionConfig;
 use crate::cookie::{Cookie, CookieNames, SessionId};
 use crate::entries::{Entries, as_kept, bytes_of};
 use crate::flash::{self, Flashes};
-use crate::rows::SESSION;
 use crate::sealed;
 use crate::store::server::ServerSessions;
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
@@ -77,7 +76,7 @@ pub struct Session {
     state: RefCell<SessionState>,
     /// The news for its browser from what a server has written.
     news: Cell<Option<CookieChange>>,
-    /// What a server gave of it before the handler ran.
+    /// The session as a server gave it before the handler ran.
     prepared: Option<Rc<PreparedSession>>,
 }
 
@@ -263,7 +262,6 @@ impl Session {
     /// Puts a value under a key; [`Value::Null`] removes it.
     pub(crate) fn set(&self, key: &str, value: &Value) -> Result<(), Error> {
         self.check_open()?;
-        SESSION.check_key(key)?;
         flash::check_key(key)?;
         let value = match value {
             Value::Null => None,

@@ -2,6 +2,7 @@
 //! `app` asks it about each request of its paths before any script runs.
 
 use crate::error::Error;
+use crate::future::LocalFuture;
 use crate::request::RequestView;
 use crate::tables::objects::{Object, Objects};
 use crate::value::{Callback, Value};
@@ -16,11 +17,20 @@ pub trait Guard {
     /// The request is refused: with a status from 400 to 499, and a message that its client sees.
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error>;
 
+    /// Asks a server about a request. Returns the wait for the decision, which takes the place of [`Guard::check`];
+    /// `None` from a guard that decides at once.
+    fn ask(&self, _: &dyn RequestView) -> Option<LocalFuture<GuardDecision>> {
+        None
+    }
+
     /// Reports whether it passes every GET, HEAD and OPTIONS, so that it need not be asked about them.
     fn only_checks_changes(&self) -> bool {
         false
     }
 }
+
+/// The decision about a request of a guard that has asked a server; its errors are those of [`Guard::check`].
+pub type GuardDecision = Box<dyn FnOnce(&dyn RequestView) -> Result<(), Error>>;
 
 /// The decision of a guard that does not refuse.
 #[derive(Debug, PartialEq, Eq)]

@@ -45,7 +45,7 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use future::LocalFuture;
-pub use guard::{AskingGuard, Guard, GuardStep, NativeMiddleware};
+pub use guard::{AskingGuard, Guard, GuardDecision, GuardStep, NativeMiddleware};
 pub use isolation::{Isolation, Rerun};
 pub use limits::ScriptLimits;
 pub use module::{Context, Function, FunctionKind, Module, Param, RowOwner, Type};

@@ -11,7 +11,7 @@ pub use accept::{
     AcceptedCodings, Coding, FULL_QUALITY, NotAcceptable, Quality, prefers_html, quality,
 };
 pub use body::{BodySource, already_read, not_here};
-pub use hooks::{AnswerHook, AnswerHooks, HookStep, Preparation};
+pub use hooks::{AnswerHook, AnswerHooks, HookStep};
 
 use crate::error::{Error, ErrorKind};
 use crate::store::Store;

@@ -7,6 +7,9 @@ use sampan_testkit::Case;
 /// The folders whose cases run.
 const FOLDERS: [&str; 2] = ["db", "session"];
 
+/// Cases of other folders that run too.
+const CASES: [&str; 2] = ["middleware/rate_limit_shared", "socket/request"];
+
 /// A case that does not run on PostgreSQL as it is.
 struct DatabaseException {
     case: &'static str,
@@ -104,7 +107,7 @@ pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {
     }
     let is_chosen = |case: &&Case| {
         let folder = case.name.split('/').next().unwrap_or_default();
-        FOLDERS.contains(&folder)
+        FOLDERS.contains(&folder) || CASES.contains(&&*case.name)
     };
     let mut trials = Vec::new();
     for case in cases.iter().filter(is_chosen) {

@@ -9,7 +9,7 @@ use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Guards, Wrapping};
-use sampan_host::request::Preparation;
+use sampan_host::database::Preparation;
 use sampan_host::settings::units;
 use sampan_host::{BodyOptions, Context, Error, ErrorKind, HandlerId, Isolate, Place, RouteDef};
 use sampan_http::BodyRule;

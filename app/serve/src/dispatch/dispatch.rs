@@ -5,6 +5,7 @@ use crate::answer::errors;
 use crate::dispatch::connection_faults;
 use crate::dispatch::exchange::{DispatchedRequest, view};
 use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
+use crate::dispatch::guarding::Way;
 use crate::dispatch::handover;
 use crate::dispatch::loaded::Loaded;
 use crate::gate::chain_end::ChainEnd;
@@ -145,10 +146,11 @@ impl Dispatch {
                     end,
                     uses: Rc::clone(&entry.uses),
                 };
-                exchange.check(&guards, |exchange| match fixed {
-                    Some(fixed) => exchange.answer_fixed(fixed),
-                    None => exchange.answer(&chain),
-                })
+                let way = match fixed {
+                    Some(_) => Way::Fixed(index),
+                    None => Way::Chain(chain),
+                };
+                exchange.check(&guards, way)
             }
             RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal)
                 .or_else(|| find_fallback(&loaded, request, &normal, allow))
@@ -357,5 +359,5 @@ fn no_route(
     let chain = loaded.middleware.of_path(&normal);
     let guards = loaded.guards.of_path(request.method(), &normal);
     let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
-    exchange.check(&guards, |exchange| exchange.answer_or_complete(&chain))
+    exchange.check(&guards, Way::ChainOrNone(chain.into()))
 }

@@ -16,12 +16,9 @@ use crate::request::observers::Observers;
 use crate::request::request_view::View;
 use crate::request::route_info::RouteInfo;
 use crate::routing::routes::Spans;
-use crate::routing::wrapping::SharedGuard;
 use sampan_host::database::RouteUse;
 use sampan_host::request::AnswerHooks;
-use sampan_host::{
-    Call, Error, ErrorKind, GuardStep, HandlerId, LocalFuture, RequestView, Step, Suspended,
-};
+use sampan_host::{Call, Error, ErrorKind, HandlerId, LocalFuture, RequestView, Step, Suspended};
 use sampan_http::{Answer, Request, Response};
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -86,41 +83,6 @@ impl DispatchedRequest {
         }
     }
 
-    /// Asks the guards of the path, in their order, and goes on if they all pass the request.
-    #[inline]
-    pub(crate) fn check(self, guards: &[SharedGuard], pass: impl FnOnce(Self) -> Answer) -> Answer {
-        for guard in guards {
-            match guard.check(&*self.view) {
-                Ok(GuardStep::Pass) => {}
-                Ok(GuardStep::Answer(status)) => {
-                    return self.answer_natively(Response::new(status));
-                }
-                Err(error) => return self.refuse(error),
-            }
-        }
-        pass(self)
-    }
-
-    /// The answer to what a guard refuses, as to an error of a handler.
-    #[cold]
-    pub(crate) fn refuse(self, error: Error) -> Answer {
-        if self.loaded.on_error.is_none() {
-            self.log(&error);
-            return self.answer_natively(self.view.answer_to(&error));
-        }
-        let failed = move |exchange: Self| {
-            let visit = exchange.loaded.control.gate.visit();
-            exchange.failed(&error, visit)
-        };
-        if let Some(preparing) = self.preparing() {
-            return self.when_prepared(preparing, failed);
-        }
-        if self.loaded.control.gate.try_acquire(self.route()) {
-            return failed(self);
-        }
-        self.when_acquired(failed)
-    }
-
     /// An answer that no script has made, and that depends on no write.
     pub(crate) fn answer_natively(&self, mut response: Response) -> Answer {
         if let Err(error) = self.view.additions.complete(&mut response) {
@@ -161,33 +123,6 @@ impl DispatchedRequest {
         }
         let middleware = middleware.to_vec();
         self.when_acquired(move |exchange| exchange.run(&middleware))
-    }
-
-    /// Returns what has to be read before a script runs for this request, if there is anything.
-    fn preparing(&self) -> Option<LocalFuture<()>> {
-        let preparation = self.loaded.preparation.as_ref()?;
-        let request = Rc::clone(&self.view) as Rc<dyn RequestView>;
-        let route = self.uses.of(self.only_reads());
-        preparation.before_handler(&request, route)
-    }
-
-    /// Runs a script when what it needs has been read.
-    fn when_prepared(
-        self,
-        mut preparing: LocalFuture<()>,
-        run: impl FnOnce(Self) -> Answer + 'static,
-    ) -> Answer {
-        Answer::Later(Box::pin(async move {
-            poll_fn(|cx| {
-                let control = &self.loaded.control;
-                control.during(Some(&self.view), || preparing.as_mut().poll(cx))
-            })
-            .await;
-            match self.loaded.control.gate.try_acquire(self.route()) {
-                true => run(self),
-                false => self.when_acquired(run),
-            }
-        }))
     }
 
     /// Answers as [`DispatchedRequest::answer`] does. Where no script has to run, the answer is made here.
@@ -247,7 +182,7 @@ impl DispatchedRequest {
     }
 
     /// Runs a script as soon as it may.
-    fn when_acquired(self, run: impl FnOnce(Self) -> Answer + 'static) -> Answer {
+    pub(super) fn when_acquired(self, run: impl FnOnce(Self) -> Answer + 'static) -> Answer {
         Answer::Later(Box::pin(async move {
             let control = &self.loaded.control;
             let begun = control.current.begin();
@@ -266,12 +201,12 @@ impl DispatchedRequest {
     }
 
     /// Returns the observed behaviour of the route for this method.
-    fn route(&self) -> &RouteUse {
+    pub(super) fn route(&self) -> &RouteUse {
         self.uses.of(self.only_reads())
     }
 
     /// Reports whether the method says that the handler only reads.
-    fn only_reads(&self) -> bool {
+    pub(super) fn only_reads(&self) -> bool {
         let method = self.view.method();
         matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
     }

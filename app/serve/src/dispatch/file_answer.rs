@@ -3,6 +3,7 @@
 
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
+use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
 use crate::files::{Served, unreadable};
 use crate::gate::chain_end::ChainEnd;
@@ -72,5 +73,5 @@ pub(super) fn answer_file(
         }
     };
     let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
-    exchange.check(&guards, |exchange| exchange.answer_or_complete(&chain))
+    exchange.check(&guards, Way::ChainOrNone(chain.into()))
 }

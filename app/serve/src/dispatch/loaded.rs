@@ -7,7 +7,7 @@ use crate::native::route::NativeHandler;
 use crate::request::route_info::RouteInfo;
 use crate::routing::routes::Routes;
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
-use sampan_host::request::Preparation;
+use sampan_host::database::Preparation;
 use sampan_host::{Context, HandlerId, Isolate, Place};
 use sampan_http::BodyRule;
 use std::rc::Rc;

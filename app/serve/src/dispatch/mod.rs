@@ -11,6 +11,7 @@ pub(crate) mod dispatch;
 mod exchange;
 mod file_answer;
 mod fixed_answer;
+mod guarding;
 mod handover;
 pub(crate) mod loaded;
 mod switch;

@@ -28,7 +28,7 @@ enum Ending {
 pub(super) enum CookieChange {
     /// The id of its session.
     Set(SessionId),
-    /// It has no session any more.
+    /// The end of its session.
     Remove,
 }
 
@@ -36,12 +36,18 @@ impl SessionState {
     fn ending(&self, config: &SessionConfig, now: u64) -> Ending {
         let has_content = !self.entries.is_empty() || self.flashes.has_new();
         let is_new = self.found.is_none() || self.is_cleared;
-        match () {
-            () if is_new && !has_content && !self.is_cleared => Ending::Nothing,
-            () if is_new && !has_content => Ending::End,
-            () if is_new || self.is_renewed => Ending::Begin,
-            () if self.has_changed() || self.is_due(config, now) => Ending::Change,
-            () => Ending::Nothing,
+        if is_new && !has_content {
+            return match self.is_cleared {
+                true => Ending::End,
+                false => Ending::Nothing,
+            };
+        }
+        if is_new || self.is_renewed {
+            return Ending::Begin;
+        }
+        match self.has_changed() || self.is_due(config, now) {
+            true => Ending::Change,
+            false => Ending::Nothing,
         }
     }
 

@@ -53,7 +53,7 @@ pub(crate) struct VersionedSession {
 /// The table of sessions on a server, as one worker sees it.
 pub(crate) struct ServerSessions(Rc<dyn WaitingTables>);
 
-/// The same statements, for each of which the thread waits.
+/// The tables, for whose statements the thread waits.
 struct InPlace(Rc<dyn WaitingTables>);
 
 impl WaitingTables for InPlace {

@@ -24,8 +24,6 @@ pub struct RouteUse {
 }
 
 /// The use that a route's handlers make of what is read from a server before they run, see [`Preparation`].
-///
-/// [`Preparation`]: crate::request::Preparation
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PreparedUse {
     /// No request has had any yet.
@@ -96,6 +94,17 @@ impl RouteUse {
     pub fn note_undone(&self) {
         self.alone.store(true, Relaxed);
     }
+}
+
+/// Reads from a server what handlers then have without waiting.
+pub trait Preparation {
+    /// A handler of `route` is about to run. Returns the wait before it, if there is one. An error is kept for the
+    /// handler that asks.
+    fn before_handler(
+        &self,
+        request: &Rc<dyn RequestView>,
+        route: &Arc<RouteUse>,
+    ) -> Option<LocalFuture<()>>;
 }
 
 /// The database of one worker, as what runs handlers asks it.

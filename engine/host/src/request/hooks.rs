@@ -1,30 +1,17 @@
-//! Hooks of capabilities before a handler runs, and at its end, before its answer leaves.
+//! Hooks of capabilities at the end of a handler, before its answer leaves.
 
 use crate::error::Error;
 use crate::future::LocalFuture;
-use crate::offers::database::RouteUse;
 use crate::request::RequestView;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
-
-/// Reads from a server what handlers then have without waiting.
-pub trait Preparation {
-    /// A handler of `route` is about to run. Returns the wait before it, if there is one. An error is kept for the
-    /// handler that asks.
-    fn before_handler(
-        &self,
-        request: &Rc<dyn RequestView>,
-        route: &Arc<RouteUse>,
-    ) -> Option<LocalFuture<()>>;
-}
 
 /// The next step of a hook.
 pub enum HookStep {
-    /// It has done all.
+    /// The hook has done all.
     Done,
-    /// It waits, and is called again when that has ended well.
+    /// A wait, after which the hook is called again if that has ended well.
     Waits(LocalFuture<Result<(), Error>>),
 }
 

@@ -1,4 +1,4 @@
-//! Sessions on PostgreSQL, in one process and in several.
+//! Sessions and shared rate limits on PostgreSQL, in one process and in several.
 
 use super::serving::serve;
 use crate::support::{Process, Scratch};
@@ -27,7 +27,7 @@ end)
 app.post("/flash", function(req) req:flash("notice", "saved") end)
 app.get("/flashes", function(req) return { count = #req:flashes() } end)
 app.get("/seldom", function(req)
-  if req.query.look then return { user = req.session.user or "none", messages = #req:flashes() } end
+  if req.query.look then return (req.session.user or "none") .. " " .. #req:flashes() end
   return "not looked"
 end)
 app.post("/end/:name", function(req) return { ended = app.session.end_all{ user = req.params.name } } end)
@@ -53,7 +53,7 @@ app.post("/slow/:key", async (req) => {
 app.post("/flash", (req) => req.flash("notice", "saved"));
 app.get("/flashes", (req) => ({ count: req.flashes().length }));
 app.get("/seldom", (req) => {
-  if (req.query.look) return { user: req.session.user ?? "none", messages: req.flashes().length };
+  if (req.query.look) return `${req.session.user ?? "none"} ${req.flashes().length}`;
   return "not looked";
 });
 app.post("/end/:name", async (req) => ({ ended: await session.endAll({ user: req.params.name }) }));
@@ -76,7 +76,7 @@ impl Browser {
         }
     }
 
-    /// The same browser at another process.
+    /// Returns the browser at another process.
     fn at(&self, process: &Process) -> Self {
         Self {
             client: process.client(),
@@ -174,7 +174,7 @@ fn a_route_that_seldom_looks_finds_its_session() {
         // Now it is known as a route that does not.
         assert_eq!(browser.get("/seldom"), "not looked");
         for messages in [0, 1, 0, 1] {
-            let found = format!(r#"{{"user":"ann","messages":{messages}}}"#);
+            let found = format!("ann {messages}");
             assert_eq!(browser.get("/seldom?look=1"), found, "{file}");
             assert_eq!(browser.post("/flash"), 204);
             // It gives back what it was given and has not taken.
@@ -277,5 +277,54 @@ fn missing_rights_are_errors_and_no_empty_sessions() {
         assert_eq!(browser.get("/visits"), r#"{"visits":1}"#, "{file}");
         drop(process);
         sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    }
+}
+
+#[test]
+fn two_processes_share_a_rate_limit() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let lua = r#"
+        local app = require "sampan"
+        app.use("/few", app.rate_limit{ limit = 10, per = 3600, shared = true })
+        app.use("/own", app.rate_limit{ limit = 10, per = 3600 })
+        app.get("/few", function() return "in" end)
+        app.get("/own", function() return "in" end)
+    "#;
+    let js = r#"
+        import { app } from "sampan";
+        app.use("/few", app.rateLimit({ limit: 10, per: 3600, shared: true }));
+        app.use("/own", app.rateLimit({ limit: 10, per: 3600 }));
+        app.get("/few", () => "in");
+        app.get("/own", () => "in");
+    "#;
+    for (file, source) in [("app.lua", lua), ("app.js", js)] {
+        let scratch = Scratch::new(&[(file, source)]);
+        let database = server.database();
+        let start = || Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
+        let (one, other) = (start(), start());
+        let allowed = |path: &str| {
+            let counts = thread::scope(|scope| {
+                let clients = [&one, &other, &one, &other].map(|process| {
+                    scope.spawn(move || {
+                        let mut browser = Browser::of(process);
+                        let answers = (0..10).map(|_| browser.ask("GET", path).status);
+                        answers.filter(|status| *status == 200).count()
+                    })
+                });
+                clients.map(|client| client.join().expect("answers"))
+            });
+            counts.iter().sum::<usize>()
+        };
+        assert_eq!(
+            allowed("/own"),
+            20,
+            "{file}: each process counts for itself"
+        );
+        assert_eq!(allowed("/few"), 10, "{file}: both count together");
+        let refused = Browser::of(&other).ask("GET", "/few");
+        assert_eq!(refused.status, 429, "{file}");
+        assert!(!refused.header("retry-after").is_empty(), "{file}");
     }
 }

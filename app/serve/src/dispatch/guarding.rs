@@ -1,0 +1,127 @@
+//! A request before any script runs for it: its guards, and what is read from a server for its handler.
+
+use crate::dispatch::exchange::DispatchedRequest;
+use crate::routing::wrapping::SharedGuard;
+use sampan_host::{Error, GuardDecision, GuardStep, HandlerId, LocalFuture, RequestView};
+use sampan_http::{Answer, Response};
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::rc::Rc;
+
+/// The way of a request behind its guards.
+pub(crate) enum Way<'a> {
+    /// The answer of the route with this index, which is a value.
+    Fixed(usize),
+    /// The end of the chain within this middleware.
+    Chain(Cow<'a, [HandlerId]>),
+    /// The end of the chain, which may need no script.
+    ChainOrNone(Cow<'a, [HandlerId]>),
+}
+
+impl Way<'_> {
+    fn into_owned(self) -> Way<'static> {
+        match self {
+            Self::Fixed(index) => Way::Fixed(index),
+            Self::Chain(chain) => Way::Chain(chain.into_owned().into()),
+            Self::ChainOrNone(chain) => Way::ChainOrNone(chain.into_owned().into()),
+        }
+    }
+}
+
+impl DispatchedRequest {
+    /// Asks the guards of the path, in their order, and goes on if they all pass the request.
+    #[inline]
+    pub(crate) fn check(self, guards: &[SharedGuard], way: Way<'_>) -> Answer {
+        for (at, guard) in guards.iter().enumerate() {
+            if let Some(asking) = guard.ask(&*self.view) {
+                let rest = guards[at + 1..].to_vec();
+                return self.check_later(asking, rest, way.into_owned());
+            }
+            match guard.check(&*self.view) {
+                Ok(GuardStep::Pass) => {}
+                Ok(GuardStep::Answer(status)) => {
+                    return self.answer_natively(Response::new(status));
+                }
+                Err(error) => return self.refuse(error),
+            }
+        }
+        self.follow(way)
+    }
+
+    #[inline]
+    fn follow(self, way: Way<'_>) -> Answer {
+        match way {
+            Way::Chain(chain) => self.answer(&chain),
+            Way::ChainOrNone(chain) => self.answer_or_complete(&chain),
+            Way::Fixed(index) => match &Rc::clone(&self.loaded).entries[index].fixed {
+                Some(fixed) => self.answer_fixed(fixed),
+                None => self.answer(&[]),
+            },
+        }
+    }
+
+    /// Waits for the decision of a guard, and asks the rest of them.
+    fn check_later(
+        self,
+        mut asking: LocalFuture<GuardDecision>,
+        rest: Vec<SharedGuard>,
+        way: Way<'static>,
+    ) -> Answer {
+        Answer::Later(Box::pin(async move {
+            let decide = self.during(&mut asking).await;
+            match decide(&*self.view) {
+                Ok(()) => self.check(&rest, way),
+                Err(error) => self.refuse(error),
+            }
+        }))
+    }
+
+    /// Waits in the name of the request.
+    async fn during<T>(&self, wait: &mut LocalFuture<T>) -> T {
+        let control = &self.loaded.control;
+        poll_fn(|cx| control.during(Some(&self.view), || wait.as_mut().poll(cx))).await
+    }
+
+    /// The answer to what a guard refuses, as to an error of a handler.
+    #[cold]
+    pub(crate) fn refuse(self, error: Error) -> Answer {
+        if self.loaded.on_error.is_none() {
+            self.log(&error);
+            return self.answer_natively(self.view.answer_to(&error));
+        }
+        let failed = move |exchange: Self| {
+            let visit = exchange.loaded.control.gate.visit();
+            exchange.failed(&error, visit)
+        };
+        if let Some(preparing) = self.preparing() {
+            return self.when_prepared(preparing, failed);
+        }
+        if self.loaded.control.gate.try_acquire(self.route()) {
+            return failed(self);
+        }
+        self.when_acquired(failed)
+    }
+
+    /// Returns what has to be read before a script runs for this request, if there is anything.
+    pub(super) fn preparing(&self) -> Option<LocalFuture<()>> {
+        let preparation = self.loaded.preparation.as_ref()?;
+        let request = Rc::clone(&self.view) as Rc<dyn RequestView>;
+        let route = self.uses.of(self.only_reads());
+        preparation.before_handler(&request, route)
+    }
+
+    /// Runs a script when what it needs has been read.
+    pub(super) fn when_prepared(
+        self,
+        mut preparing: LocalFuture<()>,
+        run: impl FnOnce(Self) -> Answer + 'static,
+    ) -> Answer {
+        Answer::Later(Box::pin(async move {
+            self.during(&mut preparing).await;
+            match self.loaded.control.gate.try_acquire(self.route()) {
+                true => run(self),
+                false => self.when_acquired(run),
+            }
+        }))
+    }
+}
