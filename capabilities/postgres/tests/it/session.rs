@@ -32,7 +32,7 @@ fn a_session_hears_of_notifications_when_they_are_committed() {
             .query("SELECT 7 AS n", &Value::Null)
             .await
             .expect("a row");
-        assert_eq!(shown(rows.cell(0, 0)), "7");
+        assert_eq!(shown(rows.cell(0, 0)), "int 7");
         assert!(!session.take_heard(), "it is not committed");
         tx.commit().await.expect("committed");
         while !session.take_heard() {
@@ -74,6 +74,7 @@ fn the_end_of_a_session_rings_and_its_batches_are_kept_or_not() {
         assert_eq!(database.psql("SELECT count(*) FROM t"), "2");
         let own = session.query("SELECT pg_backend_pid()", &Value::Null).await;
         let own = shown(own.expect("a row").cell(0, 0));
+        let own = own.strip_prefix("int ").expect("a number");
         database.psql(&format!("SELECT pg_terminate_backend({own})"));
         while !session.has_ended() {
             bell.notified().await;
