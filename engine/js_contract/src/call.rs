@@ -6,7 +6,7 @@ use crate::bracket;
 use crate::row::BoundRow;
 use crate::spellings::spelled;
 use crate::vm::{Failure, Thrown, Vm};
-use sampan_host::module::WaitingBody;
+use sampan_host::module::{ReadingWaitingBody, WaitingBody};
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Object, Prompt, Reader, RequestView,
@@ -56,6 +56,7 @@ pub fn call<'a, V: Vm<'a>>(
             waiting(vm, row, args, body)
         }
         FunctionKind::WaitingTag(body) => waiting(vm, row, tagged(vm, row, args)?, body),
+        FunctionKind::ReadingWaiting(body) => reading_waiting(vm, row, this, args, body),
         FunctionKind::Async(body) => {
             let args = checked(vm, row, this, args)?;
             check_loaded(vm, row)?;
@@ -91,9 +92,35 @@ fn waiting<'a, V: Vm<'a>>(
     args: Args,
     body: WaitingBody,
 ) -> Result<V::Val, Failure> {
+    let prompt = body(&vm.contract().context, args.waiting(may_wait(vm)))?;
+    prompted(vm, row, prompt)
+}
+
+/// Reports whether a row can wait now.
+fn may_wait<'a, V: Vm<'a>>(vm: V) -> bool {
     let contract = vm.contract();
-    let may_wait = !contract.is_loading() && contract.open_bracket.get().is_none();
-    match body(&contract.context, args.waiting(may_wait))? {
+    !contract.is_loading() && contract.open_bracket.get().is_none()
+}
+
+/// Runs a row that reads the arguments where they lie, and returns at once or waits. Not a part of `call`, as
+/// [`read_in_place`].
+#[inline(never)]
+fn reading_waiting<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw<'_>,
+    raw: &[V::Raw<'_>],
+    body: ReadingWaitingBody,
+) -> Result<V::Val, Failure> {
+    let args = checked(vm, row, this, raw)?.waiting(may_wait(vm));
+    let context = &*vm.contract().context;
+    let prompt = vm.with_reader(raw, row, |reader| body(context, args, reader))?;
+    prompted(vm, row, prompt)
+}
+
+/// Gives the value of a row, or a promise of it.
+fn prompted<'a, V: Vm<'a>>(vm: V, row: &BoundRow, prompt: Prompt) -> Result<V::Val, Failure> {
+    match prompt {
         Prompt::Done(value) => returned(vm, row, value),
         Prompt::Waits(future) => {
             check_loaded(vm, row)?;

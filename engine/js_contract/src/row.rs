@@ -148,7 +148,9 @@ fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     let name = camel_case(row.function.name);
     let function = vm.row_function(&name, row)?;
     let source = match row.function.kind {
-        FunctionKind::Waiting(_) | FunctionKind::WaitingTag(_) => {
+        FunctionKind::Waiting(_)
+        | FunctionKind::WaitingTag(_)
+        | FunctionKind::ReadingWaiting(_) => {
             return waiting(vm, row, function, include_str!("prelude/waiting.js"));
         }
         FunctionKind::WaitingBracket { .. } => {

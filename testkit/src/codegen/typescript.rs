@@ -163,6 +163,7 @@ pub(super) fn typescript_of(
         | FunctionKind::Reading(_)
         | FunctionKind::Prompt { .. }
         | FunctionKind::Waiting(_)
+        | FunctionKind::ReadingWaiting(_)
         | FunctionKind::ReadingPrompt(_) => (params.join(", "), result.into_owned()),
         FunctionKind::Tag(_) | FunctionKind::WaitingTag(_) => (
             "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),

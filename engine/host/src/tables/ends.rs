@@ -46,7 +46,10 @@ impl FunctionKind {
     pub fn waits(&self) -> bool {
         matches!(
             self,
-            Self::Waiting(_) | Self::WaitingTag(_) | Self::WaitingBracket { .. }
+            Self::Waiting(_)
+                | Self::WaitingTag(_)
+                | Self::WaitingBracket { .. }
+                | Self::ReadingWaiting(_)
         )
     }
 

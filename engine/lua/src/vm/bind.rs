@@ -75,6 +75,7 @@ pub(crate) unsafe fn push_rows(
                 }
                 FunctionKind::Prompt { .. }
                 | FunctionKind::ReadingPrompt(_)
+                | FunctionKind::ReadingWaiting(_)
                 | FunctionKind::Waiting(_) => (b"prompt", call_prompt, bracket::call_leave),
                 FunctionKind::Async(_) => (b"async", call_async, bracket::call_leave),
                 FunctionKind::Bracket { .. } => {
@@ -259,36 +260,32 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
             let row = row(state);
             let may_wait = can_wait(state);
             let args = || arguments(state, row, Functions::new());
-            let (body, later) = match row.function.kind {
-                FunctionKind::Prompt { body, later, .. } => (body, later),
-                FunctionKind::ReadingPrompt(body) => {
+            let prompt = match row.function.kind {
+                FunctionKind::ReadingPrompt(body) | FunctionKind::ReadingWaiting(body) => {
                     let (args, first) = (args()?.waiting(may_wait), row.before() as c_int + 1);
-                    let result = LuaReader::with(core, state, first, row, |reader| {
+                    Some(LuaReader::with(core, state, first, row, |reader| {
                         body(&core.context, args, reader)
-                    });
-                    return Ok(match result? {
-                        Prompt::Done(value) => value,
-                        Prompt::Waits(future) => {
-                            wait_for(future);
-                            waits = true;
-                            Value::Null
-                        }
-                    });
+                    })?)
                 }
                 FunctionKind::Waiting(body) => {
-                    return match body(&core.context, args()?.waiting(may_wait))? {
-                        Prompt::Done(value) => Ok(value),
-                        Prompt::Waits(future) => {
-                            if let Some(why) = cannot_wait(state) {
-                                return Err(Error::script(format!("{}: {why}", row.name())));
-                            }
-                            wait_for(future);
-                            waits = true;
-                            Ok(Value::Null)
-                        }
-                    };
+                    Some(body(&core.context, args()?.waiting(may_wait))?)
                 }
-                _ => return Ok(Value::Null),
+                _ => None,
+            };
+            match prompt {
+                Some(Prompt::Done(value)) => return Ok(value),
+                Some(Prompt::Waits(future)) => {
+                    if let Some(why) = cannot_wait(state) {
+                        return Err(Error::script(format!("{}: {why}", row.name())));
+                    }
+                    wait_for(future);
+                    waits = true;
+                    return Ok(Value::Null);
+                }
+                None => {}
+            }
+            let FunctionKind::Prompt { body, later, .. } = row.function.kind else {
+                return Ok(Value::Null);
             };
             let args = args()?.waiting(may_wait);
             let error = match body(&core.context, args) {
