@@ -864,11 +864,11 @@ declare module "sampan" {
     cron(pattern: string, name: string, options: CronOptions, fn: (run: CronRun, job: Job) => unknown): void;
     cron(pattern: string, name: string, fn: (run: CronRun, job: Job) => unknown): void;
     /** Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and once they are on disk. Returns its number; with `unique` that of the one which is there. */
-    enqueue(name: string, args?: any, options?: Record<string, any>): number;
+    enqueue(name: string, args?: any, options?: Record<string, any>): OnDatabase<number>;
     /** Adds many jobs of one name, and perhaps one that follows them, in the same transaction as the other writes of the request. Returns the number of the batch. */
-    enqueueBatch(name: string, list: any, options?: Record<string, any>): number;
+    enqueueBatch(name: string, list: any, options?: Record<string, any>): OnDatabase<number>;
     /** Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is given up where it waits, and what it does from then on does not count. False if there is no such job, or it has ended. */
-    cancelJob(id: number): boolean;
+    cancelJob(id: number): OnDatabase<boolean>;
     /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
@@ -1152,7 +1152,7 @@ declare module "sampan" {
   /** Mails. */
   export namespace mail {
     /** Sends a mail. It is a job: a row of the app's database, in the same transaction as the other writes of the request, so it is sent if they are kept. What the mail server does not take for now is tried again; `sampan jobs` shows what was not delivered. `sampan dev` shows the mail in place of that, and tests find it in `t.mails`. */
-    function send(mail: any): void;
+    function send(mail: any): OnDatabase<void>;
     /** The mail as it would be sent, by RFC 5322. Nothing is sent. */
     function source(mail: any): string;
   }
@@ -1210,7 +1210,7 @@ declare module "sampan" {
     /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
     exec(sql: string, params?: any): OnDatabase<{ changes: number; lastId: number }>;
     /** Adds a job in the transaction: it runs if that is committed. Returns its number, as `app.enqueue` does. */
-    enqueue(name: string, args?: any, options?: Record<string, any>): number;
+    enqueue(name: string, args?: any, options?: Record<string, any>): OnDatabase<number>;
     /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
     batch<T>(fn: (value: any) => AtOnce<T>): OnDatabase<T>;
   }

@@ -50,6 +50,11 @@ impl Background for GatedRuns {
         let (write_time_max, failed) = (self.write_time_max, Rc::clone(&self.failed));
         let until = Instant::now() + time_max;
         let losses = gate.losses();
+        let own = Rc::clone(&gate);
+        let work: LocalFuture<Result<(), Error>> = Box::pin(async move {
+            work.await?;
+            own.run_settled().await
+        });
         let mut work = gate.background(work);
         Box::pin(async move {
             let run = poll_fn(|cx| {

@@ -122,14 +122,10 @@ pub(crate) fn over(
     config: &DatabaseConfig,
     modules: &'static [&'static Module],
 ) -> &'static [&'static Module] {
-    let rows = config.module();
-    if modules.iter().any(|one| std::ptr::eq(*one, rows)) {
+    if !config.is_postgres() {
         return modules;
     }
-    let over = modules.iter().map(|one| match one.name == rows.name {
-        true => rows,
-        false => *one,
-    });
+    let over = modules.iter().map(|one| one.elsewhere.unwrap_or(one));
     kept_list(over.collect())
 }
 

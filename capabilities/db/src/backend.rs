@@ -3,14 +3,13 @@
 //! The process has an [`AppDatabase`], each worker a [`WorkerBackend`] of it. Scripts see the same rows over both
 //! ([`modules`](AppDatabase::module)); the rows of SQLite call their connection directly.
 
-use crate::api::{MODULE, POSTGRES_MODULE};
 use crate::config::DatabaseConfig;
 use crate::database::{Database, ReportLine};
 use crate::group_commit::worker::Db;
 use crate::postgres::database::PostgresDatabase;
 use crate::postgres::worker::PostgresDb;
 use sampan_host::database::{AppTables, WorkerDatabase};
-use sampan_host::{Context, CurrentRun, Error, LocalFuture, Module, Outbox, Watch};
+use sampan_host::{Context, CurrentRun, Error, LocalFuture, Outbox, Watch};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -101,16 +100,6 @@ impl AppDatabase {
                 WorkerBackend::Sqlite(Db::new(Arc::clone(database), outbox, watch))
             }
             Self::Postgres(database) => WorkerBackend::Postgres(PostgresDb::new(database)),
-        }
-    }
-}
-
-impl DatabaseConfig {
-    /// Returns the rows of `db` over the backend.
-    pub fn module(&self) -> &'static Module {
-        match self.is_postgres() {
-            true => &POSTGRES_MODULE,
-            false => &MODULE,
         }
     }
 }

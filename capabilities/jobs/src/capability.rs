@@ -6,11 +6,13 @@ use crate::declared::Declarations;
 use crate::desk::Desk;
 use crate::handle::QueueHandle;
 use crate::keeper::Keeper;
+use crate::postgres::keeper::ServerKeeper;
+use crate::postgres::schema;
 use crate::queue::IsolateJobs;
 use crate::rows::MODULE;
 use sampan_host::capability::{Beside, IsolateSetup, KeeperSetup, ProcessSetup, Shared};
 use sampan_host::database::AppTables;
-use sampan_host::jobs::{JobQueue, OWN_PREFIX};
+use sampan_host::jobs::JobQueue;
 use sampan_host::log::Log;
 use sampan_host::{Capability, Context, Effects, Error, ErrorKind, LocalFuture, Outbox};
 use std::rc::Rc;
@@ -83,14 +85,15 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
 fn loaded(context: &Context) -> Result<(), Error> {
     if let Some(jobs) = context.get::<Rc<IsolateJobs>>() {
         jobs.declarations.close();
-        if let Some(why) = jobs.tables.refusal()
-            && let Some(name) = jobs.declarations.policies().into_keys().next()
+        if let Some(tables) = jobs.tables.waiting()
+            && !jobs.declarations.policies().is_empty()
+            && jobs.desk.needs_tables()
         {
-            let what = match name.strip_prefix(OWN_PREFIX) {
-                Some(own) => format!("jobs of the server's own ({own})"),
-                None => format!("the job {name:?}"),
-            };
-            return Err(Error::new(ErrorKind::Load, format!("{what}: {why}")));
+            schema::make(&*tables).map_err(|error| {
+                let text = format!("the tables of jobs: {}", error.message());
+                Error::new(ErrorKind::Load, text)
+            })?;
+            jobs.desk.has_tables();
         }
     }
     Ok(())
@@ -122,6 +125,11 @@ fn keep(setup: &KeeperSetup<'_>) -> LocalFuture<()> {
     let log = context.get::<Rc<dyn Log>>().map(|log| Rc::clone(&*log));
     let desk = setup.shared.get::<Desk>();
     Box::pin(async move {
+        let waiting = tables.as_ref().and_then(|tables| tables.waiting());
+        if let (Some(desk), Some(waiting)) = (&desk, waiting) {
+            let keeper = ServerKeeper::new(Arc::clone(desk), waiting, log);
+            return keeper.keep().await;
+        }
         if let (Some(desk), Some(tables), Some(outbox)) = (desk, tables, outbox) {
             Keeper::new(desk, Rc::clone(&*tables), outbox, log)
                 .keep()

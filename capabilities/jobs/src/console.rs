@@ -1,6 +1,7 @@
 //! Jobs for people: what there is, and what they change.
 
 use crate::limits::BATCH_MAX;
+use crate::postgres::people::ServerConsole;
 use crate::queue::now;
 use crate::table::JobTable;
 use crate::table::people::{CronView, JobFilter, JobView};
@@ -17,6 +18,10 @@ impl JobsConsole {
         JobTable(&*self.0)
     }
 
+    fn server(&self) -> Option<ServerConsole> {
+        self.0.waiting().map(ServerConsole)
+    }
+
     async fn begin(&self) -> Result<JobTable<'_>, Error> {
         self.0.writable().await?;
         self.0.begin()?;
@@ -28,33 +33,51 @@ impl JobsConsole {
     ///
     /// # Errors
     /// The database's own, as for the others.
-    pub fn list(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
-        self.table().list(filter)
+    pub async fn list(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
+        match self.server() {
+            Some(server) => server.list(filter).await,
+            None => self.table().list(filter),
+        }
     }
 
     /// Returns a job.
-    pub fn show(&self, id: i64) -> Result<Option<JobView>, Error> {
-        self.table().show(id)
+    pub async fn show(&self, id: i64) -> Result<Option<JobView>, Error> {
+        match self.server() {
+            Some(server) => server.show(id).await,
+            None => self.table().show(id),
+        }
     }
 
     /// Returns the number of jobs of each queue and state.
-    pub fn counts(&self) -> Result<Vec<(String, String, i64)>, Error> {
-        self.table().counts()
+    pub async fn counts(&self) -> Result<Vec<(String, String, i64)>, Error> {
+        match self.server() {
+            Some(server) => server.counts().await,
+            None => self.table().counts(),
+        }
     }
 
     /// Returns the crons, the next first.
-    pub fn crons(&self) -> Result<Vec<CronView>, Error> {
-        self.table().crons()
+    pub async fn crons(&self) -> Result<Vec<CronView>, Error> {
+        match self.server() {
+            Some(server) => server.crons().await,
+            None => self.table().crons(),
+        }
     }
 
     /// Has jobs run now that are dead, cancelled, done, or due later. Returns the number.
     pub async fn retry(&self, ids: &[i64]) -> Result<i64, Error> {
-        self.begin().await?.retry(ids, now())
+        match self.server() {
+            Some(server) => server.retry(ids).await,
+            None => self.begin().await?.retry(ids, now()),
+        }
     }
 
     /// Cancels jobs that have not ended. One that runs is given up within a third of its lease. Returns the number.
     pub async fn cancel(&self, ids: &[i64]) -> Result<i64, Error> {
-        self.begin().await?.cancel(ids, now())
+        match self.server() {
+            Some(server) => server.cancel(ids).await,
+            None => self.begin().await?.cancel(ids, now()),
+        }
     }
 
     /// Removes jobs that ended so many milliseconds ago. Returns the number. Other writes come in between.
@@ -62,7 +85,10 @@ impl JobsConsole {
         let before = now().saturating_sub(millis).saturating_add(1);
         let mut all = 0;
         loop {
-            let removed = self.begin().await?.prune_some(before, BATCH_MAX)?;
+            let removed = match self.server() {
+                Some(server) => server.prune_some(millis, BATCH_MAX).await?,
+                None => self.begin().await?.prune_some(before, BATCH_MAX)?,
+            };
             all += removed;
             if removed < BATCH_MAX as i64 {
                 return Ok(all);

@@ -32,7 +32,8 @@ pub(crate) struct Crons {
 }
 
 impl Crons {
-    fn next_of(&self, name: &str, rule: &Arc<CronRule>) -> Option<i64> {
+    /// Returns the next run of a cron, if it is known.
+    pub(crate) fn next_of(&self, name: &str, rule: &Arc<CronRule>) -> Option<i64> {
         let (of, next) = self.next.get(name)?;
         Arc::ptr_eq(of, rule).then_some(*next)
     }
@@ -55,6 +56,16 @@ impl Crons {
         self.next.clear();
     }
 
+    /// Forgets the crons that are declared no longer.
+    pub(crate) fn keep_only(&mut self, rules: &CronRules) {
+        self.next.retain(|name, _| rules.contains_key(name));
+    }
+
+    /// Takes note of the next run of a cron.
+    pub(crate) fn set_next(&mut self, name: &str, rule: &Arc<CronRule>, next: i64) {
+        self.next.insert(name.to_owned(), (Arc::clone(rule), next));
+    }
+
     /// Adds the jobs that are due, in the open transaction. `policy` gives the rules for the jobs of a name.
     pub(crate) fn run(
         &mut self,
@@ -63,7 +74,7 @@ impl Crons {
         policy: impl Fn(&str) -> Option<JobPolicy>,
         now: i64,
     ) -> Result<(), Error> {
-        self.next.retain(|name, _| rules.contains_key(name));
+        self.keep_only(rules);
         for (name, rule) in rules {
             if self.next_of(name, rule).is_some_and(|next| next > now) {
                 continue;
@@ -92,7 +103,7 @@ impl Crons {
                     next
                 }
             };
-            self.next.insert(name.clone(), (Arc::clone(rule), next));
+            self.set_next(name, rule, next);
         }
         Ok(())
     }

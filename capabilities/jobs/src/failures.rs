@@ -56,12 +56,34 @@ pub(crate) fn fail(
     if let Some(args) = &failure.args {
         table.set_args(id, args)?;
     }
+    let FailureEnd { kept, pause } = failure_end(desk, (name, attempt), failure, now);
+    match pause {
+        None => table.die(id, now, kept)?,
+        Some(pause) => table.again(id, now.saturating_add(pause), kept)?,
+    }
+    Ok(pause.map(|pause| Duration::from_millis(u64::try_from(pause).unwrap_or(0))))
+}
+
+/// The end of a failed attempt.
+pub(crate) struct FailureEnd {
+    /// The error as it is kept with the job, as JSON.
+    pub(crate) kept: String,
+    /// The pause until the next attempt, in milliseconds; `None` if the job is dead.
+    pub(crate) pause: Option<i64>,
+}
+
+/// Decides how a failed attempt ends.
+pub(crate) fn failure_end(
+    desk: &Desk,
+    (name, attempt): (&str, u32),
+    failure: &Failure,
+    now: i64,
+) -> FailureEnd {
     let policy = desk.policy(name);
     let attempts = policy.as_ref().map_or(ATTEMPTS, |policy| policy.attempts);
     let kept = error_json(attempt, now, &failure.error);
     if failure.is_final || attempt >= attempts {
-        table.die(id, now, kept)?;
-        return Ok(None);
+        return FailureEnd { kept, pause: None };
     }
     let first = policy.map_or(Duration::from_millis(BACKOFF_MILLIS), |policy| {
         policy.backoff
@@ -70,10 +92,10 @@ pub(crate) fn fail(
         Some(time) => i64::try_from(time.as_millis()).unwrap_or(i64::MAX),
         None => pause(first, attempt),
     };
-    table.again(id, now.saturating_add(pause), kept)?;
-    Ok(Some(Duration::from_millis(
-        u64::try_from(pause).unwrap_or(0),
-    )))
+    FailureEnd {
+        kept,
+        pause: Some(pause),
+    }
 }
 
 /// Returns the pause after a failed attempt, counted from 1, in milliseconds.

@@ -8,9 +8,11 @@ use crate::options::EnqueueOptions;
 use crate::queue::{IsolateJobs, now};
 use crate::table::batches::{BatchEnds, NewBatch};
 use crate::table::{JobTable, NewRow};
-use sampan_host::database::AppTables;
-use sampan_host::jobs::{JobCall, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX};
-use sampan_host::{Error, LocalFuture, Value, Verdict};
+use sampan_host::database::{AppTables, WaitingTables};
+use sampan_host::jobs::{
+    JobCall, JobDue, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX,
+};
+use sampan_host::{Error, LocalFuture, Prompt, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +22,7 @@ pub(crate) struct QueueHandle(pub(crate) Rc<IsolateJobs>);
 
 impl QueueHandle {
     /// Checks a job, and returns the name of its queue.
-    fn check(&self, job: &NewJob) -> Result<String, Error> {
+    pub(crate) fn check(&self, job: &NewJob) -> Result<String, Error> {
         let queue = self.0.policy(&job.name)?.queue;
         let (bytes, bytes_max) = (job.args.len(), self.0.desk.args_bytes_max());
         if bytes <= bytes_max || job.name.starts_with(OWN_PREFIX) {
@@ -112,7 +114,11 @@ fn row<'a>(job: &'a NewJob, queue: &'a str, id: i64, now: i64, batch: Option<i64
         queue,
         args: &job.args,
         priority: job.priority,
-        due: job.due_millis.unwrap_or(now),
+        due: match job.due {
+            JobDue::Now => now,
+            JobDue::After(millis) => now.saturating_add(millis),
+            JobDue::At(time) => time,
+        },
         now,
         unique: job.unique.as_deref(),
         batch,
@@ -156,6 +162,22 @@ impl JobQueue for QueueHandle {
         self.add_in(tables, &job, &queue)
     }
 
+    fn waits(&self) -> bool {
+        self.waiting().is_some()
+    }
+
+    fn enqueue_waiting(&self, job: NewJob) -> Result<Prompt, Error> {
+        self.add_waiting(&job)
+    }
+
+    fn enqueue_waiting_in(
+        &self,
+        tables: &dyn WaitingTables,
+        call: JobCall,
+    ) -> Result<Prompt, Error> {
+        self.add_waiting_in(tables, &new_job(&self.0, call)?)
+    }
+
     fn writable(&self) -> LocalFuture<Result<(), Error>> {
         self.0.tables.writable()
     }
@@ -189,7 +211,7 @@ pub(crate) fn new_job(jobs: &IsolateJobs, call: JobCall) -> Result<NewJob, Error
         _ => "null".to_owned(),
     };
     let EnqueueOptions {
-        due_millis,
+        due,
         priority,
         unique,
     } = EnqueueOptions::read(options, now())?;
@@ -205,7 +227,7 @@ pub(crate) fn new_job(jobs: &IsolateJobs, call: JobCall) -> Result<NewJob, Error
     Ok(NewJob {
         name,
         args: json,
-        due_millis,
+        due,
         priority,
         unique,
     })

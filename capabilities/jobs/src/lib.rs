@@ -22,6 +22,7 @@ mod ids;
 mod keeper;
 mod limits;
 mod options;
+mod postgres;
 mod queue;
 mod rows;
 mod schedule;

@@ -4,7 +4,7 @@ use crate::limits::{
     ATTEMPTS, ATTEMPTS_MAX, BACKOFF_MILLIS, BACKOFF_MILLIS_MAX, DELAY_MILLIS_MAX, DEPTH_MAX,
     NAME_BYTES_MAX, PRIORITY_MAX, TIMEOUT_MILLIS, TIMEOUT_MILLIS_MAX,
 };
-use sampan_host::jobs::JobPolicy;
+use sampan_host::jobs::{JobDue, JobPolicy};
 use sampan_host::json;
 use sampan_host::settings::units;
 use sampan_host::{Error, Value, refusals};
@@ -33,7 +33,7 @@ pub(crate) struct CronOptions {
 /// The options of `app.enqueue`.
 #[derive(Default)]
 pub(crate) struct EnqueueOptions {
-    pub(crate) due_millis: Option<i64>,
+    pub(crate) due: JobDue,
     pub(crate) priority: i64,
     pub(crate) unique: Option<String>,
 }
@@ -231,9 +231,9 @@ impl EnqueueOptions {
                 ("delay", value) => {
                     let millis = millis("delay", &value, DELAY_MILLIS_MAX as u64)?;
                     let millis = i64::try_from(millis).unwrap_or(DELAY_MILLIS_MAX);
-                    options.due_millis = Some(now.saturating_add(millis));
+                    options.due = JobDue::After(millis);
                 }
-                ("at", value) => options.due_millis = Some(moment(&value, now)?),
+                ("at", value) => options.due = JobDue::At(moment(&value, now)?),
                 ("priority", Value::Int(priority)) if priority.abs() <= PRIORITY_MAX => {
                     options.priority = priority;
                 }

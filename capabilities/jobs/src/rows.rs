@@ -10,16 +10,72 @@ use crate::queue::{IsolateJobs, of};
 use crate::schedule::Schedule;
 use sampan_host::jobs::{JobCall, JobQueue, NewJob, OWN_PREFIX};
 use sampan_host::{
-    Args, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Param, Rerun, Type, Value,
-    param, row,
+    Args, Class, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
+    Rerun, Type, Value, param, row,
 };
 use std::rc::Rc;
 
 /// The functions of `app` for jobs.
 pub(crate) static MODULE: Module = Module {
     name: "app",
-    doc: "Work outside of requests.",
-    functions: &[
+    elsewhere: Some(&SERVER_MODULE),
+    ..module(&ROWS, &[&JOB])
+};
+
+/// The functions where the database is on a server: adding a job waits.
+static SERVER_MODULE: Module = module(&SERVER_ROWS, &[&JOB]);
+
+static ROWS: [Function; 5] = rows_of(RowKinds {
+    enqueue: FunctionKind::Prompt {
+        body: |context, args| at_once(context, args, enqueue),
+        later: |context, args| later(context, args, enqueue),
+        awaited: None,
+    },
+    enqueue_batch: FunctionKind::Prompt {
+        body: |context, args| at_once(context, args, enqueue_batch),
+        later: |context, args| later(context, args, enqueue_batch),
+        awaited: None,
+    },
+    cancel_job: FunctionKind::Prompt {
+        body: |context, args| at_once(context, args, cancel_job),
+        later: |context, args| later(context, args, cancel_job),
+        awaited: None,
+    },
+});
+
+static SERVER_ROWS: [Function; 5] = rows_of(RowKinds {
+    enqueue: FunctionKind::Waiting(|context, args| {
+        let queue = QueueHandle(running(context)?);
+        queue.add_waiting(&new_job(&queue.0, call(args))?)
+    }),
+    enqueue_batch: FunctionKind::Waiting(|context, args| {
+        let queue = QueueHandle(running(context)?);
+        queue.add_batch_waiting(&NewJobs::read(&queue, args)?)
+    }),
+    cancel_job: FunctionKind::Waiting(|context, args| {
+        QueueHandle(running(context)?).cancel_waiting(id(args))
+    }),
+});
+
+/// The kinds of the rows that change jobs.
+struct RowKinds {
+    enqueue: FunctionKind,
+    enqueue_batch: FunctionKind,
+    cancel_job: FunctionKind,
+}
+
+const fn module(functions: &'static [Function], classes: &'static [&'static Class]) -> Module {
+    Module {
+        name: "app",
+        doc: "Work outside of requests.",
+        functions,
+        classes,
+        ..Module::EMPTY
+    }
+}
+
+const fn rows_of(kinds: RowKinds) -> [Function; 5] {
+    [
         row!("job"(
                 NAME,
                 param!("options": Type::MapOrFunction,
@@ -58,11 +114,7 @@ pub(crate) static MODULE: Module = Module {
                      given. `unique`: a text; of the jobs of this name with the same one that have not ended \
                      there is one at a time."),
             ) -> Type::Int,
-            FunctionKind::Prompt {
-                body: |context, args| at_once(context, args, enqueue),
-                later: |context, args| later(context, args, enqueue),
-                awaited: None,
-            },
+            kinds.enqueue,
             "Adds a job, in the same transaction as the other writes of the request: it runs if they are kept, and \
              once they are on disk. Returns its number; with `unique` that of the one which is there."),
         row!("enqueue_batch"(
@@ -73,26 +125,16 @@ pub(crate) static MODULE: Module = Module {
                      `batch`, the numbers of those that are `done`, `dead` and `cancelled`, and `args` as they are \
                       given here."),
             ) -> Type::Int,
-            FunctionKind::Prompt {
-                body: |context, args| at_once(context, args, enqueue_batch),
-                later: |context, args| later(context, args, enqueue_batch),
-                awaited: None,
-            },
+            kinds.enqueue_batch,
             "Adds many jobs of one name, and perhaps one that follows them, in the same transaction as the other \
              writes of the request. Returns the number of the batch."),
         row!("cancel_job"(param!("id": Type::Int, "The number of a job.")) -> Type::Bool,
-            FunctionKind::Prompt {
-                body: |context, args| at_once(context, args, cancel_job),
-                later: |context, args| later(context, args, cancel_job),
-                awaited: None,
-            },
+            kinds.cancel_job,
             "Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is \
              given up where it waits, and what it does from then on does not count. False if there is no such job, \
               or it has ended."),
-    ],
-    classes: &[&JOB],
-    ..Module::EMPTY
-};
+    ]
+}
 
 const NAME: Param = param!("name": Type::Text, "The name of the job.");
 
@@ -216,53 +258,82 @@ fn enqueue(queue: &QueueHandle, args: Args) -> Result<Change, Error> {
     }))
 }
 
-fn enqueue_batch(queue: &QueueHandle, mut args: Args) -> Result<Change, Error> {
-    let (name, list) = (args.text(0), args.text(1));
-    let items = match json_value(&list)? {
-        Value::List(items) => items,
-        // An empty table of Lua.
-        Value::Map(members) if members.is_empty() => Vec::new(),
-        _ => {
-            return Err(Error::script(
-                "enqueue_batch: the arguments must be a list, with one item for each job",
-            ));
+/// The jobs of a batch, as a script adds them.
+pub(crate) struct NewJobs {
+    /// The name of all.
+    pub(crate) name: String,
+    pub(crate) jobs: Vec<NewJob>,
+    /// The name of the job that follows.
+    pub(crate) then: Option<String>,
+    /// The arguments of the job that follows, as JSON.
+    pub(crate) args: String,
+}
+
+impl NewJobs {
+    fn read(queue: &QueueHandle, mut args: Args) -> Result<Self, Error> {
+        let (name, list) = (args.text(0), args.text(1));
+        let items = match json_value(&list)? {
+            Value::List(items) => items,
+            // An empty table of Lua.
+            Value::Map(members) if members.is_empty() => Vec::new(),
+            _ => {
+                return Err(Error::script(
+                    "enqueue_batch: the arguments must be a list, with one item for each job",
+                ));
+            }
+        };
+        if items.len() > BATCH_JOBS_MAX {
+            return Err(Error::script(format!(
+                "a batch has at most {BATCH_JOBS_MAX} jobs"
+            )));
         }
-    };
-    if items.len() > BATCH_JOBS_MAX {
-        return Err(Error::script(format!(
-            "a batch has at most {BATCH_JOBS_MAX} jobs"
-        )));
-    }
-    let BatchOptions { then, args } = BatchOptions::read(args.take(2))?;
-    let jobs = items.iter().map(|item| {
-        let args = Value::Text(json_text(item)?);
-        let (name, options) = (name.clone(), Value::Null);
-        // One that is there already would not count as one of the batch.
-        let job = new_job(
-            &queue.0,
-            JobCall {
-                name,
-                args,
-                options,
-            },
-        )?;
-        Ok(NewJob {
-            unique: None,
-            ..job
+        let BatchOptions { then, args } = BatchOptions::read(args.take(2))?;
+        let jobs = items.iter().map(|item| {
+            let args = Value::Text(json_text(item)?);
+            let (name, options) = (name.clone(), Value::Null);
+            // One that is there already would not count as one of the batch.
+            let job = new_job(
+                &queue.0,
+                JobCall {
+                    name,
+                    args,
+                    options,
+                },
+            )?;
+            Ok(NewJob {
+                unique: None,
+                ..job
+            })
+        });
+        let jobs = jobs.collect::<Result<Vec<NewJob>, Error>>()?;
+        Ok(Self {
+            name,
+            jobs,
+            then,
+            args,
         })
-    });
-    let jobs = jobs.collect::<Result<Vec<NewJob>, Error>>()?;
+    }
+}
+
+fn enqueue_batch(queue: &QueueHandle, args: Args) -> Result<Change, Error> {
+    let new = NewJobs::read(queue, args)?;
     Ok(Box::new(move |queue, may_wait| {
-        let added = queue.enqueue_batch(&jobs, then.as_deref(), &args, may_wait);
+        let then = new.then.as_deref();
+        let added = queue.enqueue_batch(&new.jobs, then, &new.args, may_wait);
         added.map(Value::Int)
     }))
 }
 
-fn cancel_job(_: &QueueHandle, mut args: Args) -> Result<Change, Error> {
-    let id = match args.take(0) {
+/// Reads the number of a job.
+fn id(mut args: Args) -> i64 {
+    match args.take(0) {
         Value::Int(id) => id,
         _ => 0,
-    };
+    }
+}
+
+fn cancel_job(_: &QueueHandle, args: Args) -> Result<Change, Error> {
+    let id = id(args);
     Ok(Box::new(move |queue, may_wait| {
         queue.cancel(id, may_wait).map(Value::Bool)
     }))

@@ -10,8 +10,8 @@ use sampan_host::mails::CaughtMail;
 use sampan_host::renderer::TemplateRenderer;
 use sampan_host::texts::MessageTexts;
 use sampan_host::{
-    Args, Context, Error, ErrorKind, FunctionKind, Module, Param, Prompt, Reader, Type, Value,
-    Verdict, param, row,
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Prompt, Reader, Type,
+    Value, Verdict, param, row,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,18 +19,37 @@ use std::sync::Arc;
 /// The table of functions.
 pub(crate) static MODULE: Module = Module {
     name: "mail",
-    doc: "Mails.",
-    functions: &[
-        row!("send"(MAIL) -> Type::Nothing, FunctionKind::ReadingPrompt(send),
+    elsewhere: Some(&SERVER_MODULE),
+    ..module(&ROWS)
+};
+
+/// The functions where the database is on a server: the job of a mail waits for it.
+static SERVER_MODULE: Module = module(&SERVER_ROWS);
+
+static ROWS: [Function; 2] = rows_of(FunctionKind::ReadingPrompt(send));
+
+static SERVER_ROWS: [Function; 2] = rows_of(FunctionKind::ReadingWaiting(send));
+
+const fn module(functions: &'static [Function]) -> Module {
+    Module {
+        name: "mail",
+        doc: "Mails.",
+        functions,
+        ..Module::EMPTY
+    }
+}
+
+const fn rows_of(send: FunctionKind) -> [Function; 2] {
+    [
+        row!("send"(MAIL) -> Type::Nothing, send,
             "Sends a mail. It is a job: a row of the app's database, in the same transaction as the other writes of \
              the request, so it is sent if they are kept. What the mail server does not take for now is tried again; \
              `sampan jobs` shows what was not delivered. `sampan dev` shows the mail in place of that, and tests find \
              it in `t.mails`."),
         row!("source"(MAIL) -> Type::Text, FunctionKind::Reading(source),
             "The mail as it would be sent, by RFC 5322. Nothing is sent."),
-    ],
-    ..Module::EMPTY
-};
+    ]
+}
 
 const MAIL: Param = param!("mail": Type::InPlace,
     "`to`, `cc`, `bcc`: an address, `\"Ann <ann@example.org>\"` or `{ name, address }`, or a list of them. `from`: \
@@ -63,6 +82,14 @@ fn send(context: &Context, args: Args, reader: &dyn Reader) -> Result<Prompt, Er
             };
             let jobs = context.get::<Rc<dyn JobQueue>>();
             let jobs = jobs.ok_or_else(|| Error::script("there are no jobs here"))?;
+            if jobs.waits() {
+                return Ok(match jobs.enqueue_waiting(job)? {
+                    Prompt::Done(_) => done,
+                    Prompt::Waits(added) => {
+                        Prompt::Waits(Box::pin(async move { added.await.map(|_| Value::Null) }))
+                    }
+                });
+            }
             match jobs.enqueue(&job, args.may_wait()) {
                 Err(error) if error.kind() == ErrorKind::TooLong && args.may_wait() => {
                     Ok(Prompt::Waits(Box::pin(add_later(Rc::clone(&*jobs), job))))

@@ -20,6 +20,12 @@ pub fn since_1970() -> Duration {
     }
 }
 
+/// Returns the time that a test has set, if one has.
+pub fn set_time() -> Option<Duration> {
+    let millis = u64::try_from(SET_MILLIS.load(Relaxed)).ok();
+    millis.map(Duration::from_millis)
+}
+
 /// Lets the time of day be set: engines give scripts that load from now on clocks of their languages that follow it.
 pub fn make_settable() {
     IS_SETTABLE.store(true, Relaxed);

@@ -6,7 +6,7 @@ use crate::bracket;
 use crate::row::BoundRow;
 use crate::spellings::spelled;
 use crate::vm::{Failure, Thrown, Vm};
-use sampan_host::module::{ReadingWaitingBody, WaitingBody};
+use sampan_host::module::WaitingBody;
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Object, Prompt, Reader, RequestView,
@@ -110,7 +110,7 @@ fn reading_waiting<'a, V: Vm<'a>>(
     row: &BoundRow,
     this: V::Raw<'_>,
     raw: &[V::Raw<'_>],
-    body: ReadingWaitingBody,
+    body: impl FnOnce(&Context, Args, &dyn Reader) -> Result<Prompt, Error>,
 ) -> Result<V::Val, Failure> {
     let args = checked(vm, row, this, raw)?.waiting(may_wait(vm));
     let context = &*vm.contract().context;

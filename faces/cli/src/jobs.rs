@@ -135,7 +135,7 @@ pub(crate) fn run(args: JobsArgs) -> Result<i32, String> {
         Some(JobsCommand::Retry(args)) => {
             let (ids, is_json) = (args.ids, args.place.json);
             let (count, kept) = change(args.place, async move |jobs| {
-                let kept = unchanged(&jobs, &ids, &["ready", "running"])?;
+                let kept = unchanged(&jobs, &ids, &["ready", "running"]).await?;
                 Ok((jobs.retry(&ids).await?, kept))
             })?;
             changed(is_json, "retried", (count, kept), "runs now", "run now")
@@ -143,7 +143,7 @@ pub(crate) fn run(args: JobsArgs) -> Result<i32, String> {
         Some(JobsCommand::Cancel(args)) => {
             let (ids, is_json) = (args.ids, args.place.json);
             let (count, kept) = change(args.place, async move |jobs| {
-                let kept = unchanged(&jobs, &ids, &["done", "dead", "cancelled"])?;
+                let kept = unchanged(&jobs, &ids, &["done", "dead", "cancelled"]).await?;
                 Ok((jobs.cancel(&ids).await?, kept))
             })?;
             let count = (count, kept);
@@ -181,10 +181,10 @@ fn change<T: 'static>(
 }
 
 /// Returns why jobs are not changed: those that are not there, or in one of these states.
-fn unchanged(jobs: &JobsConsole, ids: &[i64], states: &[&str]) -> Result<Vec<String>, Error> {
+async fn unchanged(jobs: &JobsConsole, ids: &[i64], states: &[&str]) -> Result<Vec<String>, Error> {
     let mut kept = Vec::new();
     for id in ids {
-        match jobs.show(*id)? {
+        match jobs.show(*id).await? {
             None => kept.push(no_job(*id)),
             Some(job) if states.contains(&&*job.state) => {
                 kept.push(format!("job {id} is {} already", job.state));
@@ -263,7 +263,11 @@ fn list(mut args: ListArgs) -> Result<i32, String> {
         count_max: args.limit,
     };
     let (counts, crons, jobs) = with_jobs(args.storage, async move |jobs| {
-        Ok((jobs.counts()?, jobs.crons()?, jobs.list(&filter)?))
+        Ok((
+            jobs.counts().await?,
+            jobs.crons().await?,
+            jobs.list(&filter).await?,
+        ))
     })?;
     if args.json {
         let counts = counts
@@ -349,7 +353,7 @@ fn show(mut args: ShowArgs) -> Result<i32, String> {
     if let Some(project) = args.project {
         args.storage.path = project;
     }
-    let job = with_jobs(args.storage, async move |jobs| jobs.show(id))?;
+    let job = with_jobs(args.storage, async move |jobs| jobs.show(id).await)?;
     let job = job.ok_or_else(|| no_job(id))?;
     if args.json {
         say(job_json(&job))?;

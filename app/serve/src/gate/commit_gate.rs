@@ -183,6 +183,24 @@ impl Gate {
         self.outbox.hold(Box::new(told));
     }
 
+    /// Waits until what the run that goes on has begun on its own is committed: transactions, and statements that wait
+    /// for a server.
+    ///
+    /// # Errors
+    /// One of them was rolled back.
+    pub async fn run_settled(&self) -> Result<(), Error> {
+        let behind = match self.current.owner() {
+            Some(owner) => self.db.transactions_behind(&owner),
+            None => return Ok(()),
+        };
+        for outbox in behind.ok_or_else(Visit::lost)? {
+            if outbox.settled().await == Verdict::Failed {
+                return Err(Visit::lost());
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until what has been written so far is committed.
     pub async fn settled(&self) -> Result<(), Error> {
         match self.outbox.settled().await {

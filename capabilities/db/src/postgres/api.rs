@@ -1,13 +1,13 @@
 //! The bodies of the rows. A statement waits for the server; inside of a batch it is recorded.
 
 use super::topics::publishing;
-use super::transaction::{self, OpenTransaction};
+use super::transaction::{self, OpenTransaction, TransactionTables};
 use super::worker::{PostgresDb, PostgresWorker, is_read, settled};
 use crate::api::transaction::{MethodKinds, class, methods};
 use crate::api::{RowKinds, done_value, of_template};
 use crate::full_text;
-use crate::running;
 use crate::sqlite::error::ErrorCode;
+use sampan_host::jobs::{JobCall, JobQueue};
 use sampan_host::module::BracketEnd;
 use sampan_host::{
     Args, Class, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Prompt, Rows,
@@ -41,7 +41,7 @@ static METHODS: [Function; 5] = methods(MethodKinds {
     query: FunctionKind::Waiting(|context, args| read_in(context, args, Wanted::Rows)),
     one: FunctionKind::Waiting(|context, args| read_in(context, args, Wanted::First)),
     exec: FunctionKind::Waiting(exec_in),
-    enqueue: FunctionKind::Sync(|_, _| Err(no_jobs())),
+    enqueue: FunctionKind::Waiting(enqueue_in),
     batch: FunctionKind::WaitingBracket {
         enter: enter_in,
         leave: leave_in,
@@ -77,11 +77,6 @@ impl Wanted {
             Self::First => Value::Row(rows),
         }
     }
-}
-
-#[cold]
-fn no_jobs() -> Error {
-    Error::script("there are no jobs on PostgreSQL")
 }
 
 /// The error of a read inside of a batch, which is sent as a whole.
@@ -160,7 +155,7 @@ fn tagged(context: &Context, args: Args) -> Result<Prompt, Error> {
 
 fn exec(context: &Context, mut args: Args) -> Result<Prompt, Error> {
     let db = db(context)?;
-    check_outside(&db)?;
+    db.check_outside()?;
     let (sql, params) = (args.text(0), args.take(1));
     let mut recording = db.recording.borrow_mut();
     if recording.is_open() {
@@ -186,17 +181,9 @@ fn given(done: Done) -> Result<Value, Error> {
     done_value(done.changes, done.last_id)
 }
 
-/// Refuses writes of a request or another run beside its own open transaction, which may wait for each other.
-fn check_outside(db: &PostgresWorker) -> Result<(), Error> {
-    match db.running.is_within(db.owner()) {
-        true => Err(ErrorCode::Denied.error(ErrorKind::Script, running::OUTSIDE)),
-        false => Ok(()),
-    }
-}
-
 fn enter(context: &Context, _: Args) -> Result<Value, Error> {
     let db = db(context)?;
-    check_outside(&db)?;
+    db.check_outside()?;
     db.recording.borrow_mut().enter();
     Ok(Value::Null)
 }
@@ -212,7 +199,7 @@ fn leave(
         return Ok(None);
     };
     let messages = std::mem::take(&mut recorded.messages);
-    let mut statements = recorded.statements;
+    let mut statements = std::mem::take(&mut recorded.statements);
     statements.extend(publishing(&messages));
     if !ending.may_wait && db.is_at_top_level() {
         let sent = db
@@ -227,7 +214,9 @@ fn leave(
             db.database.carrier.flushed().await;
         }
         let sent = db.timed_all(db.client.batch(&statements)).await;
-        settled(place, sent).map(drop)
+        settled(place, sent)?;
+        recorded.tell_sent();
+        Ok(())
     })))
 }
 
@@ -270,6 +259,20 @@ fn exec_in(context: &Context, mut args: Args) -> Result<Prompt, Error> {
     })))
 }
 
+fn enqueue_in(context: &Context, mut args: Args) -> Result<Prompt, Error> {
+    let (db, transaction) = this(context, &args)?;
+    transaction.check()?;
+    let queue = context.get::<Rc<dyn JobQueue>>();
+    let queue = queue.ok_or_else(|| Error::script("there are no jobs here"))?;
+    let call = JobCall {
+        name: args.text(0),
+        args: args.take(1),
+        options: args.take(2),
+    };
+    let transaction = Rc::downgrade(&transaction);
+    queue.enqueue_waiting_in(&TransactionTables { db, transaction }, call)
+}
+
 fn enter_in(context: &Context, args: Args) -> Result<Value, Error> {
     let (object, transaction) = args.object::<OpenTransaction>(context)?;
     transaction.note_use(&*db(context)?);
@@ -285,12 +288,15 @@ fn leave_in(
 ) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
     let (_, transaction) = transaction::of(context, &token)?;
     let recorded = transaction.recording.borrow_mut().leave(ending.succeeded);
-    let Some(recorded) = recorded else {
+    let Some(mut recorded) = recorded else {
         return Ok(None);
     };
     let db = db(context)?;
     Ok(Some(Box::pin(async move {
-        db.timed_all(transaction.batch(recorded.statements)).await?;
-        transaction.publish(recorded.messages)
+        let statements = std::mem::take(&mut recorded.statements);
+        db.timed_all(transaction.batch(statements)).await?;
+        transaction.publish(std::mem::take(&mut recorded.messages))?;
+        recorded.tell_sent();
+        Ok(())
     })))
 }

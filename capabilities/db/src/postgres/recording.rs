@@ -27,12 +27,24 @@ pub(super) struct Recording {
     begins: Vec<(usize, usize)>,
 }
 
+/// Called when a batch was sent and has succeeded.
+pub(super) type OnSent = Box<dyn FnOnce()>;
+
 /// The content of a batch.
 #[derive(Default)]
 pub(super) struct Recorded {
     pub(super) statements: Vec<RecordedStatement>,
+    /// Those who are told when statements were sent, each with the number of statements then.
+    sent: Vec<(usize, OnSent)>,
     /// The messages that are published with it.
     pub(super) messages: Vec<Publication>,
+}
+
+impl Recorded {
+    /// To be called when its statements were sent and have succeeded.
+    pub(super) fn tell_sent(self) {
+        self.sent.into_iter().for_each(|(_, tell)| tell());
+    }
 }
 
 impl Recording {
@@ -46,6 +58,7 @@ impl Recording {
         let Recorded {
             statements,
             messages,
+            ..
         } = &self.recorded;
         self.begins.push((statements.len(), messages.len()));
     }
@@ -63,6 +76,25 @@ impl Recording {
         }
         self.recorded.statements.push((sql, params));
         Ok(())
+    }
+
+    /// Adds a statement of a capability, which is told when it was sent. False where no batch is open.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn add_if_open(
+        &mut self,
+        sql: &str,
+        params: &Value,
+        sent: OnSent,
+    ) -> Result<bool, Error> {
+        if !self.is_open() {
+            return Ok(false);
+        }
+        self.add(sql.to_owned(), params.clone())?;
+        let place = self.recorded.statements.len();
+        self.recorded.sent.push((place, sent));
+        Ok(true)
     }
 
     /// Adds a message.
@@ -85,6 +117,7 @@ impl Recording {
         let (statements, messages) = self.begins.pop().unwrap_or_default();
         if !succeeded {
             self.recorded.statements.truncate(statements);
+            self.recorded.sent.retain(|(place, _)| *place <= statements);
             self.recorded.messages.truncate(messages);
         }
         if self.is_open() {
@@ -104,6 +137,8 @@ impl Recording {
 mod tests {
     use super::*;
     use sampan_host::topics::Payload;
+    use std::cell::RefCell;
+    use std::rc::Rc;
 
     fn added(recording: &mut Recording, sql: &str) {
         recording.add(sql.to_owned(), Value::Null).unwrap();
@@ -141,5 +176,25 @@ mod tests {
         recording.enter();
         assert!(recording.leave(true).unwrap().statements.is_empty());
         assert!(!recording.is_open());
+    }
+
+    #[test]
+    fn only_statements_that_were_sent_are_told() {
+        let told: Rc<RefCell<Vec<&str>>> = Rc::default();
+        let mut recording = Recording::default();
+        let add = |recording: &mut Recording, name: &'static str| {
+            let told = Rc::clone(&told);
+            let sent = Box::new(move || told.borrow_mut().push(name));
+            assert!(recording.add_if_open(name, &Value::Null, sent).unwrap());
+        };
+        recording.enter();
+        add(&mut recording, "kept");
+        recording.enter();
+        add(&mut recording, "taken back");
+        assert!(recording.leave(false).is_none());
+        let recorded = recording.leave(true).unwrap();
+        assert!(told.borrow().is_empty());
+        recorded.tell_sent();
+        assert_eq!(*told.borrow(), ["kept"]);
     }
 }

@@ -7,8 +7,7 @@ use std::rc::Rc;
 /// Tables whose statements wait; those that would run at once are refused.
 pub(crate) struct ServerTables(pub(crate) Rc<dyn WaitingTables>);
 
-const WHY: &str =
-    "this is kept in a database of SQLite only: with PostgreSQL there are no jobs, crons and mails";
+const WHY: &str = "this is kept in a database of SQLite only";
 
 #[cold]
 fn refused<T>() -> Result<T, Error> {

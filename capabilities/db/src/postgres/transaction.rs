@@ -5,7 +5,7 @@
 
 use super::api::TRANSACTION;
 use super::limits::BATCH_STATEMENTS_MAX;
-use super::recording::{Encloses, RecordedStatement, Recording};
+use super::recording::{Encloses, OnSent, RecordedStatement, Recording};
 use super::tables::ServerTables;
 use super::topics::publishing;
 use super::worker::PostgresWorker;
@@ -289,9 +289,9 @@ impl OpenTransaction {
 }
 
 /// The tables in an open transaction.
-struct TransactionTables {
-    db: Rc<PostgresWorker>,
-    transaction: Weak<OpenTransaction>,
+pub(super) struct TransactionTables {
+    pub(super) db: Rc<PostgresWorker>,
+    pub(super) transaction: Weak<OpenTransaction>,
 }
 
 impl TransactionTables {
@@ -321,9 +321,9 @@ impl WaitingTables for TransactionTables {
         Box::pin(async move { db.timed_all(open?.run_all(&statements)).await })
     }
 
-    fn run_in_place(&self, _: &str, _: &Value) -> Result<Option<TableResult>, Error> {
-        let text = "a transaction cannot be waited for in place";
-        Err(Error::new(ErrorKind::Internal, text))
+    fn record(&self, sql: &str, params: &Value, sent: OnSent) -> Result<bool, Error> {
+        let open = self.open()?;
+        open.recording.borrow_mut().add_if_open(sql, params, sent)
     }
 }
 

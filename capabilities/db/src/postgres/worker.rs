@@ -1,12 +1,14 @@
 //! PostgreSQL as one worker has it.
 
 use super::database::PostgresDatabase;
-use super::recording::{Encloses, Recording};
+use super::recording::{Encloses, OnSent, Recording};
 use super::tables::ServerTables;
 use crate::running::{self, Running, RunningKind, RunningPlace};
+use crate::sqlite::error::ErrorCode;
 use sampan_host::database::{AppTables, RouteUse, TableResult, WaitingTables, WorkerDatabase};
 use sampan_host::{
-    CurrentRun, Error, HandlerId, LocalFuture, Outbox, RequestView, RunOwner, Value, Verdict,
+    CurrentRun, Error, ErrorKind, HandlerId, LocalFuture, Outbox, RequestView, RunOwner, Value,
+    Verdict,
 };
 use sampan_postgres::PostgresClient;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -66,6 +68,14 @@ impl PostgresWorker {
     /// Reports whether nothing runs yet but the top level of a project that is being loaded.
     pub(super) fn is_at_top_level(&self) -> bool {
         self.is_loading.get() && self.owner().is_none()
+    }
+
+    /// Refuses writes of a request or another run beside its own open transaction, which may wait for each other.
+    pub(super) fn check_outside(&self) -> Result<(), Error> {
+        match self.running.is_within(self.owner()) {
+            true => Err(ErrorCode::Denied.error(ErrorKind::Script, running::OUTSIDE)),
+            false => Ok(()),
+        }
     }
 
     /// Takes note of a transaction that is open.
@@ -224,6 +234,11 @@ impl WaitingTables for WorkerTables {
             let ran = db.timed_all(db.client.run_all(&statements)).await;
             settled(place, ran)
         })
+    }
+
+    fn record(&self, sql: &str, params: &Value, sent: OnSent) -> Result<bool, Error> {
+        self.0.check_outside()?;
+        self.0.recording.borrow_mut().add_if_open(sql, params, sent)
     }
 
     fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {

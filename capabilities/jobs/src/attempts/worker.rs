@@ -7,6 +7,8 @@ use crate::failures::{FailedAttempt, attempts_of, pause};
 use crate::keeper::Keeper;
 use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
 use crate::options::json_value;
+use crate::postgres;
+use crate::postgres::keeper::ServerKeeper;
 use crate::queue::IsolateJobs;
 use crate::table::{JobTable, Taken};
 use sampan_host::jobs::{JobAttempt, JobRuns};
@@ -90,8 +92,8 @@ async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
     };
     let args = match &job.args {
         Some(args) => Ok(args.clone()),
-        None => JobTable(&*jobs.tables)
-            .args(job.id, job.token)
+        None => long_args(jobs, job)
+            .await
             .and_then(|args| args.ok_or_else(|| Error::script("another attempt has begun"))),
     };
     let (result, mut ran) = match args {
@@ -144,6 +146,14 @@ async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
         }
     };
     Some(Outcome::Failed(Failure { error, ..ran }))
+}
+
+/// Reads the arguments of a job that were not read when it was taken.
+async fn long_args(jobs: &IsolateJobs, job: &Taken) -> Result<Option<String>, Error> {
+    match jobs.tables.waiting() {
+        Some(tables) => postgres::args(&*tables, job).await,
+        None => JobTable(&*jobs.tables).args(job.id, job.token),
+    }
 }
 
 #[cold]
@@ -226,6 +236,21 @@ async fn run(
     }
 }
 
+/// The keeper of a test.
+enum TestKeeper {
+    File(Keeper),
+    Server(ServerKeeper),
+}
+
+impl TestKeeper {
+    async fn turn(&mut self) -> Result<bool, Error> {
+        match self {
+            Self::File(keeper) => keeper.turn().await,
+            Self::Server(keeper) => keeper.turn().await,
+        }
+    }
+}
+
 /// Runs all jobs that are due here, one after the other, and those that they add. Each ends at `until` at the latest.
 pub(crate) async fn run_due(
     jobs: &Rc<IsolateJobs>,
@@ -234,15 +259,20 @@ pub(crate) async fn run_due(
     let (desk, tables) = (&jobs.desk, &jobs.tables);
     let outbox = jobs.context.upgrade().and_then(|context| context.get());
     let gone = || Error::new(ErrorKind::Internal, "the isolate has ended");
-    let mut keeper = Keeper::new(
-        Arc::clone(desk),
-        Rc::clone(tables),
-        outbox.ok_or_else(gone)?,
-        jobs.log(),
-    );
+    let mut keeper = match tables.waiting() {
+        Some(tables) => TestKeeper::Server(ServerKeeper::new(Arc::clone(desk), tables, jobs.log())),
+        None => TestKeeper::File(Keeper::new(
+            Arc::clone(desk),
+            Rc::clone(tables),
+            outbox.ok_or_else(gone)?,
+            jobs.log(),
+        )),
+    };
     let mut runs = JobRuns::default();
     loop {
         desk.look_anew();
+        // What is due is looked for on a server too.
+        desk.tell();
         while keeper.turn().await? {}
         let Some(taken) = desk.take() else {
             return Ok(runs);

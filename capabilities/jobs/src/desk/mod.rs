@@ -2,6 +2,7 @@
 
 mod entries;
 mod queue_state;
+mod signals;
 
 use crate::config::JobsConfig;
 use crate::crons::CronRules;
@@ -12,7 +13,7 @@ pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
 use queue_state::QueueState;
 use sampan_host::jobs::JobPolicy;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -31,6 +32,8 @@ pub(crate) struct Desk {
     /// True if no thread takes a job any more.
     is_draining: AtomicBool,
     is_closed: AtomicBool,
+    /// True if the tables on a server were made or found.
+    has_tables: AtomicBool,
 }
 
 struct DeskState {
@@ -64,6 +67,7 @@ impl Desk {
             is_in_doubt: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            has_tables: AtomicBool::new(false),
         }
     }
 
@@ -113,50 +117,6 @@ impl Desk {
     /// Reports whether anything is declared.
     pub(crate) fn has_declarations(&self) -> bool {
         !self.lock().policies.is_empty()
-    }
-
-    /// Tells the keeper that jobs may have been added.
-    pub(crate) fn tell(&self) {
-        self.news.store(true, Ordering::Release);
-        self.keeper.notify_one();
-    }
-
-    /// Reports whether jobs may have been added since the last call.
-    pub(crate) fn take_news(&self) -> bool {
-        self.news.swap(false, Ordering::AcqRel)
-    }
-
-    /// Has the keeper look soon which jobs this process still has.
-    pub(crate) fn doubt(&self) {
-        self.is_in_doubt.store(true, Ordering::Release);
-        self.keeper.notify_one();
-    }
-
-    /// Reports whether jobs that run may have been cancelled since the last call.
-    pub(crate) fn take_doubt(&self) -> bool {
-        self.is_in_doubt.swap(false, Ordering::AcqRel)
-    }
-
-    /// Has threads begin with nothing more.
-    pub(crate) fn drain(&self) {
-        self.is_draining.store(true, Ordering::Release);
-        self.threads.notify_waiters();
-        self.threads.notify_one();
-        self.keeper.notify_one();
-    }
-
-    pub(crate) fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::Acquire)
-    }
-
-    /// Has the keeper end.
-    pub(crate) fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        self.keeper.notify_one();
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Takes note that any queue may have jobs that can start.
@@ -338,6 +298,13 @@ impl Desk {
             .iter()
             .map(|(id, held)| (*id, held.token))
             .collect()
+    }
+
+    /// Returns the numbers of the jobs that this process has taken, or whose end is not written.
+    pub(crate) fn known(&self) -> Vec<i64> {
+        let state = self.lock();
+        let ended = state.ended.iter().map(|one| one.job.id);
+        state.held.keys().copied().chain(ended).collect()
     }
 
     /// Gives jobs up that this process has lost. Returns the name and the attempt of each.

@@ -5,7 +5,7 @@
 //! add is found within [`LOOK`].
 
 mod clock;
-mod upkeep;
+pub(crate) mod upkeep;
 
 use crate::crons::{CronRules, Crons};
 use crate::desk::{Desk, Ended, Outcome};

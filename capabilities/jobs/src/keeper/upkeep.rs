@@ -14,7 +14,7 @@ pub(super) fn longest_lease(now: i64) -> i64 {
     now.saturating_add_unsigned(LEASE_MILLIS_MAX)
 }
 
-const LEASE_ENDED: &str = "its process ended, or said nothing for longer than its lease";
+pub(crate) const LEASE_ENDED: &str = "its process ended, or said nothing for longer than its lease";
 
 impl Keeper {
     /// Logs attempts whose lease ended.

@@ -123,35 +123,35 @@ pub(crate) struct Expired {
 #[derive(Clone, Copy)]
 pub(crate) struct JobTable<'a>(pub(crate) &'a dyn AppTables);
 
-fn int(cell: Cell<'_>) -> i64 {
+pub(crate) fn int(cell: Cell<'_>) -> i64 {
     match cell {
         Cell::Int(number) => number,
         _ => 0,
     }
 }
 
-fn text(cell: Cell<'_>) -> String {
+pub(crate) fn text(cell: Cell<'_>) -> String {
     match cell {
         Cell::Text(text) => text.to_owned(),
         _ => String::new(),
     }
 }
 
-fn maybe_text(cell: Cell<'_>) -> Option<String> {
+pub(crate) fn maybe_text(cell: Cell<'_>) -> Option<String> {
     match cell {
         Cell::Text(text) => Some(text.to_owned()),
         _ => None,
     }
 }
 
-fn maybe_int(cell: Cell<'_>) -> Option<i64> {
+pub(crate) fn maybe_int(cell: Cell<'_>) -> Option<i64> {
     match cell {
         Cell::Int(number) => Some(number),
         _ => None,
     }
 }
 
-fn small(cell: Cell<'_>) -> u32 {
+pub(crate) fn small(cell: Cell<'_>) -> u32 {
     u32::try_from(int(cell)).unwrap_or(u32::MAX)
 }
 

@@ -8,13 +8,14 @@ use sampan_host::{Cell, Error, Rows, Value};
 const COLUMNS: &str = "id, name, queue, state, priority, due, added, attempt, started, ended, progress, \
  progress_text, coalesce(errors, '[]')";
 /// Each part reads one index: a scan of the table would read the arguments of all jobs.
-const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jobs WHERE state = 'ready' GROUP BY queue
+pub(crate) const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jobs WHERE state = 'ready' GROUP BY queue
     UNION ALL SELECT queue, 'scheduled', count(*) FROM _sampan_jobs WHERE state = 'scheduled' GROUP BY queue
     UNION ALL SELECT queue, 'running', count(*) FROM _sampan_jobs WHERE state = 'running' GROUP BY queue
     UNION ALL SELECT queue, state, count(*) FROM _sampan_jobs
         WHERE state IN ('done', 'dead', 'cancelled') AND ended IS NOT NULL GROUP BY queue, state
     ORDER BY 1, 2";
-const CRONS: &str = "SELECT name, pattern, zone, next FROM _sampan_cron_times ORDER BY next";
+pub(crate) const CRONS: &str =
+    "SELECT name, pattern, zone, next FROM _sampan_cron_times ORDER BY next";
 const RETRY: &str = "UPDATE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL
     WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))";
 /// The ended jobs of batches among some. A batch whose jobs all ended has gone.
@@ -31,7 +32,7 @@ const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT id FROM _sampa
 /// Returns the condition for the jobs in a state and their order, such that an index has both.
 fn of_state(state: Option<&str>) -> (&'static str, &'static str) {
     match state {
-        None => ("1", "id DESC"),
+        None => ("true", "id DESC"),
         Some(state::READY) => ("state = 'ready'", "queue, priority DESC, id"),
         Some(state::SCHEDULED) => ("state = 'scheduled'", "due, id"),
         Some(state::RUNNING) => ("state = 'running'", "+id DESC"),
@@ -47,7 +48,7 @@ fn of_state(state: Option<&str>) -> (&'static str, &'static str) {
             "state = 'cancelled' AND ended IS NOT NULL",
             "ended DESC, id DESC",
         ),
-        Some(_) => ("0", "id DESC"),
+        Some(_) => ("false", "id DESC"),
     }
 }
 
@@ -139,66 +140,88 @@ fn view(rows: &Rows, at: usize) -> JobView {
     }
 }
 
+/// A statement that shows something, with its parameters. It is the same on SQLite and on a server.
+pub(crate) type ShowStatement = (String, Vec<Value>);
+
+/// Returns the statement of a list.
+pub(crate) fn list_statement(filter: &JobFilter) -> ShowStatement {
+    let (condition, order) = of_state(filter.state.as_deref());
+    let mut sql = format!(
+        "SELECT {COLUMNS}, CASE WHEN octet_length(args) <= {LISTED_ARGS_BYTES_MAX} THEN args END
+        FROM _sampan_jobs WHERE {condition}"
+    );
+    let mut params = Vec::new();
+    for (column, value) in [("name", &filter.name), ("queue", &filter.queue)] {
+        if let Some(value) = value {
+            sql += &format!(" AND {column} = ?");
+            params.push(Value::from(value.as_str()));
+        }
+    }
+    sql += &format!(" ORDER BY {order} LIMIT ?");
+    params.push(Value::Int(filter.count_max as i64));
+    (sql, params)
+}
+
+/// Returns the statement that shows a job.
+pub(crate) fn show_statement(id: i64) -> ShowStatement {
+    let sql = format!("SELECT {COLUMNS}, args FROM _sampan_jobs WHERE id = ?");
+    (sql, vec![Value::Int(id)])
+}
+
+/// Reads the jobs of a list, or the one that is shown.
+pub(crate) fn views(rows: &Rows) -> Vec<JobView> {
+    (0..rows.len()).map(|at| view(rows, at)).collect()
+}
+
+/// Reads the numbers of jobs of each queue and state.
+pub(crate) fn count_views(rows: &Rows) -> Vec<(String, String, i64)> {
+    let counts = (0..rows.len()).map(|at| {
+        (
+            text(rows.cell(at, 0)),
+            text(rows.cell(at, 1)),
+            int(rows.cell(at, 2)),
+        )
+    });
+    counts.collect()
+}
+
+/// Reads crons.
+pub(crate) fn cron_views(rows: &Rows) -> Vec<CronView> {
+    let crons = (0..rows.len()).map(|at| CronView {
+        name: text(rows.cell(at, 0)),
+        pattern: text(rows.cell(at, 1)),
+        zone: text(rows.cell(at, 2)),
+        next: int(rows.cell(at, 3)),
+    });
+    crons.collect()
+}
+
 impl JobTable<'_> {
     /// Returns jobs, the newest first. Those of one state are in the order in which they start, or the last that ended
     /// is first.
     pub(crate) fn list(self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
-        let (condition, order) = of_state(filter.state.as_deref());
-        let mut sql = format!(
-            "SELECT {COLUMNS}, CASE WHEN octet_length(args) <= {LISTED_ARGS_BYTES_MAX} THEN args END
-            FROM _sampan_jobs WHERE {condition}"
-        );
-        let mut params = Vec::new();
-        for (column, value) in [("name", &filter.name), ("queue", &filter.queue)] {
-            if let Some(value) = value {
-                sql += &format!(" AND {column} = ?");
-                params.push(Value::from(value.as_str()));
-            }
-        }
-        sql += &format!(" ORDER BY {order} LIMIT ?");
-        params.push(Value::Int(filter.count_max as i64));
+        let (sql, params) = list_statement(filter);
         let rows = self.read(&sql, params)?;
-        Ok(rows.map_or(Vec::new(), |rows| {
-            (0..rows.len()).map(|at| view(&rows, at)).collect()
-        }))
+        Ok(rows.as_ref().map_or_else(Vec::new, views))
     }
 
     /// Returns a job.
     pub(crate) fn show(self, id: i64) -> Result<Option<JobView>, Error> {
-        let sql = format!("SELECT {COLUMNS}, args FROM _sampan_jobs WHERE id = ?");
-        let rows = self.read(&sql, vec![Value::Int(id)])?;
-        Ok(rows
-            .filter(|rows| !rows.is_empty())
-            .map(|rows| view(&rows, 0)))
+        let (sql, params) = show_statement(id);
+        let rows = self.read(&sql, params)?;
+        Ok(rows.and_then(|rows| views(&rows).pop()))
     }
 
     /// Returns the number of jobs of each queue and state.
     pub(crate) fn counts(self) -> Result<Vec<(String, String, i64)>, Error> {
         let rows = self.read(COUNTS, Vec::new())?;
-        Ok(rows.map_or(Vec::new(), |rows| {
-            let counts = (0..rows.len()).map(|at| {
-                (
-                    text(rows.cell(at, 0)),
-                    text(rows.cell(at, 1)),
-                    int(rows.cell(at, 2)),
-                )
-            });
-            counts.collect()
-        }))
+        Ok(rows.as_ref().map_or_else(Vec::new, count_views))
     }
 
     /// Returns the crons, the next first.
     pub(crate) fn crons(self) -> Result<Vec<CronView>, Error> {
         let rows = self.read(CRONS, Vec::new())?;
-        Ok(rows.map_or(Vec::new(), |rows| {
-            let crons = (0..rows.len()).map(|at| CronView {
-                name: text(rows.cell(at, 0)),
-                pattern: text(rows.cell(at, 1)),
-                zone: text(rows.cell(at, 2)),
-                next: int(rows.cell(at, 3)),
-            });
-            crons.collect()
-        }))
+        Ok(rows.as_ref().map_or_else(Vec::new, cron_views))
     }
 
     /// Has jobs run now that have ended or are due later. Returns the number. An open batch waits for its jobs again;

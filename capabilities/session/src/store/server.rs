@@ -77,6 +77,10 @@ impl WaitingTables for InPlace {
         Box::pin(std::future::ready(ran))
     }
 
+    fn record(&self, _: &str, _: &Value, _: Box<dyn FnOnce()>) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
         self.0.run_in_place(sql, params)
     }

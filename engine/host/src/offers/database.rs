@@ -2,7 +2,7 @@
 //! not committed, and the tables that other capabilities keep there.
 
 use crate::engine::HandlerId;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::future::LocalFuture;
 use crate::request::RequestView;
 use crate::rows::Rows;
@@ -254,9 +254,19 @@ pub trait WaitingTables {
         statements: Vec<(String, Value)>,
     ) -> LocalFuture<Result<Option<Vec<TableResult>>, Error>>;
 
+    /// Records a statement where the function of `db.batch` or `tx.batch` runs: it is sent with those of the batch.
+    /// `sent` is called when that has succeeded. False where none runs; then nothing was done.
+    ///
+    /// # Errors
+    /// The run that goes on has a transaction open and must use that, or the batch has too many statements.
+    fn record(&self, sql: &str, params: &Value, sent: Box<dyn FnOnce()>) -> Result<bool, Error>;
+
     /// Runs a statement as [`WaitingTables::run`] does, but blocks the thread, on a connection of its own.
     ///
     /// # Errors
-    /// The database's own. An open transaction cannot be waited for.
-    fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error>;
+    /// The database's own. An open transaction cannot be waited for: it has no implementation of its own.
+    fn run_in_place(&self, _sql: &str, _params: &Value) -> Result<Option<TableResult>, Error> {
+        let text = "a transaction cannot be waited for in place";
+        Err(Error::new(ErrorKind::Internal, text))
+    }
 }

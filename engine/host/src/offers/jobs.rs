@@ -5,13 +5,26 @@
 
 use crate::error::Error;
 use crate::future::LocalFuture;
-use crate::offers::database::AppTables;
+use crate::offers::database::{AppTables, WaitingTables};
+use crate::tables::Prompt;
 use crate::value::Value;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The prefix of the names of jobs that capabilities declare. Names of scripts do not have it.
 pub const OWN_PREFIX: &str = "sampan.";
+
+/// The time when a job is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JobDue {
+    /// Now.
+    #[default]
+    Now,
+    /// After so many milliseconds, by the clock of the database.
+    After(i64),
+    /// A time in milliseconds since 1970.
+    At(i64),
+}
 
 /// A job to be added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,8 +33,8 @@ pub struct NewJob {
     pub name: String,
     /// The arguments, as JSON.
     pub args: String,
-    /// The time when it is due, in milliseconds since 1970; `None` for now.
-    pub due_millis: Option<i64>,
+    /// The time when it is due.
+    pub due: JobDue,
     /// Jobs of a greater number run first.
     pub priority: i64,
     /// Of the jobs with one key that have not ended there is one at a time.
@@ -121,6 +134,27 @@ pub trait JobQueue {
     /// # Errors
     /// As [`JobQueue::enqueue`], or an option is wrong.
     fn enqueue_in(&self, tables: &dyn AppTables, call: JobCall) -> Result<i64, Error>;
+
+    /// Reports whether the app's database is on a server, so that only [`JobQueue::enqueue_waiting`] and
+    /// [`JobQueue::enqueue_waiting_in`] add jobs.
+    fn waits(&self) -> bool;
+
+    /// Adds a job as [`JobQueue::enqueue`] does, on a database server. Gives its number when it is committed. In the
+    /// function of `db.batch` it is recorded with the statements of the batch, and has no number yet.
+    ///
+    /// # Errors
+    /// As [`JobQueue::enqueue`].
+    fn enqueue_waiting(&self, job: NewJob) -> Result<Prompt, Error>;
+
+    /// Adds a job through `tables`, which are those of a transaction that is open on a database server.
+    ///
+    /// # Errors
+    /// As [`JobQueue::enqueue_in`].
+    fn enqueue_waiting_in(
+        &self,
+        tables: &dyn WaitingTables,
+        call: JobCall,
+    ) -> Result<Prompt, Error>;
 
     /// Waits until a job can be added without blocking the worker.
     ///

@@ -235,8 +235,6 @@ pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Er
 /// The body of a function that returns at once or waits: a Lua coroutine is suspended then, JavaScript gets a promise.
 /// Where the caller cannot wait ([`Args::may_wait`]), a body that waits is an error of the script.
 pub type WaitingBody = fn(&Context, Args) -> Result<Prompt, Error>;
-/// The body of a function that reads values of the script where they lie, and returns at once or waits.
-pub type ReadingWaitingBody = fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>;
 /// The end of a row of kind [`FunctionKind::WaitingBracket`]: receives what `enter` returned and how the function has
 /// ended. It is over at once where it gives nothing to wait for.
 pub type WaitingLeaveBody =
@@ -277,11 +275,11 @@ pub enum FunctionKind {
         awaited: Option<&'static str>,
     },
     /// As `Reading`, but a script that can wait in the middle of a call (Lua) waits for what the body leaves undone.
-    ReadingPrompt(ReadingWaitingBody),
+    ReadingPrompt(fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>),
     /// Returns at once or waits, as the body decides.
     Waiting(WaitingBody),
     /// As `Waiting`, with a reader for its parameters of [`Type::InPlace`].
-    ReadingWaiting(ReadingWaitingBody),
+    ReadingWaiting(fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>),
     /// A template tag as `Tag` whose body returns at once or waits.
     WaitingTag(WaitingBody),
     /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values.

@@ -1,7 +1,7 @@
 import { app, db, time } from "sampan";
 
-app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)"); });
-const note = (line) => db.exec("INSERT INTO done (line) VALUES (?)", [line]);
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)"); });
+const note = (line) => db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", [line]);
 
 app.job("resize", (args, job) => {
   note(`${args.file} ${args.sizes[1]} ${job.attempt} ${job.name}`);
@@ -12,28 +12,28 @@ app.job("wait", { queue: "slow", timeout: "5 s" }, async (args, job) => {
   note(`waited ${args === null ? "nil" : args} ${job.key === `wait-${job.id}`}`);
 });
 
-app.job("chain", {}, (args) => {
-  note(`chain ${args}`);
-  if (args < 3) app.enqueue("chain", args + 1);
+app.job("chain", {}, async (args) => {
+  await note(`chain ${args}`);
+  if (args < 3) await app.enqueue("chain", args + 1);
 });
 
-app.post("/resize", () => {
-  const id = app.enqueue("resize", { file: "a.png", sizes: [1, 2] });
+app.post("/resize", async () => {
+  const id = await app.enqueue("resize", { file: "a.png", sizes: [1, 2] });
   return { is_number: typeof id === "number" && id > 0 };
 });
 app.job("text", (args) => note(args.text));
 app.post("/cut", () => { app.enqueue("text", { text: "caf\ud83d" }); });
 app.post("/cut-batch", () => { app.enqueueBatch("text", [{ text: "b\ude00" }]); });
-app.post("/shown", () => {
-  const id = app.enqueue("chain", 3);
+app.post("/shown", async () => {
+  const id = await app.enqueue("chain", 3);
   return { shown: String(id) === id.toFixed(0) };
 });
-app.post("/keys", () => {
-  const first = app.enqueue("a", null, { unique: "b c", delay: "1 h" });
+app.post("/keys", async () => {
+  const first = await app.enqueue("a", null, { unique: "b c", delay: "1 h" });
   return {
-    apart: first !== app.enqueue("a b", null, { unique: "c", delay: "1 h" }),
-    again: first === app.enqueue("a", null, { unique: "b c", delay: "1 h" }),
-    cancelled: app.cancelJob(first),
+    apart: first !== await app.enqueue("a b", null, { unique: "c", delay: "1 h" }),
+    again: first === await app.enqueue("a", null, { unique: "b c", delay: "1 h" }),
+    cancelled: await app.cancelJob(first),
   };
 });
 app.job("a", () => {});
@@ -51,6 +51,6 @@ app.post("/thrown", () => {
   } catch { /* taken back */ }
   db.batch(() => { app.enqueue("resize", { file: "kept", sizes: [1, 2] }); });
 });
-app.get("/done", () => db.query("SELECT line FROM done ORDER BY id").map((row) => row.line));
+app.get("/done", async () => (await db.query("SELECT line FROM done ORDER BY id")).map((row) => row.line));
 app.post("/clear", () => { db.exec("DELETE FROM done"); });
 app.get("/left", () => db.query("SELECT name, state FROM _sampan_jobs"));

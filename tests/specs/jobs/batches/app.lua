@@ -1,8 +1,8 @@
 local app = require "sampan"
 local db, time = app.db, app.time
 
-app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)") end)
-local function note(line) db.exec("INSERT INTO done (line) VALUES (?)", { line }) end
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)") end)
+local function note(line) db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { line }) end
 
 app.job("part", { attempts = 1 }, function(args)
   if args == "broken" then error("broken") end
@@ -43,7 +43,7 @@ app.post("/cancelled", function()
 end)
 app.post("/wait", function()
   local id = app.enqueue("part", "wait")
-  db.exec("INSERT INTO done (line) VALUES (?)", { "id " .. string.format("%d", id) })
+  db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { "id " .. string.format("%d", id) })
 end)
 app.post("/give-up", function()
   local line = db.one("SELECT line FROM done WHERE line LIKE 'id %'").line

@@ -1,4 +1,4 @@
-import { app, db } from "sampan";
+import { app, db, time } from "sampan";
 const nothing = () => {};
 
 const tried = (fn, ...args) => {
@@ -26,4 +26,4 @@ const atLoad = [
   tried(app.job, "cron:nightly", nothing),
 ];
 app.get("/at-load", () => atLoad);
-app.get("/crons", () => db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_cron_times"));
+app.get("/crons", () => db.query("SELECT name, pattern, zone, next > ? AS is_later FROM _sampan_cron_times", [time.nowMs()]));

@@ -23,5 +23,6 @@ local at_load = {
 }
 app.get("/at-load", function() return at_load end)
 app.get("/crons", function()
-  return app.db.query("SELECT name, pattern, zone, next > unixepoch() * 1000 AS is_later FROM _sampan_cron_times")
+  return app.db.query("SELECT name, pattern, zone, next > ? AS is_later FROM _sampan_cron_times",
+    { app.time.now_ms() })
 end)

@@ -1,7 +1,7 @@
 import { app, db, time } from "sampan";
 
-app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)"); });
-const note = (line) => { db.exec("INSERT INTO done (line) VALUES (?)", [line]); };
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)"); });
+const note = (line) => { db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", [line]); };
 
 app.job("spin", { attempts: 1, timeout: 0.1 }, () => { for (;;); });
 app.job("wait", { attempts: 1, timeout: 0.05 }, async () => { await time.sleep(60); });
@@ -20,9 +20,9 @@ app.job("long", { timeout: "1 m" }, () => {
 });
 
 app.post("/add/:name", (req) => { app.enqueue(req.params.name); });
-app.get("/done", () => db.query("SELECT line FROM done ORDER BY id").map((row) => row.line));
-app.get("/dead/:name", (req) => {
-  const row = db.one("SELECT errors FROM _sampan_jobs WHERE state = 'dead' AND name = ?", [req.params.name]);
+app.get("/done", async () => (await db.query("SELECT line FROM done ORDER BY id")).map((row) => row.line));
+app.get("/dead/:name", async (req) => {
+  const row = await db.one("SELECT errors FROM _sampan_jobs WHERE state = 'dead' AND name = ?", [req.params.name]);
   return { errors: row?.errors };
 });
 app.get("/ping", () => "pong");

@@ -1,8 +1,8 @@
 local app = require "sampan"
 local db, time = app.db, app.time
 
-app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)") end)
-local function note(line) db.exec("INSERT INTO done (line) VALUES (?)", { line }) end
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)") end)
+local function note(line) db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { line }) end
 
 app.job("spin", { attempts = 1, timeout = 0.1 }, function() while true do end end)
 app.job("wait", { attempts = 1, timeout = 0.05 }, function() time.sleep(60) end)

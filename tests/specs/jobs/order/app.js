@@ -1,7 +1,8 @@
 import { app, db, time } from "sampan";
 
-app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)"); });
-const note = (line) => { db.exec("INSERT INTO done (line) VALUES (?)", [line]); };
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)"); });
+// A job ends with what it has begun, also where its function does not wait for that.
+const note = (line) => { db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", [line]); };
 
 app.job("note", { queue: "one" }, note);
 app.job("same", { queue: "one", unique: true }, note);
@@ -18,17 +19,17 @@ app.post("/priorities", () => db.batch(() => {
   app.enqueue("note", "last", { delay: 0.05, priority: -9 });
   app.enqueue("note", "never", { at: time.now() + 1000 });
 }));
-app.post("/unique", () => {
-  const a = app.enqueue("same", "a");
-  const b = app.enqueue("same", "a");
-  const c = app.enqueue("same", "c");
-  const d = app.enqueue("note", "d", { unique: "key" });
-  const e = app.enqueue("note", "e", { unique: "key" });
+app.post("/unique", async () => {
+  const a = await app.enqueue("same", "a");
+  const b = await app.enqueue("same", "a");
+  const c = await app.enqueue("same", "c");
+  const d = await app.enqueue("note", "d", { unique: "key" });
+  const e = await app.enqueue("note", "e", { unique: "key" });
   return [a === b, a === c, d === e];
 });
-app.post("/waits", () => {
-  app.enqueue("wait", "a");
-  app.enqueue("wait", "b");
+app.post("/waits", async () => {
+  await app.enqueue("wait", "a");
+  await app.enqueue("wait", "b");
 });
-app.get("/done", () => db.query("SELECT line FROM done ORDER BY id").map((row) => row.line));
+app.get("/done", async () => (await db.query("SELECT line FROM done ORDER BY id")).map((row) => row.line));
 app.post("/clear", () => { db.exec("DELETE FROM done"); });

@@ -1,8 +1,8 @@
 local app = require "sampan"
 local db = app.db
 
-app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)") end)
-local function note(line) db.exec("INSERT INTO done (line) VALUES (?)", { line }) end
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)") end)
+local function note(line) db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { line }) end
 
 app.job("third", { backoff = 0.005 }, function(_, job)
   note("attempt " .. job.attempt)
@@ -41,6 +41,7 @@ app.get("/done", function()
 end)
 app.post("/clear", function() db.exec("DELETE FROM done") end)
 app.get("/dead", function()
-  local row = db.one("SELECT count(*) AS count, group_concat(errors) AS errors FROM _sampan_jobs WHERE state = 'dead'")
-  return { count = row.count, errors = row.errors }
+  local rows, errors = db.query("SELECT errors FROM _sampan_jobs WHERE state = 'dead'"), {}
+  for i, row in ipairs(rows) do errors[i] = row.errors end
+  return { count = #rows, errors = table.concat(errors, ",") }
 end)

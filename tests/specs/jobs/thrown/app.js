@@ -37,12 +37,12 @@ app.post("/all", () => {
   for (const name of Object.keys(thrown)) app.enqueue(name);
   app.enqueue("fine", "goes on");
 });
-app.get("/dead", () => {
+app.get("/dead", async () => {
   const dead = {};
-  for (const { name, errors: kept } of db.query("SELECT name, errors FROM _sampan_jobs WHERE state = 'dead'")) {
+  for (const { name, errors: kept } of await db.query("SELECT name, errors FROM _sampan_jobs WHERE state = 'dead'")) {
     const errors = JSON.parse(kept);
     dead[name] = [errors.length, errors[0].attempt, errors[0].error.length < 2100 && errors[0].error.slice(0, 60)];
   }
   return dead;
 });
-app.get("/done", () => json(db.query("SELECT line FROM done")));
+app.get("/done", async () => json(await db.query("SELECT line FROM done")));

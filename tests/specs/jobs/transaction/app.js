@@ -1,42 +1,43 @@
 import { app, db, time } from "sampan";
 
-app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)"); });
-app.job("note", (line) => { db.exec("INSERT INTO done (line) VALUES (?)", [line]); });
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)"); });
+app.job("note", (line) => { db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", [line]); });
 
 app.post("/kept", async () => db.transaction(async (tx) => {
-  tx.exec("INSERT INTO done (line) VALUES ('written')");
-  const id = tx.enqueue("note", "from the transaction");
-  const same = tx.enqueue("note", "not twice", { unique: "key", delay: "1 h" });
+  tx.exec("INSERT INTO done (id, line) VALUES (0, 'written')");
+  const id = await tx.enqueue("note", "from the transaction");
+  const same = await tx.enqueue("note", "not twice", { unique: "key", delay: "1 h" });
   await time.sleep(0.001);
-  const again = tx.enqueue("note", "not twice", { unique: "key" });
+  const again = await tx.enqueue("note", "not twice", { unique: "key" });
   return [id > 0, same === again];
 }));
 app.post("/rolled-back", async () => {
   try {
-    await db.transaction((tx) => {
-      tx.enqueue("note", "never");
+    await db.transaction(async (tx) => {
+      await tx.enqueue("note", "never");
       throw new Error("no");
     });
   } catch { /* taken back */ }
   app.enqueue("note", "after");
 });
-const message = (fn) => {
+const message = async (fn) => {
   try {
-    fn();
+    await fn();
     return "ok";
   } catch (error) {
     return error.message;
   }
 };
-app.post("/wrong", async () => db.transaction((tx) => [
-  message(() => app.enqueue("note", "plain")),
-  message(() => tx.enqueue("other")),
+app.post("/wrong", async () => db.transaction(async (tx) => [
+  await message(() => app.enqueue("note", "plain")),
+  await message(() => tx.enqueue("other")),
 ]));
 app.job("beside", async () => {
-  await db.transaction((tx) => {
-    const told = message(() => db.exec("INSERT INTO done (line) VALUES ('beside')"));
-    tx.exec("INSERT INTO done (line) VALUES (?)", [/use tx/.exec(told)?.[0] ?? told]);
+  await db.transaction(async (tx) => {
+    const told = await message(() => db.exec("INSERT INTO done (id, line) SELECT count(*), 'beside' FROM done"));
+    const line = /use tx/.exec(told)?.[0] ?? told;
+    await tx.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", [line]);
   });
 });
 app.post("/beside", () => { app.enqueue("beside"); });
-app.get("/done", () => db.query("SELECT line FROM done ORDER BY id").map((row) => row.line));
+app.get("/done", async () => (await db.query("SELECT line FROM done ORDER BY id")).map((row) => row.line));

@@ -1,12 +1,12 @@
 local app = require "sampan"
 local db, time = app.db, app.time
 
-app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER PRIMARY KEY, line TEXT)") end)
-app.job("note", function(line) db.exec("INSERT INTO done (line) VALUES (?)", { line }) end)
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)") end)
+app.job("note", function(line) db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { line }) end)
 
 app.post("/kept", function()
   local kept = db.transaction(function(tx)
-    tx:exec("INSERT INTO done (line) VALUES ('written')")
+    tx:exec("INSERT INTO done (id, line) VALUES (0, 'written')")
     local id = tx:enqueue("note", "from the transaction")
     local same = tx:enqueue("note", "not twice", { unique = "key", delay = "1 h" })
     time.sleep(0.001)
@@ -34,8 +34,9 @@ app.post("/wrong", function()
 end)
 app.job("beside", function()
   db.transaction(function(tx)
-    local _, err = pcall(db.exec, "INSERT INTO done (line) VALUES ('beside')")
-    tx:exec("INSERT INTO done (line) VALUES (?)", { tostring(err):match("use tx") or tostring(err) })
+    local _, err = pcall(db.exec, "INSERT INTO done (id, line) SELECT count(*), 'beside' FROM done")
+    local line = tostring(err):match("use tx") or tostring(err)
+    tx:exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { line })
   end)
 end)
 app.post("/beside", function() app.enqueue("beside") end)

@@ -2,6 +2,7 @@
 
 use crate::commands::command::sampan;
 use crate::support::Scratch;
+use sampan_client::postgres::PostgresServer;
 
 const APP: &str = r#"
 local app = require "sampan"
@@ -97,16 +98,29 @@ t.test("a delay ends once, however the clock goes", function()
 end)
 "#;
 
-#[test]
-fn crons_follow_a_clock_that_jumps() {
+/// Runs the tests, with further arguments.
+fn passes(args: &[&str]) {
     let scratch = Scratch::new(&[("app.lua", APP), ("crons.test.lua", TESTS)]);
     std::fs::create_dir(scratch.path().join("tests")).expect("a folder");
     let file = scratch.path().join("tests/crons.test.lua");
     std::fs::rename(scratch.file("crons.test.lua"), file).expect("moved");
-    let output = sampan(&["test"]).arg(scratch.path()).output();
+    let output = sampan(&["test"]).arg(scratch.path()).args(args).output();
     let output = output.expect("the command starts");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     let out = out + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{out}");
     assert!(out.contains("5 passed, 0 failed"), "{out}");
+}
+
+#[test]
+fn crons_follow_a_clock_that_jumps() {
+    passes(&[]);
+}
+
+#[test]
+fn crons_on_postgresql_follow_a_clock_that_a_test_sets() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    passes(&["--db", &server.url(&server.database())]);
 }

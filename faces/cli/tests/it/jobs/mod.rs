@@ -4,4 +4,5 @@ mod command;
 mod crons;
 mod faults;
 mod processes;
+mod server;
 mod told;

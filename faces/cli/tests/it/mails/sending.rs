@@ -1,9 +1,10 @@
 //! Mails of a server that runs: what a mail server gets, over TLS too, and what it does not get.
 
-use crate::commands::command::serve;
+use crate::commands::command::{sampan, serve};
 use crate::mails::server::{MailServer, Protection};
 use crate::support::{Process, Scratch};
 use sampan_client::certificates::Identity;
+use sampan_client::postgres::PostgresServer;
 use std::process::Command;
 
 const APP: &str = r#"
@@ -42,6 +43,65 @@ fn start(url: Option<&str>, trusted: &Identity) -> (Scratch, Process) {
     }
     let process = Process::start(&mut command);
     (scratch, process)
+}
+
+const SERVER_LUA: &str = r#"
+local app = require "sampan"
+local db = app.db
+
+local function send(subject)
+  app.mail.send { to = "ann@example.org", from = "app@example.com", subject = subject, text = "hello" }
+end
+
+app.post("/rolled-back", function()
+  pcall(db.batch, function() send("rolled back") error("no") end)
+  pcall(db.transaction, function() send("rolled back") error("no") end)
+end)
+app.post("/plain", function() send("plain") end)
+app.post("/batch", function() db.batch(function() send("batch") end) end)
+app.post("/transaction", function() db.transaction(function(tx) tx:query("SELECT 1") send("transaction") end) end)
+"#;
+
+const SERVER_JS: &str = r#"
+import { app, db, mail } from "sampan";
+
+const send = (subject) => mail.send({ to: "ann@example.org", from: "app@example.com", subject, text: "hello" });
+
+app.post("/rolled-back", async () => {
+  try {
+    await db.batch(() => { send("rolled back"); throw new Error("no"); });
+  } catch { /* taken back */ }
+  try {
+    await db.transaction(async () => { await send("rolled back"); throw new Error("no"); });
+  } catch { /* taken back */ }
+});
+app.post("/plain", () => send("plain"));
+app.post("/batch", () => db.batch(() => { send("batch"); }));
+app.post("/transaction", () => db.transaction(async (tx) => { await tx.query("SELECT 1"); await send("transaction"); }));
+"#;
+
+#[test]
+fn a_mail_leaves_with_its_commit_on_postgresql() {
+    let Some(database) = PostgresServer::shared() else {
+        return;
+    };
+    let identity = Identity::new(&["localhost"]);
+    for (file, app) in [("app.lua", SERVER_LUA), ("app.js", SERVER_JS)] {
+        let server = MailServer::start(Protection::None, &identity);
+        let scratch = Scratch::new(&[(file, app)]);
+        let mut command = sampan(&["run"]);
+        command.arg(scratch.path());
+        command.args(["--listen", "127.0.0.1:0", "--workers", "1", "--db"]);
+        command.arg(database.url(&database.database()));
+        let url = format!("smtp://localhost:{}?tls=none", server.port);
+        let process = Process::start(command.env("SAMPAN_MAIL_URL", url));
+        assert_eq!(post(&process, "/rolled-back"), 204, "{file}");
+        for subject in ["plain", "batch", "transaction"] {
+            assert_eq!(post(&process, &format!("/{subject}")), 204, "{file}");
+            let lines = server.next();
+            assert!(has_subject(&lines, subject), "{file}: {lines:?}");
+        }
+    }
 }
 
 fn post(process: &Process, path: &str) -> u16 {

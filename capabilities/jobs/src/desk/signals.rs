@@ -1,0 +1,60 @@
+//! Signals between the threads of a process: what the keeper is to look at, and that nothing more begins.
+
+use super::Desk;
+use std::sync::atomic::Ordering;
+
+impl Desk {
+    /// Tells the keeper that jobs may have been added.
+    pub(crate) fn tell(&self) {
+        self.news.store(true, Ordering::Release);
+        self.keeper.notify_one();
+    }
+
+    /// Reports whether jobs may have been added since the last call.
+    pub(crate) fn take_news(&self) -> bool {
+        self.news.swap(false, Ordering::AcqRel)
+    }
+
+    /// Has the keeper look soon which jobs this process still has.
+    pub(crate) fn doubt(&self) {
+        self.is_in_doubt.store(true, Ordering::Release);
+        self.keeper.notify_one();
+    }
+
+    /// Reports whether jobs that run may have been cancelled since the last call.
+    pub(crate) fn take_doubt(&self) -> bool {
+        self.is_in_doubt.swap(false, Ordering::AcqRel)
+    }
+
+    /// Reports whether this process has not looked for the tables on a server yet.
+    pub(crate) fn needs_tables(&self) -> bool {
+        !self.has_tables.load(Ordering::Acquire)
+    }
+
+    /// Takes note that the tables are there.
+    pub(crate) fn has_tables(&self) {
+        self.has_tables.store(true, Ordering::Release);
+    }
+
+    /// Has threads begin with nothing more.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+        self.threads.notify_waiters();
+        self.threads.notify_one();
+        self.keeper.notify_one();
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Has the keeper end.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.keeper.notify_one();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,378 @@
+//! The keeper of a process whose database is on a server.
+//!
+//! It does what the keeper on SQLite does, by statements that wait. While the server is away it goes on trying, less
+//! and less often. What has ended meanwhile is written when the server is back, unless the lease has ended before and
+//! another process has taken the job.
+
+use super::turn::{Turn, TurnResults};
+use crate::crons::{CronRules, Crons};
+use crate::desk::{Desk, Ended, Failure, Outcome};
+use crate::failures::{FailedAttempt, attempts_of, failure_end};
+use crate::keeper::upkeep::LEASE_ENDED;
+use crate::limits::{AWAY_PAUSE_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
+use crate::queue::now;
+use crate::table::Taken;
+use sampan_host::Error;
+use sampan_host::database::WaitingTables;
+use sampan_host::log::{Cause, Entry, Level, Log};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// The keeper of a process.
+pub(crate) struct ServerKeeper {
+    desk: Arc<Desk>,
+    tables: Rc<dyn WaitingTables>,
+    log: Option<Rc<dyn Log>>,
+    /// The name of this process in the rows of jobs that it has taken.
+    holder: String,
+    clock: ServerClock,
+    /// The time when the next job is due that is due later, by the server's clock.
+    next_due: Option<i64>,
+    crons: Crons,
+    rules: CronRules,
+    looked: Option<Instant>,
+    extended: Instant,
+    pruned: Option<Instant>,
+    /// No lease of another is taken to have ended before this.
+    patient_until: Instant,
+    /// The turns that have failed, one after the other.
+    failures: Option<Failures>,
+}
+
+/// Turns that have failed one after the other.
+struct Failures {
+    count: u32,
+    /// The beginning of the first: what it wrote may have been committed.
+    since: Instant,
+}
+
+/// The server's clock, as it was seen last.
+struct ServerClock {
+    millis: i64,
+    seen: Instant,
+}
+
+impl ServerClock {
+    /// Returns about what it shows now.
+    fn now(&self) -> i64 {
+        let passed = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.millis.saturating_add(passed)
+    }
+
+    /// Takes note of what it showed at some time since `asked`. Reports whether it has jumped since it was seen before.
+    fn see(&mut self, millis: i64, asked: Instant) -> bool {
+        let jump = i64::try_from(JUMP.as_millis()).unwrap_or(i64::MAX);
+        let waited = i64::try_from(asked.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let latest = self.now().saturating_add(jump);
+        let earliest = self.now().saturating_sub(waited).saturating_sub(jump);
+        (self.millis, self.seen) = (millis, Instant::now());
+        !(earliest..=latest).contains(&millis)
+    }
+}
+
+impl ServerKeeper {
+    pub(crate) fn new(
+        desk: Arc<Desk>,
+        tables: Rc<dyn WaitingTables>,
+        log: Option<Rc<dyn Log>>,
+    ) -> Self {
+        let begun = Instant::now();
+        Self {
+            desk,
+            tables,
+            log,
+            holder: holder(),
+            clock: ServerClock {
+                millis: now(),
+                seen: begun,
+            },
+            next_due: None,
+            crons: Crons::default(),
+            rules: CronRules::new(),
+            looked: None,
+            extended: begun,
+            pruned: None,
+            patient_until: begun,
+            failures: None,
+        }
+    }
+
+    /// Keeps jobs until the desk is closed.
+    pub(crate) async fn keep(mut self) {
+        loop {
+            let is_closing = self.desk.is_closed();
+            let begun = Instant::now();
+            let pause = match self.turn().await {
+                Ok(has_done) => {
+                    self.tell_back();
+                    if has_done && !is_closing {
+                        continue;
+                    }
+                    self.pause()
+                }
+                Err(error) => self.tell_failed(&error, begun),
+            };
+            if is_closing {
+                return;
+            }
+            let is_away = self.failures.is_some();
+            let until = Instant::now() + pause;
+            loop {
+                let left = until.saturating_duration_since(Instant::now());
+                let woken = timeout(left, self.desk.keeper.notified()).await.is_ok();
+                // What is added or ends cannot be written while the server is away.
+                if !woken || !is_away || self.desk.is_closed() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Returns how long there is nothing to do unless something happens.
+    fn pause(&self) -> Duration {
+        let next = self.next_due.into_iter().chain(self.crons.next()).min();
+        let due = next.map(|due| u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0));
+        let due = due.map_or(LOOK, |millis| {
+            Duration::from_millis(millis.saturating_add(1))
+        });
+        let rate = match self.desk.waits_for_rate() {
+            true => Duration::from_millis(20),
+            false => LOOK,
+        };
+        due.min(rate).min(LOOK)
+    }
+
+    /// Says once that the server is away. Returns the pause until the next try.
+    #[cold]
+    fn tell_failed(&mut self, error: &Error, begun: Instant) -> Duration {
+        let failures = self.failures.get_or_insert(Failures {
+            count: 0,
+            since: begun,
+        });
+        failures.count = failures.count.saturating_add(1);
+        let doubled = ERROR_PAUSE.saturating_mul(1 << (failures.count - 1).min(10));
+        if failures.count == 1
+            && let Some(log) = &self.log
+        {
+            let text = format!("jobs: {error}; trying again until it succeeds");
+            log.write(Level::Error, &Entry::text(text));
+        }
+        doubled.min(AWAY_PAUSE_MAX)
+    }
+
+    fn tell_back(&mut self) {
+        if self.failures.take().is_some()
+            && let Some(log) = &self.log
+        {
+            let text = "jobs: the database takes jobs again";
+            log.write(Level::Info, &Entry::text(text.to_owned()));
+        }
+    }
+
+    /// Makes one transaction, if there is something to do. Returns false if there was not.
+    ///
+    /// # Errors
+    /// The database's own. What ended is kept, and written later.
+    pub(crate) async fn turn(&mut self) -> Result<bool, Error> {
+        let config = self.desk.config();
+        let is_first = self.looked.is_none();
+        let is_look = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK)
+            || self.next_due.is_some_and(|due| due <= self.clock.now());
+        let is_look = self.desk.take_news() || is_look;
+        if is_look {
+            self.desk.look_anew();
+            self.rules = self.desk.crons();
+        }
+        if let Some(failures) = &self.failures {
+            // Others had no chance to extend their leases either.
+            self.patient_until = Instant::now() + config.lease;
+            self.extended = failures
+                .since
+                .checked_sub(config.lease)
+                .unwrap_or(self.extended);
+        }
+        let extends = self.extended.elapsed() >= config.lease / 3 || self.desk.take_doubt();
+        let prunes = self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE);
+        if !is_first && !self.desk.is_draining() {
+            self.run_crons().await?;
+        }
+        let (ended, progress) = self.desk.take_ended();
+        let is_closed = self.desk.is_closed();
+        let room = match self.desk.is_draining() {
+            true => Vec::new(),
+            false => self.desk.room(),
+        };
+        let held = extends.then(|| self.desk.held());
+        let mut turn = Turn::default();
+        turn.end(&ended, &self.desk, self.clock.now());
+        if let Some(failures) = &self.failures {
+            let known = self.desk.known().into_iter();
+            let known = known.chain(ended.iter().map(|one| one.job.id));
+            turn.give_back_unknown(known, &self.holder, failures.since.elapsed() + JUMP);
+        }
+        turn.progress(progress);
+        if let Some(held) = &held {
+            turn.extend(held, &config);
+            if Instant::now() >= self.patient_until && !is_closed {
+                turn.reclaim(&self.holder, &config);
+            }
+        }
+        if is_look || !ended.is_empty() {
+            turn.end_batches();
+        }
+        let is_again = |one: &Ended| one.outcome != Outcome::Done;
+        if is_look || ended.iter().any(is_again) {
+            turn.look();
+        }
+        if is_closed {
+            turn.give_back(&self.desk.take_waiting());
+        } else {
+            turn.take(&room, &self.holder, &config);
+        }
+        if prunes {
+            turn.prune(&config);
+        }
+        let asked = Instant::now();
+        let results = match turn.run(&*self.tables).await {
+            Ok(results) => results,
+            Err(error) => {
+                self.desk.put_back(ended);
+                (self.looked, self.pruned) = (None, None);
+                self.crons.forget();
+                return Err(error);
+            }
+        };
+        if extends {
+            self.extended = asked;
+        }
+        if prunes && !results.has_more_old {
+            self.pruned = Some(asked);
+        }
+        if let (Some(held), Some(mine)) = (held, &results.mine) {
+            let lost: Vec<i64> = held.into_keys().filter(|id| !mine.contains(id)).collect();
+            for (id, name, attempt) in self.desk.lose(&lost) {
+                self.tell_lost(&name, id, attempt);
+            }
+        }
+        // The crons follow once the server's clock is known.
+        Ok(self.apply(results, ended, &room, asked) || is_first)
+    }
+
+    /// Adds the jobs of crons that are due.
+    async fn run_crons(&mut self) -> Result<(), Error> {
+        if !self.crons.are_due(&self.rules, self.clock.now()) {
+            return Ok(());
+        }
+        let desk = Arc::clone(&self.desk);
+        let policy = |name: &str| desk.policy(name);
+        let tables = Rc::clone(&self.tables);
+        let ran = self
+            .crons
+            .run_waiting(&*tables, &self.rules, policy, self.clock.now());
+        ran.await?;
+        self.desk.look_anew();
+        Ok(())
+    }
+
+    /// Takes note of what a turn has done. Returns whether there may be more to do at once.
+    fn apply(
+        &mut self,
+        results: TurnResults,
+        ended: Vec<Ended>,
+        room: &[(String, usize)],
+        asked: Instant,
+    ) -> bool {
+        let mut has_done = !results.counted.is_empty();
+        let mut later = Vec::new();
+        for one in ended {
+            let key = (one.job.id, one.job.token);
+            if results.locked.contains(&key) {
+                later.push(one);
+            } else if !results.counted.contains(&key) && self.failures.is_none() {
+                self.tell_lost(&one.job.name, one.job.id, one.job.attempt);
+            }
+        }
+        self.desk.put_back(later);
+        if let Some(look) = results.look {
+            self.looked = Some(asked);
+            self.next_due = look.next_due;
+            if self.clock.see(look.now, asked) {
+                self.note_jump();
+            }
+            has_done |= look.has_more;
+        }
+        for (queue, room) in room {
+            let taken = results.taken.iter().filter(|job| job.queue == *queue);
+            match taken.count() < *room {
+                true => self.desk.is_empty(queue),
+                false => has_done = true,
+            }
+        }
+        has_done |= !results.taken.is_empty();
+        self.desk.put(results.taken);
+        has_done |= !results.reclaimed.is_empty();
+        let lost = results.reclaimed.into_iter();
+        let lost: Vec<Ended> = lost.map(|job| self.lost_attempt(job)).collect();
+        self.desk.put_back(lost);
+        has_done
+    }
+
+    /// The end of an attempt whose process has left it.
+    fn lost_attempt(&self, job: Taken) -> Ended {
+        let mut failure = Failure {
+            error: LEASE_ENDED.to_owned(),
+            ..Failure::default()
+        };
+        let attempt = (job.name.as_str(), job.attempt);
+        let end = failure_end(&self.desk, attempt, &failure, self.clock.now());
+        let pause = end.pause.map(|millis| u64::try_from(millis).unwrap_or(0));
+        failure.again = pause.map(Duration::from_millis);
+        if let Some(log) = &self.log {
+            let failed = FailedAttempt {
+                id: job.id,
+                name: &job.name,
+                attempt: job.attempt,
+                attempts: attempts_of(&self.desk, &job.name),
+                again: failure.again,
+                error: LEASE_ENDED,
+            };
+            failed.report(&**log);
+        }
+        let outcome = Outcome::Failed(failure);
+        Ended { job, outcome }
+    }
+
+    /// After a jump of the server's clock, or with another server, leases may seem to have ended: others get the time
+    /// to extend them.
+    fn note_jump(&mut self) {
+        let lease = self.desk.config().lease;
+        let at = Instant::now();
+        self.patient_until = at + lease;
+        // Its own are extended at once.
+        self.extended = at.checked_sub(lease).unwrap_or(self.extended);
+        // The next time of a cron may be another now.
+        self.crons.forget();
+    }
+
+    #[cold]
+    fn tell_lost(&self, name: &str, id: i64, attempt: u32) {
+        if let Some(log) = &self.log {
+            let text = format!(
+                "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
+                 begun"
+            );
+            log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
+        }
+    }
+}
+
+/// Returns a name that no other process has.
+fn holder() -> String {
+    let mut bytes = [0; 8];
+    // Without random numbers the number of the process has to do.
+    let _ = getrandom::fill(&mut bytes);
+    let random = u64::from_ne_bytes(bytes);
+    format!("{random:016x}-{}", std::process::id())
+}

@@ -1,0 +1,90 @@
+//! Jobs on a server as people see and change them.
+
+use super::added::CANCEL;
+use super::columns::{now_millis, number, numbers};
+use crate::table::people::{
+    COUNTS, CRONS, CronView, JobFilter, JobView, ShowStatement, count_views, cron_views,
+    list_statement, show_statement, views,
+};
+use sampan_host::database::{TableResult, WaitingTables};
+use sampan_host::{Error, Rows, Value};
+use std::rc::Rc;
+
+/// Jobs that have ended or are due later run now. An open batch waits for its jobs again; the ends of one that is over
+/// have been told.
+const RETRY: &str = "WITH found AS MATERIALIZED (
+      SELECT id, batch, state FROM _sampan_jobs
+      WHERE id = ANY(?::bigint[]) AND state IN ('dead', 'cancelled', 'done', 'scheduled') ORDER BY id FOR UPDATE),
+    counted AS (
+      UPDATE _sampan_job_batches b SET remaining = b.remaining + c.jobs, dead = b.dead - c.dead,
+        cancelled = b.cancelled - c.cancelled
+      FROM (SELECT batch, count(*) AS jobs, count(*) FILTER (WHERE state = 'dead') AS dead,
+          count(*) FILTER (WHERE state = 'cancelled') AS cancelled
+        FROM found WHERE batch IS NOT NULL AND state <> 'scheduled' GROUP BY batch) c
+      WHERE b.id = c.batch),
+    again AS (
+      UPDATE _sampan_jobs j SET state = 'ready', attempt = 0, ended = NULL FROM found WHERE j.id = found.id
+      RETURNING 1)
+    SELECT count(*) FROM again";
+
+const PRUNE: &str = concat!(
+    "DELETE FROM _sampan_jobs WHERE id IN (SELECT id FROM _sampan_jobs
+      WHERE ended IS NOT NULL AND ended <= ",
+    now_millis!(),
+    " - ?::bigint AND state IN ('done', 'dead', 'cancelled') LIMIT ?::bigint FOR UPDATE SKIP LOCKED)"
+);
+
+/// The jobs of a database on a server. Where no server has started with jobs there are none.
+pub(crate) struct ServerConsole(pub(crate) Rc<dyn WaitingTables>);
+
+impl ServerConsole {
+    async fn run(&self, sql: &str, params: Vec<Value>) -> Result<Option<TableResult>, Error> {
+        self.0.run(sql, &Value::List(params)).await
+    }
+
+    async fn shown<T>(
+        &self,
+        (sql, params): ShowStatement,
+        read: fn(&Rows) -> Vec<T>,
+    ) -> Result<Vec<T>, Error> {
+        let found = self.run(&sql, params).await?;
+        Ok(found.map_or_else(Vec::new, |found| read(&found.rows)))
+    }
+
+    pub(crate) async fn list(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
+        self.shown(list_statement(filter), views).await
+    }
+
+    pub(crate) async fn show(&self, id: i64) -> Result<Option<JobView>, Error> {
+        Ok(self.shown(show_statement(id), views).await?.pop())
+    }
+
+    pub(crate) async fn counts(&self) -> Result<Vec<(String, String, i64)>, Error> {
+        self.shown((COUNTS.to_owned(), Vec::new()), count_views)
+            .await
+    }
+
+    pub(crate) async fn crons(&self) -> Result<Vec<CronView>, Error> {
+        self.shown((CRONS.to_owned(), Vec::new()), cron_views).await
+    }
+
+    pub(crate) async fn retry(&self, ids: &[i64]) -> Result<i64, Error> {
+        self.change(RETRY, ids).await
+    }
+
+    pub(crate) async fn cancel(&self, ids: &[i64]) -> Result<i64, Error> {
+        self.change(CANCEL, ids).await
+    }
+
+    async fn change(&self, sql: &str, ids: &[i64]) -> Result<i64, Error> {
+        let changed = self.run(sql, vec![numbers(ids.iter().copied())]).await?;
+        Ok(changed.as_ref().and_then(number).unwrap_or(0))
+    }
+
+    /// Removes jobs that ended so many milliseconds ago.
+    pub(crate) async fn prune_some(&self, millis: i64, count_max: usize) -> Result<i64, Error> {
+        let count_max = Value::Int(count_max as i64);
+        let removed = self.run(PRUNE, vec![Value::Int(millis), count_max]).await?;
+        Ok(removed.map_or(0, |removed| removed.changes))
+    }
+}

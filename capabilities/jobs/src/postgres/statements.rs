@@ -1,0 +1,163 @@
+//! The statements of a keeper. None looks at all rows, and none waits for a row that another process has locked.
+//!
+//! Several rows go into one statement as columns (`unnest`). An end counts only where the row still has the token of
+//! the attempt.
+
+use super::columns::{clock_millis, now_millis};
+
+/// The ends of attempts: what was told, the rows that are still those of their attempts, and what becomes of them.
+///
+/// `done` goes or is kept, `again` is due after a pause, `off` (given back, because this process cannot do it) after
+/// half of its age, `dead` is kept. Gives each that was told: the number, whether it counted, whether another process
+/// has its row locked, and the token.
+pub(super) const END: &str = concat!(
+    "WITH clock AS (SELECT ",
+    clock_millis!(),
+    " AS now),
+    told AS (
+      SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::bigint[], ?::text[], ?::text[])
+        AS t(id, token, outcome, pause, error, args)),
+    mine AS MATERIALIZED (
+      SELECT t.*, j.batch FROM told t JOIN _sampan_jobs j ON j.id = t.id AND j.token = t.token
+      WHERE j.state = 'running' ORDER BY j.id FOR UPDATE OF j SKIP LOCKED),
+    removed AS (
+      DELETE FROM _sampan_jobs j USING mine m WHERE j.id = m.id AND m.outcome = 'done' AND NOT ?::boolean),
+    changed AS (
+      UPDATE _sampan_jobs j SET
+        state = CASE WHEN m.outcome IN ('done', 'dead') THEN m.outcome ELSE 'scheduled' END,
+        ended = CASE WHEN m.outcome IN ('done', 'dead') THEN ",
+    now_millis!(),
+    " END,
+        due = CASE m.outcome WHEN 'again' THEN clock.now + m.pause
+          WHEN 'off' THEN clock.now + greatest(10000, least(3600000, (clock.now - j.added) / 2)) ELSE j.due END,
+        attempt = CASE m.outcome WHEN 'off' THEN j.attempt - 1 ELSE j.attempt END,
+        unique_key = CASE WHEN m.outcome IN ('done', 'dead') THEN NULL ELSE j.unique_key END,
+        args = coalesce(m.args, j.args), lease = NULL, holder = NULL,
+        errors = CASE WHEN m.error IS NULL THEN j.errors WHEN j.errors IS NULL THEN '[' || m.error || ']'
+          ELSE left(j.errors, -1) || ',' || m.error || ']' END
+      FROM mine m, clock WHERE j.id = m.id AND (m.outcome <> 'done' OR ?::boolean)),
+    counted AS (
+      UPDATE _sampan_job_batches b SET remaining = b.remaining - c.jobs, dead = b.dead + c.dead
+      FROM (SELECT batch, count(*) AS jobs, count(*) FILTER (WHERE outcome = 'dead') AS dead FROM mine
+        WHERE batch IS NOT NULL AND outcome IN ('done', 'dead') GROUP BY batch) c
+      WHERE b.id = c.batch)
+    SELECT t.id, m.id IS NOT NULL, EXISTS (SELECT 1 FROM _sampan_jobs j
+        WHERE j.id = t.id AND j.token = t.token AND j.state = 'running'), t.token
+    FROM told t LEFT JOIN mine m ON m.id = t.id AND m.token = t.token"
+);
+
+/// Adds the jobs that follow batches whose jobs have all ended.
+pub(super) const END_BATCHES: &str = concat!(
+    "WITH ended AS (
+      DELETE FROM _sampan_job_batches WHERE id IN (
+        SELECT id FROM _sampan_job_batches WHERE remaining <= 0 ORDER BY id LIMIT ?::bigint FOR UPDATE SKIP LOCKED)
+      RETURNING *)
+    INSERT INTO _sampan_jobs(name, queue, args, state, priority, due, added)
+    SELECT job, queue, format('{\"batch\":%s,\"done\":%s,\"dead\":%s,\"cancelled\":%s,\"args\":%s}',
+      id, size - dead - cancelled, dead, cancelled, args), 'ready', 0, ",
+    now_millis!(),
+    ", ",
+    now_millis!(),
+    " FROM ended WHERE job IS NOT NULL"
+);
+
+/// Makes jobs ready that are due. Gives the server's clock, the number of these jobs, and when the next is due.
+pub(super) const PROMOTE: &str = concat!(
+    "WITH clock AS (SELECT ",
+    clock_millis!(),
+    " AS now),
+    due AS MATERIALIZED (
+      SELECT id FROM _sampan_jobs WHERE state = 'scheduled' AND due <= (SELECT now FROM clock)
+      ORDER BY due LIMIT ?::bigint FOR UPDATE SKIP LOCKED),
+    promoted AS (UPDATE _sampan_jobs j SET state = 'ready' FROM due WHERE j.id = due.id RETURNING 1)
+    SELECT now, (SELECT count(*) FROM promoted),
+      (SELECT min(due) FROM _sampan_jobs WHERE state = 'scheduled' AND due > (SELECT now FROM clock))
+    FROM clock"
+);
+
+/// Takes jobs of queues that can start, as many as there is room for, for this process (`holder`).
+pub(super) const TAKE: &str = concat!(
+    "WITH found AS MATERIALIZED (
+      SELECT j.id FROM unnest(?::text[], ?::bigint[]) AS q(queue, room) CROSS JOIN LATERAL (
+        SELECT id FROM _sampan_jobs WHERE state = 'ready' AND queue = q.queue
+        ORDER BY priority DESC, id LIMIT q.room FOR UPDATE SKIP LOCKED) j)
+    UPDATE _sampan_jobs j SET state = 'running', attempt = attempt + 1, token = token + 1, holder = ?::text,
+      lease = ",
+    now_millis!(),
+    " + ?::bigint, started = ",
+    now_millis!(),
+    " FROM found WHERE j.id = found.id
+    RETURNING j.id, j.name, j.queue, CASE WHEN octet_length(j.args) <= ?::integer THEN j.args END, j.attempt, j.token,
+      j.priority"
+);
+
+/// Extends leases. Gives the jobs that this process still has.
+pub(super) const EXTEND: &str = concat!(
+    "WITH held AS (SELECT * FROM unnest(?::bigint[], ?::bigint[]) AS t(id, token)),
+    mine AS MATERIALIZED (
+      SELECT j.id FROM held t JOIN _sampan_jobs j ON j.id = t.id AND j.token = t.token
+      WHERE j.state = 'running' ORDER BY j.id FOR UPDATE OF j SKIP LOCKED),
+    extended AS (UPDATE _sampan_jobs j SET lease = ",
+    now_millis!(),
+    " + ?::bigint FROM mine WHERE j.id = mine.id)
+    SELECT j.id FROM held t JOIN _sampan_jobs j ON j.id = t.id AND j.token = t.token WHERE j.state = 'running'"
+);
+
+/// Takes jobs away whose lease has ended: their token is another from now on. This process ends their attempts as
+/// failed, under a lease of its own.
+pub(super) const RECLAIM: &str = concat!(
+    "WITH expired AS MATERIALIZED (
+      SELECT id FROM _sampan_jobs WHERE state = 'running' AND lease < ",
+    now_millis!(),
+    " ORDER BY lease LIMIT ?::bigint FOR UPDATE SKIP LOCKED)
+    UPDATE _sampan_jobs j SET token = token + 1, holder = ?::text, lease = ",
+    now_millis!(),
+    " + ?::bigint FROM expired WHERE j.id = expired.id
+    RETURNING j.id, j.name, j.queue, j.attempt, j.token"
+);
+
+/// Has leases end that were given by a clock that was ahead: none is longer than the longest.
+pub(super) const SHORTEN: &str = concat!(
+    "WITH longer AS MATERIALIZED (
+      SELECT id FROM _sampan_jobs WHERE state = 'running' AND lease > ",
+    now_millis!(),
+    " + ?::bigint FOR UPDATE SKIP LOCKED)
+    UPDATE _sampan_jobs j SET lease = ",
+    now_millis!(),
+    " + ?::bigint FROM longer WHERE j.id = longer.id"
+);
+
+/// Gives back jobs that were taken and not begun, without using up an attempt.
+pub(super) const GIVE_BACK: &str =
+    "UPDATE _sampan_jobs j SET state = 'ready', attempt = attempt - 1, lease = NULL, holder = NULL
+    FROM unnest(?::bigint[], ?::bigint[]) AS t(id, token)
+    WHERE j.id = t.id AND j.token = t.token AND j.state = 'running'";
+
+/// Gives back jobs of this process that it does not know of: the answer to the statement that took them was lost.
+pub(super) const GIVE_BACK_UNKNOWN: &str = concat!(
+    "WITH strays AS MATERIALIZED (
+      SELECT id FROM _sampan_jobs WHERE state = 'running' AND holder = ?::text AND id <> ALL(?::bigint[])
+        AND started >= ",
+    now_millis!(),
+    " - ?::bigint FOR UPDATE SKIP LOCKED)
+    UPDATE _sampan_jobs j SET state = 'ready', attempt = attempt - 1, token = token + 1, lease = NULL, holder = NULL
+    FROM strays WHERE j.id = strays.id"
+);
+
+/// Writes how far jobs are.
+pub(super) const PROGRESS: &str =
+    "UPDATE _sampan_jobs j SET progress = t.progress, progress_text = t.text
+    FROM unnest(?::bigint[], ?::bigint[], ?::double precision[], ?::text[]) AS t(id, token, progress, text)
+    WHERE j.id = t.id AND j.token = t.token AND j.state = 'running'";
+
+/// Removes jobs that ended in a state, some milliseconds ago.
+pub(super) const PRUNE: &str = concat!(
+    "DELETE FROM _sampan_jobs WHERE id IN (
+      SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ?::text AND ended < ",
+    now_millis!(),
+    " - ?::bigint LIMIT ?::bigint FOR UPDATE SKIP LOCKED)"
+);
+
+/// The arguments of a job, unless it was taken anew since.
+pub(crate) const ARGS: &str =
+    "SELECT args FROM _sampan_jobs WHERE id = ?::bigint AND token = ?::bigint";

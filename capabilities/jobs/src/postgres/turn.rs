@@ -1,0 +1,283 @@
+//! One turn of a keeper on a server: statements that make one transaction, in one round trip, and their results.
+
+use super::columns::{maybe_texts, no_tables, numbers, set_time, texts, without_nul};
+use super::statements::{
+    END, END_BATCHES, EXTEND, GIVE_BACK, GIVE_BACK_UNKNOWN, PROGRESS, PROMOTE, PRUNE, RECLAIM,
+    SHORTEN, TAKE,
+};
+use crate::config::JobsConfig;
+use crate::desk::{Desk, Ended, Outcome, Progress};
+use crate::failures::{FailureEnd, failure_end};
+use crate::limits::{BATCH_MAX, LEASE_MILLIS_MAX, TAKEN_ARGS_BYTES_MAX};
+use crate::table::{Taken, int, maybe_int, maybe_text, small, state, text};
+use sampan_host::database::{TableResult, WaitingTables};
+use sampan_host::{Error, Rows, Value};
+use std::collections::{HashMap, HashSet};
+
+/// The statements of a turn.
+#[derive(Default)]
+pub(super) struct Turn {
+    statements: Vec<(String, Value)>,
+    ends: Option<usize>,
+    extended: Option<usize>,
+    reclaimed: Option<usize>,
+    looked: Option<usize>,
+    taken: Option<usize>,
+    pruned: Vec<usize>,
+}
+
+/// The results of a turn.
+#[derive(Default)]
+pub(super) struct TurnResults {
+    /// The ends that counted.
+    pub(super) counted: HashSet<(i64, i64)>,
+    /// The ends whose rows another process has locked: to be written later.
+    pub(super) locked: HashSet<(i64, i64)>,
+    /// The jobs that this process still has, where leases were extended.
+    pub(super) mine: Option<HashSet<i64>>,
+    /// The jobs that were taken away from processes that left them.
+    pub(super) reclaimed: Vec<Taken>,
+    pub(super) look: Option<Look>,
+    pub(super) taken: Vec<Taken>,
+    /// True if there may be more old jobs to be removed.
+    pub(super) has_more_old: bool,
+}
+
+/// The findings of a look at the table.
+pub(super) struct Look {
+    /// The server's clock, in milliseconds since 1970.
+    pub(super) now: i64,
+    /// True if more jobs are due than were made ready.
+    pub(super) has_more: bool,
+    /// The time when the next job is due that is due later.
+    pub(super) next_due: Option<i64>,
+}
+
+fn count(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn millis(time: std::time::Duration) -> Value {
+    Value::Int(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+}
+
+impl Turn {
+    fn add(&mut self, sql: &str, params: Vec<Value>) -> usize {
+        self.statements.push((sql.to_owned(), Value::List(params)));
+        self.statements.len() - 1
+    }
+
+    /// Writes how attempts have ended.
+    pub(super) fn end(&mut self, ended: &[Ended], desk: &Desk, now: i64) {
+        if ended.is_empty() {
+            return;
+        }
+        let (mut outcomes, mut pauses, mut errors, mut args) = (vec![], vec![], vec![], vec![]);
+        for Ended { job, outcome } in ended {
+            let (word, pause, error, new_args) = match outcome {
+                Outcome::Done => ("done", 0, None, None),
+                Outcome::Undeclared => ("off", 0, None, None),
+                Outcome::Failed(failure) => {
+                    let FailureEnd { kept, pause } =
+                        failure_end(desk, (&job.name, job.attempt), failure, now);
+                    let word = if pause.is_some() { "again" } else { "dead" };
+                    let args = failure.args.clone().map(without_nul);
+                    (word, pause.unwrap_or(0), Some(without_nul(kept)), args)
+                }
+            };
+            outcomes.push(word);
+            pauses.push(pause);
+            errors.push(error);
+            args.push(new_args);
+        }
+        let is_kept = Value::Bool(desk.config().keep_done_millis > 0);
+        let params = vec![
+            set_time(),
+            numbers(ended.iter().map(|one| one.job.id)),
+            numbers(ended.iter().map(|one| one.job.token)),
+            texts(outcomes),
+            numbers(pauses),
+            maybe_texts(errors),
+            maybe_texts(args),
+            is_kept.clone(),
+            is_kept,
+        ];
+        self.ends = Some(self.add(END, params));
+    }
+
+    /// Adds the jobs that follow batches.
+    pub(super) fn end_batches(&mut self) {
+        self.add(END_BATCHES, vec![count(BATCH_MAX)]);
+    }
+
+    /// Writes how far jobs are.
+    pub(super) fn progress(&mut self, progress: Vec<(i64, Progress)>) {
+        if progress.is_empty() {
+            return;
+        }
+        let params = vec![
+            numbers(progress.iter().map(|(id, _)| *id)),
+            numbers(progress.iter().map(|(_, told)| told.token)),
+            Value::List(
+                progress
+                    .iter()
+                    .map(|(_, told)| Value::Float(told.progress))
+                    .collect(),
+            ),
+            maybe_texts(
+                progress
+                    .into_iter()
+                    .map(|(_, told)| told.text.map(without_nul)),
+            ),
+        ];
+        self.add(PROGRESS, params);
+    }
+
+    /// Makes jobs ready that are due, and looks when others are.
+    pub(super) fn look(&mut self) {
+        self.looked = Some(self.add(PROMOTE, vec![set_time(), count(BATCH_MAX)]));
+    }
+
+    /// Takes jobs for which there is room.
+    pub(super) fn take(&mut self, room: &[(String, usize)], holder: &str, config: &JobsConfig) {
+        if room.is_empty() {
+            return;
+        }
+        let params = vec![
+            texts(room.iter().map(|(queue, _)| queue.as_str())),
+            Value::List(room.iter().map(|(_, room)| count(*room)).collect()),
+            holder.into(),
+            millis(config.lease),
+            count(TAKEN_ARGS_BYTES_MAX),
+        ];
+        self.taken = Some(self.add(TAKE, params));
+    }
+
+    /// Extends the leases of jobs.
+    pub(super) fn extend(&mut self, held: &HashMap<i64, i64>, config: &JobsConfig) {
+        if held.is_empty() {
+            return;
+        }
+        let params = vec![
+            numbers(held.keys().copied()),
+            numbers(held.values().copied()),
+            millis(config.lease),
+        ];
+        self.extended = Some(self.add(EXTEND, params));
+    }
+
+    /// Takes jobs away from processes that have left them.
+    pub(super) fn reclaim(&mut self, holder: &str, config: &JobsConfig) {
+        let lease = millis(config.lease);
+        let longest = Value::Int(i64::try_from(LEASE_MILLIS_MAX).unwrap_or(i64::MAX));
+        self.add(SHORTEN, vec![longest, lease.clone()]);
+        let params = vec![count(BATCH_MAX), holder.into(), lease];
+        self.reclaimed = Some(self.add(RECLAIM, params));
+    }
+
+    /// Gives back jobs that were not begun.
+    pub(super) fn give_back(&mut self, jobs: &[Taken]) {
+        if jobs.is_empty() {
+            return;
+        }
+        let params = vec![
+            numbers(jobs.iter().map(|job| job.id)),
+            numbers(jobs.iter().map(|job| job.token)),
+        ];
+        self.add(GIVE_BACK, params);
+    }
+
+    /// Gives back jobs of this process that were taken since a time, if they are not among those that it knows.
+    pub(super) fn give_back_unknown(
+        &mut self,
+        known: impl Iterator<Item = i64>,
+        holder: &str,
+        since: std::time::Duration,
+    ) {
+        let params = vec![holder.into(), numbers(known), millis(since)];
+        self.add(GIVE_BACK_UNKNOWN, params);
+    }
+
+    /// Removes jobs that were kept long enough.
+    pub(super) fn prune(&mut self, config: &JobsConfig) {
+        for (state, millis) in [
+            (state::DONE, config.keep_done_millis),
+            (state::DEAD, config.keep_millis),
+            (state::CANCELLED, config.keep_millis),
+        ] {
+            let params = vec![state.into(), Value::Int(millis), count(BATCH_MAX)];
+            let at = self.add(PRUNE, params);
+            self.pruned.push(at);
+        }
+    }
+
+    /// Makes the transaction.
+    pub(super) async fn run(self, tables: &dyn WaitingTables) -> Result<TurnResults, Error> {
+        if self.statements.is_empty() {
+            return Ok(TurnResults::default());
+        }
+        let results = tables.run_all(self.statements).await?;
+        let results = results.ok_or_else(no_tables)?;
+        let rows = |at: Option<usize>| at.and_then(|at| results.get(at)).map(|one| &one.rows);
+        let mut read = TurnResults::default();
+        for (rows, at) in rows(self.ends).into_iter().flat_map(each) {
+            let id = (int(rows.cell(at, 0)), int(rows.cell(at, 3)));
+            if is_true(rows, at, 1) {
+                read.counted.insert(id);
+            } else if is_true(rows, at, 2) {
+                read.locked.insert(id);
+            }
+        }
+        let mine = rows(self.extended);
+        read.mine = mine.map(|rows| each(rows).map(|(rows, at)| int(rows.cell(at, 0))).collect());
+        let reclaimed = rows(self.reclaimed).into_iter().flat_map(each);
+        read.reclaimed = reclaimed
+            .map(|(rows, at)| Taken {
+                id: int(rows.cell(at, 0)),
+                name: text(rows.cell(at, 1)),
+                queue: text(rows.cell(at, 2)),
+                args: None,
+                attempt: small(rows.cell(at, 3)),
+                token: int(rows.cell(at, 4)),
+            })
+            .collect();
+        if let Some(rows) = rows(self.looked).filter(|rows| !rows.is_empty()) {
+            read.look = Some(Look {
+                now: int(rows.cell(0, 0)),
+                has_more: int(rows.cell(0, 1)) >= BATCH_MAX as i64,
+                next_due: maybe_int(rows.cell(0, 2)),
+            });
+        }
+        read.taken = rows(self.taken).map_or_else(Vec::new, taken);
+        let removed = |at: &usize| results.get(*at).map_or(0, |one: &TableResult| one.changes);
+        read.has_more_old = self.pruned.iter().any(|at| removed(at) >= BATCH_MAX as i64);
+        Ok(read)
+    }
+}
+
+fn each(rows: &Rows) -> impl Iterator<Item = (&Rows, usize)> {
+    (0..rows.len()).map(move |at| (rows, at))
+}
+
+fn is_true(rows: &Rows, at: usize, column: usize) -> bool {
+    int(rows.cell(at, column)) != 0
+}
+
+/// Reads jobs that were taken, in the order in which they start.
+fn taken(rows: &Rows) -> Vec<Taken> {
+    let mut taken: Vec<(i64, Taken)> = each(rows)
+        .map(|(rows, at)| {
+            let job = Taken {
+                id: int(rows.cell(at, 0)),
+                name: text(rows.cell(at, 1)),
+                queue: text(rows.cell(at, 2)),
+                args: maybe_text(rows.cell(at, 3)),
+                attempt: small(rows.cell(at, 4)),
+                token: int(rows.cell(at, 5)),
+            };
+            (int(rows.cell(at, 6)), job)
+        })
+        .collect();
+    taken.sort_by_key(|(priority, job)| (-priority, job.id));
+    taken.into_iter().map(|(_, job)| job).collect()
+}

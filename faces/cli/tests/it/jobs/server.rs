@@ -1,0 +1,369 @@
+//! Jobs of several processes whose database is on a PostgreSQL server. Without PostgreSQL these tests are skipped.
+
+use super::processes::{all_ended, ask, count};
+use crate::commands::command::sampan;
+use crate::support::{Process, Scratch};
+use sampan_client::postgres::PostgresServer;
+use sampan_testkit::wait;
+use serde_json::Value;
+
+const APP: &str = r#"
+local app = require "sampan"
+local db, time = app.db, app.time
+
+app.job("count", { attempts = 100, backoff = 0 }, function(n, job)
+  db.exec("INSERT INTO runs VALUES (?, ?, 'ran', 'PROCESS')", { n, job.attempt })
+end)
+app.job("held", { attempts = 5, backoff = 0 }, function(n, job)
+  db.exec("INSERT INTO runs VALUES (?, ?, 'begun', 'PROCESS')", { n, job.attempt })
+  while not db.one("SELECT 1 FROM released WHERE attempt = ?", { job.attempt }) do time.sleep(0.005) end
+end)
+app.job("broken", { attempts = 1 }, function(args) error("no " .. args) end)
+app.job("report", { attempts = 100, backoff = 0 }, function(batch, job)
+  db.exec("INSERT INTO runs VALUES (?, ?, 'report ' || ?::text, 'PROCESS')", { batch.args, job.attempt, batch.done })
+end)
+app.cron("0 * * * *", "hourly", function(run)
+  db.exec("INSERT INTO runs VALUES (?, 1, 'hour', 'PROCESS')", { run.due })
+end)
+
+app.post("/add/:n", function(req)
+  local n = tonumber(req.params.n)
+  db.batch(function()
+    for at = n * 10, n * 10 + 9 do
+      db.exec("INSERT INTO added VALUES (?)", { at })
+      app.enqueue("count", at)
+    end
+  end)
+end)
+app.post("/batch/:n", function(req)
+  local n, list = tonumber(req.params.n), {}
+  db.batch(function()
+    for at = n * 10, n * 10 + 9 do
+      db.exec("INSERT INTO added VALUES (?)", { at })
+      list[#list + 1] = at
+    end
+    app.enqueue_batch("count", list, { after = "report", args = n })
+  end)
+end)
+app.post("/many/:n", function(req)
+  local n, list = tonumber(req.params.n), {}
+  for at = n * 1000, n * 1000 + 999 do list[#list + 1] = at end
+  app.enqueue_batch("count", list)
+end)
+app.post("/transaction/:n", function(req)
+  db.transaction(function(tx)
+    tx:exec("INSERT INTO added VALUES (?)", { tonumber(req.params.n) })
+    tx:enqueue("count", tonumber(req.params.n))
+  end)
+end)
+app.post("/held", function() app.enqueue("held", 1) end)
+app.post("/broken", function() return { id = app.enqueue("broken", "way") } end)
+app.post("/later", function() return { id = app.enqueue("count", 1, { delay = "1 d" }) } end)
+app.post("/release/:attempt", function(req)
+  db.exec("INSERT INTO released VALUES (?)", { tonumber(req.params.attempt) })
+end)
+app.get("/reports", function()
+  return db.one([[SELECT (SELECT count(DISTINCT n) FROM runs WHERE what = 'report 10') AS ran,
+    (SELECT count(*) FROM _sampan_jobs WHERE name = 'report') AS reports,
+    (SELECT count(*) FROM _sampan_job_batches) AS left]])
+end)
+app.get("/counts", function()
+  return db.one([[SELECT (SELECT count(*) FROM added) AS added,
+    (SELECT count(DISTINCT n) FROM runs WHERE what = 'ran') AS ran,
+    (SELECT count(*) FROM runs WHERE what = 'ran') AS runs,
+    (SELECT count(DISTINCT process) FROM runs) AS processes,
+    (SELECT count(*) FROM _sampan_jobs WHERE state = 'done' AND name = 'count') AS done,
+    (SELECT count(*) FROM _sampan_jobs WHERE state <> 'done') AS left]])
+end)
+app.get("/begun/:attempt", function(req)
+  return { count = #db.query("SELECT 1 FROM runs WHERE what = 'begun' AND attempt = ?", { tonumber(req.params.attempt) }) }
+end)
+app.get("/state", function()
+  local row = db.one("SELECT state, attempt FROM _sampan_jobs")
+  return row.state .. " " .. string.format("%d", row.attempt)
+end)
+"#;
+
+const TABLES: &str = "CREATE TABLE added (n bigint PRIMARY KEY);
+    CREATE TABLE runs (n bigint, attempt bigint, what text, process text);
+    CREATE TABLE released (attempt bigint);";
+
+const TOML: &str = "[jobs]\nlease = \"1s\"\nkeep_done_days = 1\n";
+
+/// A database with its tables, and projects for processes.
+struct Rig<'a> {
+    server: &'a PostgresServer,
+    database: String,
+    toml: String,
+    projects: Vec<Scratch>,
+}
+
+impl<'a> Rig<'a> {
+    fn new(server: &'a PostgresServer, toml: &str) -> Self {
+        let database = server.database();
+        server.psql(&database, TABLES);
+        Self {
+            server,
+            database,
+            toml: toml.to_owned(),
+            projects: Vec::new(),
+        }
+    }
+
+    /// Starts a process, which has a name in what its jobs write.
+    fn start(&mut self, name: &str) -> Process {
+        let app = APP.replace("PROCESS", name);
+        let scratch = Scratch::new(&[("app.lua", &app), ("sampan.toml", &self.toml)]);
+        let file = scratch.file("app.lua");
+        let url = self.server.url(&self.database);
+        let args = ["run", &file, "--listen", "127.0.0.1:0", "--workers", "1"];
+        let process = Process::start(sampan(&args).args(["--db", &url]));
+        self.projects.push(scratch);
+        process
+    }
+
+    fn psql(&self, sql: &str) -> String {
+        self.server.psql(&self.database, sql)
+    }
+
+    /// Runs `sampan jobs`.
+    fn jobs(&self, args: &[&str]) -> (bool, String) {
+        let url = self.server.url(&self.database);
+        let folder = self.projects.first().expect("a project").path();
+        let output = sampan(&["jobs"])
+            .args(args)
+            .env("SAMPAN_DB_URL", url)
+            .current_dir(folder)
+            .output();
+        let output = output.expect("the command");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let errors = String::from_utf8(output.stderr).expect("text");
+        (output.status.success(), text + &errors)
+    }
+}
+
+/// A lease that a busy machine does not let end.
+fn long_lease() -> String {
+    TOML.replace("1s", "1h")
+}
+
+#[test]
+fn two_processes_share_ten_thousand_jobs() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, &long_lease());
+    let (one, other) = (rig.start("one"), rig.start("other"));
+    for n in 0..10 {
+        let process = if n % 2 == 0 { &one } else { &other };
+        ask(process, "POST", &format!("/many/{n}"));
+    }
+    let counts = all_ended(&one);
+    for (name, wanted) in [
+        ("ran", 10_000),
+        ("runs", 10_000),
+        ("done", 10_000),
+        ("processes", 2),
+    ] {
+        assert_eq!(count(&counts, name), wanted, "{name}: {counts}");
+    }
+    // What one leaves at its end is the other's.
+    ask(&one, "POST", "/many/10");
+    one.signal("TERM");
+    let (status, errors) = one.end();
+    assert_eq!(status, Some(0), "{errors}");
+    let counts = all_ended(&other);
+    assert_eq!(
+        count(&counts, "runs"),
+        11_000,
+        "none begins twice: {counts}"
+    );
+}
+
+#[test]
+fn kills_under_load_lose_no_job_and_end_none_twice() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, TOML);
+    let other = rig.start("other");
+    let mut next = 0;
+    for cycle in 0..4 {
+        let process = rig.start("killed");
+        for _ in 0..10 {
+            ask(&process, "POST", &format!("/add/{next}"));
+            ask(&process, "POST", &format!("/batch/{}", next + 1));
+            next += 2;
+        }
+        if cycle % 2 == 0 {
+            let so_far = count(&ask(&process, "GET", "/counts"), "done");
+            wait::until("another end", || {
+                let counts = ask(&process, "GET", "/counts");
+                count(&counts, "done") > so_far || count(&counts, "left") == 0
+            });
+        }
+        process.signal("KILL");
+        process.end();
+    }
+    assert_whole(&other, next * 10, next / 2);
+}
+
+/// Waits until no job is left, and asserts that each that was added has ended once.
+fn assert_whole(process: &Process, jobs: u64, batches: u64) {
+    let counts = all_ended(process);
+    let added = count(&counts, "added");
+    assert!(added >= jobs, "what was acknowledged is there: {counts}");
+    assert_eq!(count(&counts, "ran"), added, "none is lost: {counts}");
+    assert_eq!(count(&counts, "done"), added, "each ends once: {counts}");
+    let reports = ask(process, "GET", "/reports");
+    let ran = count(&reports, "ran");
+    assert!(ran >= batches, "one for each batch: {reports}");
+    assert_eq!(count(&reports, "reports"), ran, "{reports}");
+    assert_eq!(count(&reports, "left"), 0, "{reports}");
+}
+
+#[test]
+fn a_server_killed_under_load_loses_no_job() {
+    let Some(server) = PostgresServer::start() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, &long_lease());
+    let mut one = rig.start("one");
+    let other = rig.start("other");
+    let log = one.read_errors();
+    let (mut next, mut jobs, mut batches) = (0, 0, 0);
+    for cycle in 1..=3 {
+        for _ in 0..15 {
+            ask(&one, "POST", &format!("/add/{next}"));
+            ask(&other, "POST", &format!("/batch/{}", next + 1));
+            (next, jobs, batches) = (next + 2, jobs + 20, batches + 1);
+        }
+        server.kill();
+        log.until_times("trying again until it succeeds", cycle);
+        server.resume();
+        log.until_times("jobs: the database takes jobs again", cycle);
+    }
+    assert_whole(&one, jobs, batches);
+}
+
+#[test]
+fn a_job_of_a_transaction_exists_with_it() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, TOML);
+    let process = rig.start("one");
+    ask(&process, "POST", "/transaction/7");
+    let mut client = process.client();
+    let request = "POST /transaction/7 HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+    client.send(request.as_bytes()).expect("sent");
+    let answer = client.read(false).expect("an answer");
+    assert_eq!(answer.status, 500, "a row that is there already");
+    let counts = all_ended(&process);
+    assert_eq!(count(&counts, "runs"), 1, "{counts}");
+}
+
+#[test]
+fn an_attempt_that_was_believed_dead_cannot_end_its_job() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, &TOML.replace("1s", "3s"));
+    let mut one = rig.start("one");
+    let log = one.read_errors();
+    ask(&one, "POST", "/held");
+    wait::until("the first attempt", || {
+        ask(&one, "GET", "/begun/1").contains('1')
+    });
+    one.signal("STOP");
+    let other = rig.start("other");
+    wait::until("the second attempt", || {
+        ask(&other, "GET", "/begun/2").contains('1')
+    });
+    // Its function could end now.
+    ask(&other, "POST", "/release/1");
+    one.signal("CONT");
+    log.until("attempt 1 does not count any more");
+    assert_eq!(ask(&other, "GET", "/state"), "running 2");
+    ask(&other, "POST", "/release/2");
+    wait::until("its end", || ask(&other, "GET", "/state") == "done 2");
+}
+
+/// The server's clock as the statements of jobs see it: the real one and a shift.
+const CLOCK: &str = "CREATE TABLE shift (hours integer);
+    INSERT INTO shift VALUES (0);
+    CREATE FUNCTION public.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS
+      'SELECT pg_catalog.statement_timestamp() + (SELECT hours FROM public.shift) * interval ''1 hour''';
+    DO $$ BEGIN
+      EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+    END $$;";
+
+#[test]
+fn a_cron_runs_once_for_each_time_of_the_server() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, &long_lease());
+    rig.psql(CLOCK);
+    let _processes = [rig.start("one"), rig.start("two"), rig.start("three")];
+    wait::until("the first time", || {
+        rig.psql("SELECT count(*) FROM _sampan_cron_times") == "1"
+    });
+    for hour in 1..=4 {
+        rig.psql(&format!("UPDATE shift SET hours = {hour}"));
+        // A time that was more than a minute ago when its cron was looked at is made up for by the next.
+        let ran = format!("SELECT count(*) >= {hour} FROM runs WHERE what = 'hour'");
+        wait::until("a run", || rig.psql(&ran) == "t");
+    }
+    let twice = "SELECT n, count(*) FROM runs WHERE what = 'hour' GROUP BY n HAVING count(*) > 1";
+    assert_eq!(rig.psql(twice), "");
+}
+
+#[test]
+fn the_command_shows_and_changes_jobs() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, TOML);
+    rig.projects.push(Scratch::new(&[(
+        "app.lua",
+        "local app = require 'sampan'\n",
+    )]));
+    assert_eq!(rig.jobs(&[]), (true, "no jobs\n".to_owned()));
+    let process = rig.start("one");
+    let id = |path: &str| {
+        let answer: Value = serde_json::from_str(&ask(&process, "POST", path)).expect("JSON");
+        answer["id"].as_i64().expect("a number").to_string()
+    };
+    let (broken, later) = (id("/broken"), id("/later"));
+    let state = |id: &str| {
+        let (_, text) = rig.jobs(&["show", id, "--json"]);
+        serde_json::from_str::<Value>(&text).unwrap_or(Value::Null)
+    };
+    wait::until("the end", || state(&broken)["state"] == "dead");
+    wait::until("the cron", || rig.jobs(&[]).1.contains("cron hourly"));
+    let (is_fine, text) = rig.jobs(&[]);
+    assert!(is_fine, "{text}");
+    for part in ["default: 1 dead", "default: 1 scheduled", "no way"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (_, text) = rig.jobs(&["list", "--state", "dead", "--json"]);
+    let list: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(list["jobs"][0]["args"], "way", "{text}");
+    let (_, text) = rig.jobs(&["retry", &later, &broken]);
+    assert_eq!(text, "2 jobs run now\n");
+    wait::until("its end", || state(&later)["state"] == "done");
+    wait::until("another attempt", || {
+        let broken = state(&broken);
+        broken["state"] == "dead" && broken["errors"].as_array().map(Vec::len) == Some(2)
+    });
+    let later = id("/later");
+    let (_, text) = rig.jobs(&["cancel", &later, "--json"]);
+    assert_eq!(text, "{\"cancelled\":1}\n");
+    let (is_fine, text) = rig.jobs(&["cancel", &later]);
+    assert!(!is_fine && text.contains("is cancelled already"), "{text}");
+    let (_, text) = rig.jobs(&["prune", "--days", "1"]);
+    assert_eq!(text, "0 jobs are removed\n");
+    let (_, text) = rig.jobs(&["prune", "--all"]);
+    assert_eq!(text, "3 jobs are removed\n");
+}
