@@ -5,6 +5,7 @@ use crate::app_config::limits;
 use crate::health::settings as health;
 use crate::hooks;
 use crate::lane::settings as lane;
+use crate::metrics::settings as metrics;
 use sampan_db::DatabaseConfig;
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
@@ -62,8 +63,12 @@ static SERVER: Capability = Capability {
         &limits::SECTION,
         &config::SCRIPTS,
         &health::SECTION,
+        &metrics::SECTION,
     ],
-    configure: health::configure,
+    configure: |settings| {
+        health::configure(settings)?;
+        metrics::configure(settings)
+    },
     ..Capability::EMPTY
 };
 

@@ -20,6 +20,7 @@ mod lane;
 mod listening;
 mod local_app;
 mod locks;
+mod metrics;
 mod migrations;
 mod pages;
 mod process_state;

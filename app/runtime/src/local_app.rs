@@ -231,6 +231,8 @@ impl LocalApp {
             started_once: Arc::default(),
             lane: None,
             health: None,
+            metrics_answers: None,
+            metrics: None,
             on_deaf: Box::new(move |_, name| told_later(name)),
         };
         let fault = |error: Error| config.base.project.load_fault(&error);

@@ -28,6 +28,7 @@ pub use gate::commit_gate::{Gate, Visit};
 pub use gate::control::{Control, ErrorPages, StreamsEnd};
 pub use request::early_hints::MODULE as EARLY_HINTS;
 pub use request::id::Ids;
+pub use request::meters::WorkerMeters;
 pub use request::observers::{FailureObserver, Observers};
 pub use request::proxies::{TrustedProxy, is_trusted};
 pub use request::record::{Record, RequestTrace, Statements};

@@ -12,6 +12,7 @@ use crate::settings::BackupSettings;
 use crate::targets::{Claim, Target, TargetFault};
 use crate::whole::{WholeFault, WholeUpload};
 use sampan_host::log::Level;
+use sampan_host::metrics::Registry;
 use sampan_host::page_log::PageLog;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 mod chains;
+mod progress;
 mod telling;
 
+use progress::CopyProgress;
 use telling::{Fault, Trouble};
 
 /// The longest pause between two attempts to reach a target.
@@ -46,6 +49,8 @@ pub struct BackupHost {
 /// A copy that is being made. Dropping it without [`Backup::finish`] leaves the thread running.
 pub struct Backup {
     end: Arc<(Mutex<bool>, Condvar)>,
+    pending: Pending,
+    progress: Arc<CopyProgress>,
     thread: JoinHandle<()>,
 }
 
@@ -63,6 +68,8 @@ impl Backup {
         let ended = Arc::clone(&end);
         let pending = Pending::new(Arc::clone(&settings.cipher), settings.behind_bytes_max);
         log.follow(Box::new(pending.clone()));
+        let (waiting, progress) = (pending.clone(), CopyProgress::new());
+        let of_thread = Arc::clone(&progress);
         let thread = std::thread::Builder::new().name("sampan-backup".into());
         let thread = thread.spawn(move || {
             let target = match settings.open() {
@@ -77,6 +84,7 @@ impl Backup {
                 pending,
                 whole: None,
                 last_sent: None,
+                progress: of_thread,
                 has_looked: false,
                 last_whole: 0,
                 next_tidy: None,
@@ -85,7 +93,17 @@ impl Backup {
             };
             copier.run(&ended);
         })?;
-        Ok(Self { end, thread })
+        Ok(Self {
+            end,
+            pending: waiting,
+            progress,
+            thread,
+        })
+    }
+
+    /// Has a registry ask how far behind the copy is.
+    pub fn measure(&self, registry: &Registry) {
+        self.progress.measure(self.pending.clone(), registry);
     }
 
     /// Copies the last commits, and ends. The database is closed by then.
@@ -108,6 +126,7 @@ struct Copier {
     whole: Option<WholeUpload>,
     /// The name of the object that was written last, of the log or the end of a whole copy.
     last_sent: Option<String>,
+    progress: Arc<CopyProgress>,
     /// True if the target was asked for a copy of an earlier process to go on with.
     has_looked: bool,
     /// The time of the last complete whole copy of this generation.
@@ -126,6 +145,9 @@ impl Copier {
             loop {
                 let round = self.round(is_end);
                 let is_done = round.is_ok();
+                if is_done {
+                    self.progress.complete();
+                }
                 self.tell(round);
                 // At the end a target that was there gets a few more moments.
                 if !is_end || is_done || self.pending.oldest().is_none() {
@@ -206,8 +228,11 @@ impl Copier {
             }
             let cipher = Arc::clone(&self.settings.cipher);
             match whole.step(&mut *self.target, cipher.as_ref().as_ref()) {
-                Ok(false) => {}
-                Ok(true) => self.whole_is_complete(),
+                Ok(false) => self.progress.uploaded(),
+                Ok(true) => {
+                    self.progress.uploaded();
+                    self.whole_is_complete();
+                }
                 Err(WholeFault::Target(fault)) => return Err(fault.into()),
                 Err(WholeFault::Copy(fault)) => {
                     self.pending.break_off(&fault);
@@ -262,8 +287,10 @@ impl Copier {
     /// Writes the objects that wait.
     fn send(&mut self) -> Result<(), TargetFault> {
         let (target, last) = (&mut self.target, &mut self.last_sent);
+        let progress = &self.progress;
         while self.pending.with_first(|first| {
             target.put(&first.name, &first.bytes)?;
+            progress.uploaded();
             *last = Some(first.name.clone());
             Ok::<(), TargetFault>(())
         })? {}

@@ -9,6 +9,7 @@ use crate::group_commit::worker::Db;
 use crate::postgres::database::PostgresDatabase;
 use crate::postgres::worker::PostgresDb;
 use sampan_host::database::{AppTables, WorkerDatabase};
+use sampan_host::metrics::Registry;
 use sampan_host::{Context, CurrentRun, Error, LocalFuture, Outbox, Watch};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -110,6 +111,13 @@ impl WorkerBackend {
         match self {
             Self::Sqlite(db) => db.measure(run),
             Self::Postgres(db) => db.measure(run),
+        }
+    }
+
+    /// Measures commits from now on, where they are this process's.
+    pub fn measure_commits(&self, registry: &Registry) {
+        if let Self::Sqlite(db) = self {
+            db.measure_commits(registry);
         }
     }
 

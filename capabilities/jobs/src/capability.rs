@@ -6,6 +6,7 @@ use crate::declared::Declarations;
 use crate::desk::Desk;
 use crate::handle::QueueHandle;
 use crate::keeper::Keeper;
+use crate::keeper::meters::JobMeters;
 use crate::postgres::keeper::ServerKeeper;
 use crate::postgres::schema;
 use crate::queue::IsolateJobs;
@@ -14,6 +15,7 @@ use sampan_host::capability::{Beside, IsolateSetup, KeeperSetup, ProcessSetup, S
 use sampan_host::database::AppTables;
 use sampan_host::jobs::JobQueue;
 use sampan_host::log::Log;
+use sampan_host::metrics::Registry;
 use sampan_host::{Capability, Context, Effects, Error, ErrorKind, LocalFuture, Outbox};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -124,6 +126,8 @@ fn keep(setup: &KeeperSetup<'_>) -> LocalFuture<()> {
     let (tables, outbox) = (context.get::<Rc<dyn AppTables>>(), context.get::<Outbox>());
     let log = context.get::<Rc<dyn Log>>().map(|log| Rc::clone(&*log));
     let desk = setup.shared.get::<Desk>();
+    let meters = context.get::<Arc<Registry>>();
+    let meters = meters.map(|registry| JobMeters::new(Arc::clone(&*registry)));
     Box::pin(async move {
         let waiting = tables.as_ref().and_then(|tables| tables.waiting());
         if let (Some(desk), Some(waiting)) = (&desk, waiting) {
@@ -131,9 +135,8 @@ fn keep(setup: &KeeperSetup<'_>) -> LocalFuture<()> {
             return keeper.keep().await;
         }
         if let (Some(desk), Some(tables), Some(outbox)) = (desk, tables, outbox) {
-            Keeper::new(desk, Rc::clone(&*tables), outbox, log)
-                .keep()
-                .await;
+            let keeper = Keeper::new(desk, Rc::clone(&*tables), outbox, log);
+            keeper.measured(meters).keep().await;
         }
     })
 }

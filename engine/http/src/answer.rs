@@ -143,6 +143,13 @@ pub trait Handler: 'static {
         }
     }
 
+    /// Called when a connection has agreed on TLS with its client.
+    fn handshaken(&self) {
+        if let Some(inner) = self.inner() {
+            inner.handshaken();
+        }
+    }
+
     /// Called at a tick after large answers were freed that clients had been slow to read: the allocator may give
     /// memory back to the system.
     fn memory_freed(&self) {

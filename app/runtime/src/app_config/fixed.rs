@@ -64,6 +64,7 @@ impl AppConfig {
         );
         keep("[workers]", self.serving.lane == running.serving.lane);
         keep("[health]", self.serving.health == running.serving.health);
+        keep("[metrics]", self.serving.metrics == running.serving.metrics);
         keep("[db]", self.database.config == running.database.config);
         let written = |config: &Self, key| {
             let settings = config.base.sections.of(&sampan_backup::SECTION);
@@ -82,6 +83,7 @@ impl AppConfig {
         self.serving.script.clone_from(&running.serving.script);
         self.serving.health.clone_from(&running.serving.health);
         self.serving.lane = running.serving.lane;
+        self.serving.metrics.clone_from(&running.serving.metrics);
         self.base.scripts.check_time = running.base.scripts.check_time;
         self.program
             .script_files

@@ -4,11 +4,13 @@ use super::limits;
 use crate::csrf::CsrfGuard;
 use crate::health::settings::{self as health, HealthSettings};
 use crate::lane::settings::{self as lane, LaneSettings};
+use crate::metrics::settings::{self as metrics, MetricsSettings};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use sampan_project::config::{Config, SERVER};
 use sampan_serve::files::{self, StaticSettings};
 use sampan_serve::{COMPRESSION, TrustedProxy};
+use std::net::SocketAddr;
 
 /// The settings on the way from a request to its answer, checked.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct ServeConfig {
     pub health: HealthSettings,
     /// The isolates of slow routes.
     pub lane: LaneSettings,
+    /// The measurements.
+    pub(crate) metrics: MetricsSettings,
     /// The files that are served by their paths.
     pub static_files: StaticSettings,
 }
@@ -74,8 +78,20 @@ impl ServeConfig {
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
             lane,
+            metrics: config.resolve(&metrics::SECTION, MetricsSettings::from_settings)?,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
         })
+    }
+
+    /// Returns the path of the measurements; `None` where there are none.
+    pub fn metrics_path(&self) -> Option<&str> {
+        let metrics = &self.metrics;
+        metrics.is_enabled.then_some(metrics.path.as_str())
+    }
+
+    /// Returns the address of the measurements, if they have one of their own.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.listen
     }
 
     /// The proxies that tell the client's address by the PROXY protocol.

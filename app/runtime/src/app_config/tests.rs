@@ -336,6 +336,8 @@ fn a_default_that_is_written_changes_nothing() {
         "tls.acme.directory_ca",
         "tls.acme.profile",
         "health.token",
+        "metrics.token",
+        "metrics.listen",
         "db.url",
         "backup.url",
         "backup.key",
@@ -420,7 +422,8 @@ fn every_key_has_an_effect() {
     // What `[backup]` says is read by its capability alone, whose tests have it.
     for (section, key) in keys().filter(|(section, _)| *section != "backup") {
         let value = match (section, key.name) {
-            ("health", "path") => "\"/other\"".to_owned(),
+            ("health" | "metrics", "path") => "\"/other\"".to_owned(),
+            ("metrics", "listen") => "\"127.0.0.1:9100\"".to_owned(),
             ("db", "url") => "\"postgres://other\"".to_owned(),
             _ => other_value(key),
         };

@@ -2,14 +2,11 @@
 
 use super::answer;
 use super::monitor::HealthMonitor;
+use super::operators;
 use super::settings::HealthSettings;
 use sampan_http::{Answer, Handler, Method, Observer, Request};
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Fields by which proxies tell that they pass a request on.
-const FORWARDED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
 
 /// The answers about the health of a server.
 #[derive(Clone)]
@@ -64,7 +61,7 @@ impl HealthAnswers {
         if question == Question::Live {
             return Some(Answer::Now(answer::live()));
         }
-        let has_details = self.sees_details(request);
+        let has_details = operators::are(request, self.token.as_deref());
         // A client that closes its sending direction gets no answer that comes later.
         if let Some(known) = self.monitor.known() {
             return Some(Answer::Now(known.answer(has_details)));
@@ -74,39 +71,6 @@ impl HealthAnswers {
             Answer::Now(monitor.report().await.answer(has_details))
         })))
     }
-
-    /// Reports whether the client may see what is wrong: it is on this machine and no proxy, or it has the token.
-    fn sees_details(&self, request: &Request) -> bool {
-        let ip = request.peer().ip();
-        // Who connects to a Unix socket is on this machine.
-        let is_local = ip.is_none_or(|ip| match ip {
-            IpAddr::V4(ip) => ip.is_loopback(),
-            IpAddr::V6(ip) => {
-                ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback())
-            }
-        });
-        let is_passed_on = FORWARDED.iter().any(|name| request.header(name).is_some());
-        if is_local && !is_passed_on {
-            return true;
-        }
-        let given = request.header("authorization").and_then(bearer);
-        match (&self.token, given) {
-            (Some(token), Some(given)) => is_same(token.as_bytes(), given),
-            _ => false,
-        }
-    }
-}
-
-/// Returns the token of a field `Authorization` (RFC 6750 section 2.1).
-fn bearer(value: &[u8]) -> Option<&[u8]> {
-    let (scheme, token) = value.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)
-}
-
-/// Compares texts in a time that says nothing about where they differ.
-fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let differences = one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b));
-    one.len() == other.len() && differences == 0
 }
 
 /// A handler with the answers about the server's health in front of it.

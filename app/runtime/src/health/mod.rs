@@ -8,6 +8,7 @@ pub(crate) mod answer;
 pub(crate) mod disk;
 pub(crate) mod handler;
 pub(crate) mod monitor;
+pub(crate) mod operators;
 pub(crate) mod settings;
 
 use crate::app_config::AppConfig;

@@ -1,5 +1,6 @@
 //! `[health]`.
 
+use super::operators;
 use sampan_host::capability::ProjectSettings;
 use sampan_host::settings::{ANY, Preset, Section, SettingKey, Settings};
 use std::time::Duration;
@@ -52,25 +53,10 @@ impl HealthSettings {
     /// # Errors
     /// A path that no request can have, or a token that anybody may guess.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, String> {
-        let path = settings.text("path");
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-        let has_parts = path
-            .split('/')
-            .skip(1)
-            .all(|part| !part.is_empty() && part != "." && part != "..");
-        if !path.starts_with('/') || !has_parts || !path.bytes().all(is_plain) {
-            return Err(format!(
-                "path is {path:?}; it must be a path such as {PATH:?}, without a slash at its end"
-            ));
-        }
-        let token = settings.text_if_set("token").map(str::to_owned);
-        if token.as_ref().is_some_and(|token| token.trim().is_empty()) {
-            return Err(
-                "token is empty: leave it out, or give it a text that is hard to guess".into(),
-            );
-        }
+        let path = operators::checked_path(settings.text("path"), PATH)?;
+        let token = operators::checked_token(settings.text_if_set("token"))?;
         Ok(Self {
-            path: settings.flag("enabled").then(|| path.to_owned()),
+            path: settings.flag("enabled").then_some(path),
             token,
             disk_bytes_min: settings.number("disk_bytes_min"),
             stop_delay: Duration::from_millis(settings.number("stop_delay_millis")),

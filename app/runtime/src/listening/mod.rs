@@ -91,6 +91,29 @@ pub(crate) fn open_plain(
     addresses.map(open).collect()
 }
 
+/// Listens for those who ask for the measurements, if they have an address of their own.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_metrics(
+    config: &AppConfig,
+    limits: &Limits,
+    user: Option<&User>,
+) -> Result<Option<Listening>, String> {
+    let settings = &config.serving.metrics;
+    let Some(address) = settings.listen.filter(|_| settings.is_enabled) else {
+        return Ok(None);
+    };
+    let address = ListenAddress::Tcp(address);
+    let taken = new_process::take(SocketUse::Metrics, &address)?.map(Listening::of);
+    let bind = || bind_as(&address, config, limits, user, "[metrics] listen");
+    let listening = taken.map_or_else(bind, Result::Ok)?;
+    Ok(Some(Listening {
+        usage: SocketUse::Metrics,
+        ..listening
+    }))
+}
+
 impl Listening {
     fn of(acceptor: Acceptor) -> Self {
         Self {

@@ -124,6 +124,8 @@ impl Worker {
             started_once: Arc::clone(&shared.started_once),
             health: None,
             lane: None,
+            metrics_answers: None,
+            metrics: None,
             on_deaf: Box::new(move |_, name| abandon(&for_deaf, place, &deaf_state, name)),
         };
         let deaf = deaf_while_loading(&plan.generation.config, ready);

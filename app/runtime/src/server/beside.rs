@@ -163,6 +163,9 @@ async fn keep(shared: &Arc<ServerShared>, beside: Beside) {
     let context: Rc<Context> = Rc::default();
     context.put(db.tables());
     context.put(outbox);
+    if let Some(registry) = &shared.metrics {
+        context.put(Arc::clone(registry));
+    }
     context.put(Rc::new(config.program.logger.clone()) as Rc<dyn Log>);
     state.keep_beside(config, &context, &beside).await;
 }

@@ -72,6 +72,7 @@ impl ServerShared {
         let generation = Arc::clone(generation);
         try_out(WorkerPlan {
             is_trial: true,
+            metrics: None,
             ..self.plan(id, 0, generation, Box::new(|_, _| ()))
         })
     }
@@ -96,6 +97,8 @@ impl ServerShared {
             started_once: Arc::clone(&self.started_once),
             lane: None,
             health: self.health_answers(),
+            metrics_answers: self.metrics_answers(),
+            metrics: self.metrics.clone(),
             on_deaf,
         }
     }

@@ -5,6 +5,7 @@
 //! threads that do other work. `signals` is the life of a process that serves.
 
 pub(crate) mod acme;
+mod aside;
 pub(crate) mod beside;
 pub(crate) mod crew;
 pub(crate) mod events;

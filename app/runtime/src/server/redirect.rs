@@ -3,96 +3,41 @@
 //! It has a worker of its own without a project, so neither scripts nor files are ever sent without TLS. Questions
 //! about the server's health are answered.
 
+use super::aside::Aside;
 use crate::health::handler::HealthAnswers;
 use crate::listening::Listening;
 use sampan_acme::HTTP_PATH;
-use sampan_host::log::Level;
 use sampan_http::codec::Fault;
-use sampan_http::{
-    Accepting, Answer, BodyRule, Handler, Limits, ListeningSocket, Observer, Request, Response,
-    WorkerHandle, Workers,
-};
+use sampan_http::{Answer, BodyRule, Handler, Limits, Observer, Request, Response};
 use sampan_log::Logger;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 /// The most connections that are answered at one time. Clients come once, and are told to come elsewhere.
 pub(crate) const CONNECTIONS_MAX: usize = 1_024;
 /// The port that a URL with https need not name.
 const HTTPS_PORT: u16 = 443;
 
-/// The listeners of plain HTTP, and their worker.
-pub(crate) struct Redirect {
-    accepting: Vec<Accepting>,
-    handle: WorkerHandle,
-    thread: JoinHandle<()>,
-}
-
-impl Redirect {
-    /// Begins to answer. `port` is that of HTTPS.
-    ///
-    /// # Errors
-    /// The system has no thread left.
-    pub(crate) fn start(
-        listening: Vec<Listening>,
-        limits: &Limits,
-        port: u16,
-        answers: RedirectAnswers,
-        logger: &Logger,
-    ) -> Result<Self, String> {
-        let limits = Arc::new(Limits {
-            connections_max: limits.connections_max.min(CONNECTIONS_MAX),
-            ..limits.clone()
-        });
-        let (handle, worker) = sampan_http::worker(Arc::clone(&limits));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(|error| format!("cannot start a thread: {error}"))?;
-        let body = move || {
-            let served = worker.run(Rc::new(ToHttps { port, answers }));
-            tokio::task::LocalSet::new().block_on(&runtime, served);
-        };
-        let thread = thread::Builder::new().name("sampan-redirect".into());
-        let thread = thread
-            .spawn(body)
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
-        let workers = Workers::new(vec![handle.clone()], &limits);
-        let accepting = listening.into_iter().map(|one| {
-            let logger = logger.clone();
-            let note = move |note: &str| logger.text(Level::Warn, note);
-            let started = one.acceptor.start(workers.clone(), note);
-            started.map_err(|error| format!("cannot accept connections: {error}"))
-        });
-        Ok(Self {
-            accepting: accepting.collect::<Result<_, _>>()?,
-            handle,
-            thread,
-        })
-    }
-
-    /// Returns the sockets that it listens on.
-    pub(crate) fn sockets(&self) -> impl Iterator<Item = ListeningSocket> + '_ {
-        self.accepting.iter().map(Accepting::socket)
-    }
-
-    /// Leaves its sockets to another process.
-    pub(crate) fn leave(&mut self) {
-        std::mem::take(&mut self.accepting)
-            .into_iter()
-            .for_each(Accepting::leave);
-        self.handle.leave();
-    }
-
-    /// Stops, within `shutdown_millis_max`.
-    pub(crate) fn stop(self) {
-        self.accepting.into_iter().for_each(Accepting::stop);
-        self.handle.shutdown();
-        // Its handler cannot panic and waits for nothing.
-        let _ = self.thread.join();
-    }
+/// Begins to answer. `port` is that of HTTPS.
+///
+/// # Errors
+/// The system has no thread left.
+pub(crate) fn start(
+    listening: Vec<Listening>,
+    limits: &Limits,
+    port: u16,
+    answers: RedirectAnswers,
+    logger: &Logger,
+) -> Result<Aside, String> {
+    let make = move || Rc::new(ToHttps { port, answers }) as Rc<dyn Handler>;
+    Aside::start(
+        "sampan-redirect",
+        listening,
+        limits,
+        CONNECTIONS_MAX,
+        make,
+        logger,
+    )
 }
 
 /// The answers without TLS, beside redirects.

@@ -1,7 +1,7 @@
 //! A server that runs.
 
+use super::aside::Aside;
 use super::events::{ServerEvent, ServerEvents};
-use super::redirect::Redirect;
 use super::shared::ServerShared;
 use crate::locks::lock;
 use crate::reload::swap::Reloader;
@@ -31,7 +31,9 @@ pub struct Running {
     /// The acceptors, each with the purpose of its socket.
     pub(super) accepting: Vec<(SocketUse, Accepting)>,
     /// The answers to plain HTTP of a server that speaks HTTPS.
-    pub(super) redirect: Option<Redirect>,
+    pub(super) redirect: Option<Aside>,
+    /// The address of the measurements, and its listener.
+    pub(super) metrics: Option<(SocketAddr, Aside)>,
     /// The certificates that renew themselves.
     pub(super) renewing: Option<Renewing>,
     /// The copy of the database that is made.
@@ -50,6 +52,11 @@ impl Running {
     /// All ports that it listens on.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Returns the address of the measurements, if they have one of their own.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|(address, _)| *address)
     }
 
     /// Returns the listening addresses, for people.
@@ -108,9 +115,11 @@ impl Running {
             .accepting
             .iter()
             .map(|(usage, one)| (*usage, one.socket()));
-        let redirect = self.redirect.iter().flat_map(Redirect::sockets);
+        let redirect = self.redirect.iter().flat_map(Aside::sockets);
         let redirect = redirect.map(|socket| (SocketUse::Redirect, socket));
-        ListeningSockets(listening.chain(redirect).collect())
+        let metrics = self.metrics.iter().flat_map(|(_, aside)| aside.sockets());
+        let metrics = metrics.map(|socket| (SocketUse::Metrics, socket));
+        ListeningSockets(listening.chain(redirect).chain(metrics).collect())
     }
 
     /// Leaves the sockets to another process that accepts on them. Connections end behind their next answer, or after
@@ -119,9 +128,11 @@ impl Running {
         for (_, accepting) in std::mem::take(&mut self.accepting) {
             accepting.leave();
         }
-        if let Some(redirect) = &mut self.redirect {
-            redirect.leave();
-        }
+        let metrics = self.metrics.iter_mut().map(|(_, aside)| aside);
+        self.redirect
+            .iter_mut()
+            .chain(metrics)
+            .for_each(Aside::leave);
         // The other process renews certificates from now on.
         if let Some(renewing) = self.renewing.take() {
             renewing.stop();
@@ -160,9 +171,11 @@ impl Running {
         if let Some(certificates) = &self.shared.certificates {
             certificates.end();
         }
-        if let Some(redirect) = self.redirect {
-            redirect.stop();
-        }
+        let metrics = self.metrics.map(|(_, aside)| aside);
+        self.redirect
+            .into_iter()
+            .chain(metrics)
+            .for_each(Aside::stop);
         self.shared.drain_beside();
         let all_ended = self.shared.end_workers();
         let all_ended = self.shared.end_slow_lane() && all_ended;

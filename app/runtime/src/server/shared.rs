@@ -9,10 +9,12 @@ use crate::health::monitor::HealthMonitor;
 use crate::lane::shared::Lane;
 use crate::listening::ServerCertificates;
 use crate::locks::lock;
+use crate::metrics::handler::MetricsAnswers;
 use crate::worker::order::Order;
 use crate::worker::watchdog::Watchdog;
 use sampan_db::AppDatabase;
 use sampan_host::capability::Beside;
+use sampan_host::metrics::Registry;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle, Workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::Sender;
@@ -79,8 +81,17 @@ pub(crate) struct ServerShared {
     /// True once the server has been told to end.
     pub(super) is_stopping: Arc<AtomicBool>,
     pub(crate) health: Arc<HealthMonitor>,
+    /// The measurements, if anything is measured.
+    pub(crate) metrics: Option<Arc<Registry>>,
     /// True if the functions that start once for the process have run.
     pub(super) started_once: Arc<AtomicBool>,
+}
+
+impl CrewMember {
+    /// Returns the number of its open connections.
+    pub(crate) fn connections(&self) -> usize {
+        self.handle.connections()
+    }
 }
 
 impl ServerShared {
@@ -93,6 +104,11 @@ impl ServerShared {
         lock(&self.reloading)
     }
 
+    /// Returns what the acceptors give connections to, once they accept.
+    pub(crate) fn accepting(&self) -> Option<Workers> {
+        lock(&self.workers).clone()
+    }
+
     pub(crate) fn generation(&self) -> Arc<Generation> {
         Arc::clone(&lock(&self.generation))
     }
@@ -100,6 +116,11 @@ impl ServerShared {
     /// Returns the answers about the server's health; `None` where they are turned off.
     pub(crate) fn health_answers(&self) -> Option<HealthAnswers> {
         HealthAnswers::new(&self.config.serving.health, &self.health)
+    }
+
+    /// Returns the answers about the server's measurements, for the addresses of the project.
+    pub(crate) fn metrics_answers(&self) -> Option<MetricsAnswers> {
+        MetricsAnswers::new(&self.config.serving.metrics, self.metrics.as_ref())
     }
 
     pub(crate) fn set_generation(&self, generation: Arc<Generation>) {

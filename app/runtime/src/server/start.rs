@@ -1,8 +1,9 @@
 //! Starts a server: its workers first, then what accepts connections.
 
 use super::acme;
+use super::aside::Aside;
 use super::events::{ServerEvents, Stopper};
-use super::redirect::{CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, Redirect, RedirectAnswers};
+use super::redirect::{self, CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, RedirectAnswers};
 use super::running::Running;
 use super::shared::ServerShared;
 use crate::app_config::AppConfig;
@@ -17,16 +18,19 @@ use crate::lane::learned;
 use crate::lane::shared::{Lane, LaneChange};
 use crate::listening::{self, Listening, ServerCertificates, User};
 use crate::locks::lock;
+use crate::metrics;
+use crate::metrics::handler::{MetricsAlone, MetricsAnswers};
 use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
 use crate::worker::long_runs::LongRuns;
 use crate::worker::watchdog::Watchdog;
 use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
-use sampan_http::{Limits, UnsentBytes, Workers};
+use sampan_http::{Handler, Limits, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -34,6 +38,8 @@ use std::time::Duration;
 
 /// Files that the process may need besides its connections: the project's sources, and what capabilities open.
 const RESERVED_FILES: u64 = 64;
+/// The most connections that are answered at one time on the address of the measurements.
+const METRICS_CONNECTIONS_MAX: usize = 32;
 
 /// Starts servers.
 #[derive(Debug)]
@@ -59,6 +65,7 @@ impl Server {
         let ServerListeners {
             listening,
             plain,
+            metrics: metrics_listening,
             limits,
             certificates,
             acme,
@@ -79,6 +86,7 @@ impl Server {
         let database_checks = health::checks(&config, &database)?;
         let health = HealthMonitor::new(database_checks, Arc::clone(&stopper.is_stopping));
         let (lane, changes) = slow_lane_of(&config).unzip();
+        let metrics = metrics::registry(&config);
         let config = Arc::new(config);
         let generation = Generation {
             config: Arc::clone(&config),
@@ -105,8 +113,10 @@ impl Server {
             ending: Arc::clone(&stopper.ending),
             is_stopping: Arc::clone(&stopper.is_stopping),
             health,
+            metrics,
             started_once: Arc::default(),
         });
+        metrics::collect_workers(&shared);
         let script_time_max = Duration::from_millis(shared.config.serving.script.script_millis_max);
         if let Some(lane) = &shared.lane {
             let lane = Arc::clone(lane);
@@ -128,6 +138,9 @@ impl Server {
         }
         // Before a script writes: the copy of an earlier process goes on with what is in the log.
         let backup = backup::start(&shared.config, &shared.database, before)?;
+        if let (Some(backup), Some(registry)) = (&backup, &shared.metrics) {
+            backup.measure(registry);
+        }
         let loaded = shared.start_workers();
         let loaded = loaded.and_then(|()| shared.start_beside());
         let loaded = loaded.and_then(|()| shared.start_slow_lane());
@@ -174,7 +187,7 @@ impl Server {
             started.map_err(|error| format!("cannot start a thread: {error}"))?;
         }
         let redirect = match addresses.first() {
-            Some(https) if !plain.is_empty() => Some(Redirect::start(
+            Some(https) if !plain.is_empty() => Some(redirect::start(
                 plain,
                 &shared.limits,
                 https.port(),
@@ -186,6 +199,7 @@ impl Server {
             )?),
             _ => None,
         };
+        let metrics = start_metrics(metrics_listening, &shared)?;
         // When challenges can be answered.
         let renewing = acme.zip(shared.certificates.as_ref());
         let renewing = renewing.map(|(acme, certificates)| acme::start(acme, certificates, logger));
@@ -199,6 +213,7 @@ impl Server {
             shared,
             accepting,
             redirect,
+            metrics,
             renewing,
             backup,
             names,
@@ -232,6 +247,8 @@ struct ServerListeners {
     listening: Vec<Listening>,
     /// Those of plain HTTP that is sent on to HTTPS.
     plain: Vec<Listening>,
+    /// The listener of the measurements, if they have an address of their own.
+    metrics: Option<Listening>,
     limits: Limits,
     certificates: Option<ServerCertificates>,
     /// The certificates among them that renew themselves.
@@ -251,7 +268,12 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     } else {
         0
     };
-    let files = RESERVED_FILES + capabilities::open_files_max() + (files + of_redirect) as u64;
+    let of_metrics = match config.serving.metrics.listen {
+        Some(_) => METRICS_CONNECTIONS_MAX,
+        None => 0,
+    };
+    let files =
+        RESERVED_FILES + capabilities::open_files_max() + (files + of_redirect + of_metrics) as u64;
     if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
         config.program.logger.text(Level::Warn, note);
     }
@@ -273,6 +295,7 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     let tls = certificates.as_ref().map(ServerCertificates::tls);
     let listening = listening::open(config, &limits, user.as_ref(), tls.as_ref())?;
     let plain = listening::open_plain(config, &limits, user.as_ref())?;
+    let metrics = listening::open_metrics(config, &limits, user.as_ref())?;
     if let Some(user) = &user {
         // From here on: what is made later, such as the database, is that user's.
         user.become_it()?;
@@ -280,10 +303,40 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     Ok(ServerListeners {
         listening,
         plain,
+        metrics,
         limits,
         certificates,
         acme,
     })
+}
+
+/// Answers on the address of the measurements.
+fn start_metrics(
+    listening: Option<Listening>,
+    shared: &ServerShared,
+) -> Result<Option<(SocketAddr, Aside)>, String> {
+    let settings = &shared.config.serving.metrics;
+    let answers = MetricsAnswers::apart(settings, shared.metrics.as_ref());
+    let (Some(listening), Some(answers)) = (listening, answers) else {
+        return Ok(None);
+    };
+    let address = listening.acceptor.local_addr();
+    let address = address.map_err(|error| format!("[metrics] listen: {error}"))?;
+    let make = move || Rc::new(MetricsAlone(answers)) as Rc<dyn Handler>;
+    let (listening, logger) = (vec![listening], &shared.config.program.logger);
+    let aside = Aside::start(
+        "sampan-metrics",
+        listening,
+        &shared.limits,
+        METRICS_CONNECTIONS_MAX,
+        make,
+        logger,
+    )?;
+    logger.text(
+        Level::Info,
+        format!("measurements at http://{address}{}", settings.path),
+    );
+    Ok(Some((address, aside)))
 }
 
 /// Returns the log line for the moment when connections are accepted.

@@ -3,6 +3,7 @@
 use crate::app_config::AppConfig;
 use crate::health::handler::HealthHandler;
 use crate::lane::isolate::LaneWork;
+use crate::metrics::handler::MetricsHandler;
 use crate::program::hosted::HostedWorker;
 use crate::reload::file_mode::FileModeHandler;
 use crate::reload::retiring;
@@ -162,7 +163,7 @@ async fn serve(
         Arc::clone(&plan.generation.config),
         Arc::clone(&plan.ending),
     );
-    let health = plan.health.clone();
+    let (health, metrics) = (plan.health.clone(), plan.metrics_answers.clone());
     let deaf = deaf_while_loading(&config, ready);
     let LoadedWorker {
         loader,
@@ -187,6 +188,13 @@ async fn serve(
             Some(answers) => {
                 let inner = handler.current();
                 HandlerSlot::new(Rc::new(HealthHandler { answers, inner }))
+            }
+            None => handler,
+        };
+        let handler = match metrics {
+            Some(answers) => {
+                let inner = handler.current();
+                HandlerSlot::new(Rc::new(MetricsHandler { answers, inner }))
             }
             None => handler,
         };

@@ -23,13 +23,16 @@ pub(crate) enum SocketUse {
     HandedOver,
     /// An address of `[tls] redirect_listen`.
     Redirect,
+    /// The address of `[metrics] listen`.
+    Metrics,
 }
 
 impl SocketUse {
-    const ALL: [(Self, u8); 3] = [
+    const ALL: [(Self, u8); 4] = [
         (Self::Listen, b'l'),
         (Self::HandedOver, b'h'),
         (Self::Redirect, b'r'),
+        (Self::Metrics, b'm'),
     ];
 
     fn letter(self) -> u8 {

@@ -17,6 +17,7 @@ use sampan_env::Variables;
 use sampan_host::capability;
 use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
+use sampan_host::metrics::known;
 use sampan_host::sockets::KeptFields;
 use sampan_host::{
     Background, Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, LocalFuture,
@@ -28,6 +29,7 @@ use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Ids;
 use sampan_serve::Serving;
+use sampan_serve::WorkerMeters;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::lane::SlowLane;
 use sampan_serve::routing::names::RouteNames;
@@ -113,6 +115,8 @@ pub(crate) struct Loader {
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<AtomicBool>,
     lane: Option<Arc<dyn SlowLane>>,
+    /// The measurements of the worker, if there are any.
+    meters: Option<Rc<WorkerMeters>>,
     /// Requests that were given up and are ending, over all isolates.
     endings: Rc<Cell<usize>>,
     pub(crate) dispatch: RefCell<Weak<Dispatch>>,
@@ -131,12 +135,22 @@ impl Loader {
         current: CurrentRun,
     ) -> Self {
         let count = generation.shared.config.base.workers;
+        let place = WorkerPlace {
+            index: plan.place + 1,
+            count,
+        };
+        let meters = plan.metrics.as_ref();
+        let meters = meters.map(|registry| WorkerMeters::new(registry, place));
         Self {
+            meters,
             generation: RefCell::new(generation),
             watch,
             worker: {
                 let worker = Context::default();
                 worker.put(db.tables());
+                if let Some(registry) = &plan.metrics {
+                    worker.put(Arc::clone(registry));
+                }
                 worker
             },
             gate,
@@ -152,10 +166,7 @@ impl Loader {
             lane: plan.lane.clone(),
             endings: Rc::default(),
             tells_warnings: plan.place == 0 && !plan.is_trial,
-            place: WorkerPlace {
-                index: plan.place + 1,
-                count,
-            },
+            place,
             dispatch: RefCell::default(),
             retiring: Retiring::default(),
             is_replacing: Cell::new(false),
@@ -369,6 +380,7 @@ impl Loader {
                 .as_ref()
                 .map(|csrf| Rc::new(csrf.clone()) as Rc<dyn Guard>),
             files: Rc::clone(&generation.files),
+            meters: self.meters.clone(),
             current: self.current.clone(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {
@@ -494,6 +506,9 @@ impl Loader {
                         let message =
                             "an isolate that ran out of memory was replaced by a fresh one";
                         logger.text(Level::Warn, message);
+                        if let Some(meters) = &self.meters {
+                            meters.count(&known::ISOLATES_REPLACED, "");
+                        }
                         self.watchdog.rename(self.id, loaded.handler_names());
                         self.serve(&generation, &loaded);
                         drop(dispatch.replace(loaded));

@@ -3,7 +3,9 @@
 use super::watchdog::Watchdog;
 use crate::generation::Generation;
 use crate::health::handler::HealthAnswers;
+use crate::metrics::handler::MetricsAnswers;
 use sampan_db::AppDatabase;
+use sampan_host::metrics::Registry;
 use sampan_http::{Limits, UnsentBytes, WorkerHandle};
 use sampan_serve::lane::SlowLane;
 use std::sync::atomic::AtomicBool;
@@ -36,6 +38,10 @@ pub(crate) struct WorkerPlan {
     pub(crate) lane: Option<Arc<dyn SlowLane>>,
     /// The answers about the server's health, where they are not turned off.
     pub(crate) health: Option<HealthAnswers>,
+    /// The answers about its measurements, where they are not turned off or elsewhere.
+    pub(crate) metrics_answers: Option<MetricsAnswers>,
+    /// The measurements, if anything is measured.
+    pub(crate) metrics: Option<Arc<Registry>>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,
 }

@@ -82,11 +82,17 @@ impl WorkerPlan {
         let runs_mix = config.base.project.language() == Some(Language::Js);
         let current = match config.program.development {
             Some(_) => CurrentRun::traced(),
-            None => CurrentRun::new(config.program.logger.has_access_log()),
+            None => {
+                let has_log = config.program.logger.has_access_log();
+                CurrentRun::new(has_log || self.metrics.is_some())
+            }
         };
         let outbox = Outbox::default();
         let db = self.database.worker(outbox.clone(), Arc::clone(&watch));
         db.measure(current.clone());
+        if let Some(registry) = &self.metrics {
+            db.measure_commits(registry);
+        }
         let gate = Gate::new(
             db.gate(),
             outbox.clone(),

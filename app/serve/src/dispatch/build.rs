@@ -5,6 +5,7 @@ use crate::dispatch::loaded::{Loaded, RouteEntry};
 use crate::gate::control::Control;
 use crate::native::route::NativeRoute;
 use crate::request::route_info::RouteInfo;
+use crate::request::route_meter::{FETCH, NO_ROUTE};
 use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
@@ -81,6 +82,7 @@ impl Loaded {
                     _ => None,
                 },
                 logger: Rc::clone(&control.logger),
+                meter: control.route_meter(&def.pattern),
             };
             entries.push(RouteEntry {
                 handler: def.handler,
@@ -117,6 +119,7 @@ impl Loaded {
                 compression: control.compression.clone(),
                 lane: None,
                 logger: Rc::clone(&control.logger),
+                meter: control.route_meter(&route.pattern),
             };
             entries.push(RouteEntry {
                 handler,
@@ -144,6 +147,7 @@ impl Loaded {
             compression: control.compression_for(&program.fetch_body),
             lane: None,
             logger: Rc::clone(&control.logger),
+            meter: control.route_meter(if fetch.is_some() { FETCH } else { NO_ROUTE }),
         });
         control.gate.finish_loading()?;
         Ok(Rc::new(Self {

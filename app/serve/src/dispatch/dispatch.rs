@@ -10,11 +10,12 @@ use crate::dispatch::handover;
 use crate::dispatch::loaded::Loaded;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
-use crate::request::record::{Record, RequestTrace};
+use crate::request::record::{Record, RecordPool, RequestTrace};
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use crate::sockets::Serving;
 use sampan_host::log::{Cause, Entry, Level};
+use sampan_host::metrics::{KnownMetric, known};
 use sampan_host::{Error, ErrorKind, answer};
 use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{
@@ -31,6 +32,7 @@ use std::sync::OnceLock;
 pub struct Dispatch {
     /// Replaced as a whole; requests in flight keep the one that they began with.
     current: RefCell<Rc<Loaded>>,
+    records: RecordPool,
 }
 
 /// The route of a request as it was found at its head, for when its body is here.
@@ -63,6 +65,7 @@ impl Dispatch {
         Serving::begin(&loaded);
         Self {
             current: RefCell::new(loaded),
+            records: RecordPool::default(),
         }
     }
 
@@ -84,8 +87,25 @@ impl Dispatch {
         trace: Option<Box<dyn RequestTrace>>,
     ) -> Rc<Record> {
         let loaded = self.current.borrow();
-        let logger = Rc::clone(&loaded.control.logger);
-        Record::new(logger, peer, request, &loaded.no_route, trace)
+        let control = &loaded.control;
+        let (meters, method) = (control.meters.as_ref(), request.map(Request::method));
+        if let (Some(meters), None, false) = (meters, &trace, control.logger.has_access_log()) {
+            return self.records.begin(meters, method);
+        }
+        let logger = Rc::clone(&control.logger);
+        let record = Record::new(logger, peer, request, &loaded.no_route, trace);
+        if let Some(meters) = meters {
+            record.measure(meters, method);
+        }
+        record
+    }
+
+    /// Counts something that is rare, if anything is measured.
+    #[cold]
+    fn count(&self, metric: &'static KnownMetric, label: &str) {
+        if let Some(meters) = &self.current.borrow().control.meters {
+            meters.count(metric, label);
+        }
     }
 
     /// Creates the record of a request whose line another worker writes: it collects times alone.
@@ -174,6 +194,7 @@ impl Dispatch {
             None => answer::label(status).to_owned(),
         };
         if let Some(Exceeded { name, max }) = limit {
+            self.count(&known::REFUSALS, name);
             let path = request.path();
             let told = format!("{path}: answered {status}: the request is above {name} ({max})");
             let loaded = self.current.borrow();
@@ -229,7 +250,11 @@ impl Handler for Dispatch {
     }
 
     fn ticked(&self, now_millis: u64) {
-        self.current.borrow().control.files.tick(now_millis);
+        let loaded = self.current.borrow();
+        loaded.control.files.tick(now_millis);
+        if let Some(meters) = &loaded.control.meters {
+            meters.ticked(now_millis, || loaded.engine.memory_bytes());
+        }
     }
 
     fn body_rule(&self, request: &Request) -> BodyRule {
@@ -247,6 +272,8 @@ impl Handler for Dispatch {
     }
 
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        let reason = limit.map_or_else(|| status.to_string(), |limit| limit.name.to_owned());
+        self.count(&known::REFUSALS, &reason);
         if let Some(Exceeded { name, max }) = limit
             && name == "connections_max"
         {
@@ -269,12 +296,14 @@ impl Handler for Dispatch {
     }
 
     fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
-        let has_log = self.current.borrow().control.logger.has_access_log();
-        has_log.then(|| self.record(peer, request, None) as Rc<dyn Observer>)
+        let control = &self.current.borrow().control;
+        let is_observed = control.meters.is_some() || control.logger.has_access_log();
+        is_observed.then(|| self.record(peer, request, None) as Rc<dyn Observer>)
     }
 
     fn closed_unread(&self, closed: &ClosedUnread) {
         let (name, max) = closed.limit;
+        self.count(&known::REFUSALS, name);
         let client = closed
             .peer
             .ip()
@@ -294,8 +323,15 @@ impl Handler for Dispatch {
     }
 
     fn connection_fault(&self, peer: Peer, fault: &ConnectionFault) {
+        if let ConnectionFault::HandshakeFailed(_) = fault {
+            self.count(&known::TLS_HANDSHAKES, "failed");
+        }
         let logger = Rc::clone(&self.current.borrow().control.logger);
         connection_faults::tell(&*logger, peer, fault);
+    }
+
+    fn handshaken(&self) {
+        self.count(&known::TLS_HANDSHAKES, "ok");
     }
 
     fn memory_freed(&self) {

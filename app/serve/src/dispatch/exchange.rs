@@ -307,6 +307,11 @@ impl DispatchedRequest {
         self.log(&shown);
         AnswerHooks::handler_failed(&*self.view);
         let loaded = &self.loaded;
+        if let Some(meters) = &loaded.control.meters
+            && errors::is_logged(error.kind())
+        {
+            meters.failed(error.kind());
+        }
         if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {
             (loaded.control.worn_out)();
         }

@@ -52,6 +52,9 @@ pub(super) fn answer_file(
     found: io::Result<Served>,
     observers: Observers,
 ) -> Answer {
+    if let Some(record) = &observers.record {
+        record.set_file();
+    }
     let chain = loaded.middleware.of_file(&normal);
     let guards = loaded.guards.of_file(&normal);
     if let (Ok(Served::File(file)), [], []) = (&found, &*chain, &*guards) {

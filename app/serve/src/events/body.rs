@@ -3,8 +3,10 @@
 use crate::events::coding::EventCoding;
 use crate::events::function::{EventFunction, stream_of};
 use crate::gate::script_stream::ScriptStream;
+use crate::request::meters::WorkerMeters;
 use crate::request::request_view::View;
 use sampan_host::events::{EVENT_STREAM, EventBytes, EventStream, HEARTBEAT, retry};
+use sampan_host::metrics::LevelGuard;
 use sampan_http::codec::Exceeded;
 use sampan_http::{Body, BodyError, BodyStream, Chunk, Response, WorkerMoment};
 use std::rc::Rc;
@@ -33,10 +35,17 @@ struct EventBody {
     /// The fault of the function, which cuts the stream behind what was sent before.
     fault: Option<BodyError>,
     is_over: bool,
+    /// Counts it, where the server is measured.
+    _counted: Option<LevelGuard>,
 }
 
 /// Returns the body of an answer that a script's function produces: a stream of events, if it has that type.
-pub(crate) fn body_of(mut script: ScriptStream, response: &mut Response, view: &Rc<View>) -> Body {
+pub(crate) fn body_of(
+    mut script: ScriptStream,
+    response: &mut Response,
+    view: &Rc<View>,
+    meters: Option<&WorkerMeters>,
+) -> Body {
     let content_type = response.get_header("content-type").unwrap_or_default();
     if !content_type.starts_with(EVENT_STREAM.as_bytes()) {
         return Body::Stream(Box::new(script));
@@ -55,6 +64,7 @@ pub(crate) fn body_of(mut script: ScriptStream, response: &mut Response, view: &
         spread_millis: 0,
         fault: None,
         is_over: false,
+        _counted: meters.map(|meters| meters.event_stream()),
     }))
 }
 

@@ -222,7 +222,9 @@ impl Visit {
     /// To be called after each run of the script for this request.
     #[inline]
     pub(crate) fn left(&mut self, route: Option<&RouteUse>) {
-        let begun = self.gate.current.begin();
+        // Without a group there is nothing that takes time.
+        let is_open = self.gate.outbox.is_open();
+        let begun = is_open.then(|| self.gate.current.begin()).flatten();
         self.gate.db.left(route, &|| self.gate.is_complete());
         self.gate.current.end(begun);
     }

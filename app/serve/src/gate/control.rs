@@ -6,8 +6,10 @@ use crate::files::StaticFiles;
 use crate::gate::commit_gate::Gate;
 use crate::lane::SlowLane;
 use crate::request::id::Ids;
+use crate::request::meters::WorkerMeters;
 use crate::request::proxies::TrustedProxy;
 use crate::request::request_view::View;
+use crate::request::route_meter::RouteMeter;
 use sampan_host::events::EventStream;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{BodyOptions, CurrentRun, Error, Guard, RequestView};
@@ -76,6 +78,8 @@ pub struct Control {
     pub csrf: Option<Rc<dyn Guard>>,
     /// The files that the server answers with.
     pub files: Rc<StaticFiles>,
+    /// The measurements of the worker, if there are any.
+    pub meters: Option<Rc<WorkerMeters>>,
     /// The request whose script runs.
     pub current: CurrentRun,
     /// Called when the isolate ran out of memory and could not recover.
@@ -102,6 +106,11 @@ impl Control {
     /// Returns the compression for the answers of a handler.
     pub(crate) fn compression_for(&self, options: &BodyOptions) -> Option<Rc<Compression>> {
         self.compression.clone().filter(|_| !options.uncompressed)
+    }
+
+    /// Returns the measurements of a route.
+    pub(crate) fn route_meter(&self, pattern: &str) -> Option<Rc<RouteMeter>> {
+        self.meters.as_ref().map(|meters| meters.route(pattern))
     }
 
     /// Runs scripts for a request: the log and the access log know whose they are meanwhile.

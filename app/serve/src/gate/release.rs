@@ -40,7 +40,9 @@ impl Visit {
         let (ticket, seal) = Ticket::new();
         // The request itself goes back to its pool now, and is not kept until the commit.
         let (trace, control, begun) = (view.trace(), Rc::clone(control), control.current.begin());
+        let held = control.meters.as_ref().map(|meters| meters.held());
         let told = move |verdict| {
+            drop(held);
             if let (Some(record), Some(begun)) = (trace.record(), begun) {
                 record.add_db(begun.elapsed());
             }

@@ -84,7 +84,10 @@ impl HttpSink {
         }
         if let Some(stream) = self.stream {
             let body = match &self.view {
-                Some(view) => events::body_of(stream, &mut self.response, view),
+                Some(view) => {
+                    let meters = self.control.meters.as_deref();
+                    events::body_of(stream, &mut self.response, view, meters)
+                }
                 None => Body::Stream(Box::new(stream)),
             };
             self.response.set_body(body);

@@ -3,9 +3,11 @@
 pub(crate) mod additions;
 pub(crate) mod early_hints;
 pub(crate) mod id;
+pub(crate) mod meters;
 pub(crate) mod observers;
 pub(crate) mod proxies;
 pub(crate) mod record;
 pub(crate) mod request_view;
 pub(crate) mod route_info;
+pub(crate) mod route_meter;
 pub(crate) mod tls;

@@ -1,24 +1,65 @@
-//! The access log's record of one request: collected while it is answered, written when the answer has been sent.
+//! The record of one request for the access log and the metrics: collected while it is answered, written when the
+//! answer has been sent.
 
+use crate::request::meters::{MeasuredRequest, WorkerMeters};
 use crate::request::proxies;
 use crate::request::route_info::{self, RouteInfo};
 use sampan_host::RanStatement;
 use sampan_host::log::{Access, Log, RequestLine};
-use sampan_http::{Observer, Peer, Request, RequestOutcome};
+use sampan_http::{Method, Observer, Peer, Request, RequestOutcome};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// One request on its way into the access log.
+/// One request on its way into the access log and the metrics.
 pub struct Record {
+    /// The line of the access log, if there is one.
+    line: Option<Box<RecordedLine>>,
+    /// The metrics, until the request is over.
+    meters: Cell<Option<Rc<WorkerMeters>>>,
+    method: Cell<Option<Method>>,
+    route: RefCell<Option<Rc<RouteInfo>>>,
+    /// True if a file answers.
+    is_file: Cell<bool>,
+    script: Cell<Duration>,
+    db: Cell<Duration>,
+}
+
+/// Records without a line, which are used again.
+#[derive(Default)]
+pub(crate) struct RecordPool(RefCell<Vec<Rc<Record>>>);
+
+/// The records that are used again.
+const POOLED_RECORDS: usize = 8;
+
+impl RecordPool {
+    /// Returns the record of a request that has just arrived, for the metrics alone.
+    #[inline]
+    pub(crate) fn begin(&self, meters: &Rc<WorkerMeters>, method: Option<Method>) -> Rc<Record> {
+        let mut records = self.0.borrow_mut();
+        let free = records.iter().find(|record| Rc::strong_count(record) == 1);
+        let record = match free {
+            Some(record) => Rc::clone(record),
+            None => {
+                let record = Rc::new(Record::empty(None));
+                if records.len() < POOLED_RECORDS {
+                    records.push(Rc::clone(&record));
+                }
+                record
+            }
+        };
+        record.measure(meters, method);
+        record
+    }
+}
+
+/// The part of a record for the access log.
+struct RecordedLine {
     logger: Rc<dyn Log>,
     since_1970: Duration,
     client: String,
     /// `None` where the request could not be read.
     head: Option<RecordedHead>,
-    route: RefCell<Option<Rc<RouteInfo>>>,
-    script: Cell<Duration>,
-    db: Cell<Duration>,
     /// In development: the observer of what it cost.
     trace: Option<Box<dyn RequestTrace>>,
     statements: RefCell<Statements>,
@@ -81,22 +122,43 @@ impl Record {
             id: route_info::id_of(request, info),
         });
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Rc::new(Self {
+        let line = RecordedLine {
             logger,
             since_1970: now.unwrap_or_default(),
             client: proxies::shown(client),
             head,
-            route: RefCell::default(),
-            script: Cell::default(),
-            db: Cell::default(),
             trace,
             statements: RefCell::default(),
-        })
+        };
+        Rc::new(Self::empty(Some(Box::new(line))))
+    }
+
+    fn empty(line: Option<Box<RecordedLine>>) -> Self {
+        Self {
+            line,
+            meters: Cell::default(),
+            method: Cell::default(),
+            route: RefCell::default(),
+            is_file: Cell::default(),
+            script: Cell::default(),
+            db: Cell::default(),
+        }
+    }
+
+    /// Has the metrics know of the request, which begins now.
+    #[inline]
+    pub(crate) fn measure(&self, meters: &Rc<WorkerMeters>, method: Option<Method>) {
+        meters.begun();
+        self.meters.set(Some(Rc::clone(meters)));
+        self.method.set(method);
+        self.is_file.set(false);
+        self.script.set(Duration::ZERO);
+        self.db.set(Duration::ZERO);
     }
 
     /// A record for the times of a request whose line another worker writes; `id` is the one that it has there.
     pub(crate) fn apart(logger: Rc<dyn Log>, id: Box<str>) -> Rc<Self> {
-        Rc::new(Self {
+        let line = RecordedLine {
             logger,
             since_1970: Duration::ZERO,
             client: String::new(),
@@ -104,12 +166,10 @@ impl Record {
                 id,
                 ..RecordedHead::default()
             }),
-            route: RefCell::default(),
-            script: Cell::default(),
-            db: Cell::default(),
             trace: None,
             statements: RefCell::default(),
-        })
+        };
+        Rc::new(Self::empty(Some(Box::new(line))))
     }
 
     /// Takes the times of the script and of the database.
@@ -119,7 +179,13 @@ impl Record {
 
     /// The request's id.
     pub(crate) fn id(&self) -> Option<&str> {
-        self.head.as_ref().map(|head| &*head.id)
+        let head = self.line.as_ref()?.head.as_ref();
+        head.map(|head| &*head.id)
+    }
+
+    /// Takes note that a file answers.
+    pub(crate) fn set_file(&self) {
+        self.is_file.set(true);
     }
 
     /// The route that answers.
@@ -139,33 +205,32 @@ impl Record {
 
     /// These statements ran.
     pub(crate) fn add_statements(&self, ran: Vec<RanStatement>) {
-        if ran.is_empty() {
+        let Some(line) = self.line.as_ref().filter(|_| !ran.is_empty()) else {
             return;
-        }
-        let mut statements = self.statements.borrow_mut();
+        };
+        let mut statements = line.statements.borrow_mut();
         statements.count += ran.len();
         statements.elapsed += ran.iter().map(|one| one.elapsed).sum::<Duration>();
         let room = STATEMENTS_SHOWN_MAX.saturating_sub(statements.first.len());
         statements.first.extend(ran.into_iter().take(room));
     }
 
-    /// The statements that ran.
-    pub fn statements(&self) -> Ref<'_, Statements> {
-        self.statements.borrow()
+    /// The statements that ran; `None` where they are not recorded.
+    pub fn statements(&self) -> Option<Ref<'_, Statements>> {
+        Some(self.line.as_ref()?.statements.borrow())
     }
 
-    fn write(&self, outcome: &RequestOutcome) {
-        if let Some(trace) = &self.trace {
-            let head = self.head.as_ref();
+    fn write(&self, line: &RecordedLine, outcome: &RequestOutcome) {
+        let head = line.head.as_ref();
+        if let Some(trace) = &line.trace {
             let head = head.map(|head| (head.method.as_str(), head.target.as_str()));
-            trace.tell(head, outcome, &self.statements.borrow());
+            trace.tell(head, outcome, &line.statements.borrow());
         }
         let route = self.route.borrow();
         let pattern = route.as_ref().map(|info| &*info.pattern);
-        let head = self.head.as_ref();
-        self.logger.access(&Access {
-            since_1970: self.since_1970,
-            client: &self.client,
+        line.logger.access(&Access {
+            since_1970: line.since_1970,
+            client: &line.client,
             request: head.map(|head| RequestLine {
                 method: &head.method,
                 target: &head.target,
@@ -187,9 +252,24 @@ impl Record {
     }
 }
 
-/// Writes the line when the request is over.
+/// Writes the line and counts the request when it is over.
 impl Observer for Record {
     fn done(&self, outcome: &RequestOutcome) {
-        self.write(outcome);
+        if let Some(meters) = self.meters.take() {
+            let route = self.route.borrow();
+            let request = MeasuredRequest {
+                method: self.method.get(),
+                route: route.as_ref().and_then(|info| info.meter.as_deref()),
+                is_file: self.is_file.get(),
+                script: self.script.get(),
+                sql: self.db.get(),
+            };
+            meters.ended(&request, outcome);
+        }
+        if let Some(line) = &self.line {
+            self.write(line, outcome);
+        }
+        // A record that is used again keeps no project.
+        self.route.take();
     }
 }

@@ -4,6 +4,7 @@ use crate::compression::Compression;
 use crate::lane::RouteLane;
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, TrustedProxy};
+use crate::request::route_meter::RouteMeter;
 use sampan_host::Place;
 use sampan_host::log::Log;
 use sampan_http::Request;
@@ -31,6 +32,8 @@ pub(crate) struct RouteInfo {
     pub(crate) lane: Option<Arc<RouteLane>>,
     /// For what handlers of the program have to say.
     pub(crate) logger: Rc<dyn Log>,
+    /// The measurements of its requests.
+    pub(crate) meter: Option<Rc<RouteMeter>>,
 }
 
 /// The client's address: the peer's, or what a trusted proxy says it is. `None` for one who came over a Unix socket.

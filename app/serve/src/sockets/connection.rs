@@ -6,6 +6,7 @@
 use crate::sockets::run::{EventInFlight, forget};
 use crate::sockets::serving::Serving;
 use crate::sockets::writing;
+use sampan_host::metrics::LevelGuard;
 use sampan_host::sockets::{Payload, Socket, SocketEvent, SocketMessage};
 use sampan_http::Upgraded;
 use sampan_http::websocket::{CloseFrame, Decoder, DecoderLimits, Deflate, Event, Role, codes};
@@ -57,6 +58,8 @@ pub(crate) struct SocketConnection {
     is_answered: bool,
     /// When the connection ends whatever the client does, once it is closing.
     close_by: Option<u64>,
+    /// Counts it, where the server is measured.
+    _counted: Option<LevelGuard>,
 }
 
 impl Drop for SocketConnection {
@@ -78,7 +81,12 @@ impl SocketConnection {
             message_bytes_max: socket.settings().message_bytes_max,
             is_compressed: deflate.is_some(),
         };
+        let counted = serving.current().and_then(|loaded| {
+            let meters = loaded.control.meters.as_ref()?;
+            Some(meters.socket())
+        });
         Self {
+            _counted: counted,
             heard: stream.now_millis(),
             stream,
             socket,

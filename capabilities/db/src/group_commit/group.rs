@@ -202,6 +202,7 @@ impl WorkerDb {
         let GroupState::Open(group) = self.group.replace(GroupState::Closed) else {
             return;
         };
+        self.commit_begins(&group);
         match self.database.opened() {
             Some(opened) => {
                 let outcome = opened.thread.commit(group.writer);
@@ -210,6 +211,19 @@ impl WorkerDb {
                 self.wake.notify_one();
             }
             None => drop(group),
+        }
+    }
+
+    fn commit_begins(&self, group: &WriteGroup) {
+        if let Some(meters) = self.meters.get() {
+            meters.begins(group.writes.get());
+        }
+    }
+
+    fn commit_took(&self, time: Duration) {
+        self.latency.note(time);
+        if let Some(meters) = self.meters.get() {
+            meters.took(time);
         }
     }
 
@@ -222,7 +236,7 @@ impl WorkerDb {
         .await;
         if let Some((writer, result, took)) = result {
             *self.group.borrow_mut() = GroupState::Closed;
-            self.latency.note(took);
+            self.commit_took(took);
             let _ = self.conclude(writer, result);
         }
     }
@@ -233,13 +247,14 @@ impl WorkerDb {
             GroupState::Closed => Ok(()),
             GroupState::Committing(outcome) => {
                 let (writer, result, took) = outcome.wait();
-                self.latency.note(took);
+                self.commit_took(took);
                 self.conclude(writer, result)
             }
             GroupState::Open(group) => {
+                self.commit_begins(&group);
                 let began = Instant::now();
                 let result = group.writer.commit();
-                self.latency.note(began.elapsed());
+                self.commit_took(began.elapsed());
                 self.conclude(group.writer, result)
             }
         }

@@ -5,6 +5,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod commit_latency;
 pub(crate) mod commit_thread;
 mod group;
+mod meters;
 pub(crate) mod offered;
 mod own;
 pub(crate) mod repair;

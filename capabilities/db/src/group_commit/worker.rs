@@ -3,10 +3,12 @@
 use crate::database::Database;
 use crate::group_commit::commit_latency::CommitLatency;
 use crate::group_commit::commit_thread::PendingCommit;
+use crate::group_commit::meters::CommitMeters;
 use crate::group_commit::writer::Take;
 use crate::read_pool::snapshot::Reads;
 use crate::running::Running;
 use crate::sqlite::connection::SqliteConnection;
+use sampan_host::metrics::Registry;
 use sampan_host::{CurrentRun, Error, Outbox, Value, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -41,6 +43,8 @@ pub(crate) struct WorkerDb {
     pub(crate) latency: CommitLatency,
     /// The observer of the durations of statements, if there is one.
     pub(crate) meter: OnceCell<CurrentRun>,
+    /// The measurements of commits, if there are any.
+    pub(super) meters: OnceCell<CommitMeters>,
     /// Wakes [`Db::serve`].
     pub(crate) wake: tokio::sync::Notify,
     pub(crate) wanted: RefCell<Wanted>,
@@ -107,6 +111,7 @@ impl Db {
             is_failing: Cell::new(false),
             latency: CommitLatency::default(),
             meter: OnceCell::new(),
+            meters: OnceCell::new(),
             wake: tokio::sync::Notify::new(),
             wanted: RefCell::default(),
             fetching: RefCell::default(),
@@ -118,6 +123,11 @@ impl Db {
     /// Tells `run` from now on how long statements take, if it measures.
     pub fn measure(&self, run: CurrentRun) {
         let _ = self.0.meter.set(run);
+    }
+
+    /// Measures commits from now on.
+    pub fn measure_commits(&self, registry: &Registry) {
+        let _ = self.0.meters.set(CommitMeters::new(registry));
     }
 
     /// Runs something whose time is the database's.

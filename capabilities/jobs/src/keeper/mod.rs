@@ -5,6 +5,7 @@
 //! add is found within [`LOOK`].
 
 mod clock;
+pub(crate) mod meters;
 pub(crate) mod upkeep;
 
 use crate::crons::{CronRules, Crons};
@@ -15,6 +16,7 @@ use crate::queue::now;
 use crate::table::batches::AllBatchEnds;
 use crate::table::{JobTable, Taken};
 use clock::ClockWatch;
+use meters::{CountedAttempt, JobMeters};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{Error, ErrorKind, Outbox, Verdict};
@@ -41,6 +43,7 @@ pub(crate) struct Keeper {
     clock: ClockWatch,
     /// No lease of another is taken to have ended before this.
     patient_until: Instant,
+    meters: Option<JobMeters>,
 }
 
 /// The changes that one transaction makes.
@@ -49,6 +52,8 @@ struct Turn {
     taken: Vec<Taken>,
     /// Those whose lease ended.
     lost: Vec<LostAttempt>,
+    /// The outcomes of attempts, for those who measure.
+    counted: Vec<CountedAttempt>,
 }
 
 /// An attempt whose lease ended.
@@ -81,7 +86,13 @@ impl Keeper {
             pruned: None,
             clock: ClockWatch::new(),
             patient_until: begun,
+            meters: None,
         }
+    }
+
+    /// Measures jobs from now on.
+    pub(crate) fn measured(self, meters: Option<JobMeters>) -> Self {
+        Self { meters, ..self }
     }
 
     /// Keeps jobs until the desk is closed.
@@ -135,6 +146,9 @@ impl Keeper {
             self.looked = Some(Instant::now());
             self.rules = self.desk.crons();
         }
+        if let Some(meters) = &mut self.meters {
+            meters.look(JobTable(&*self.tables));
+        }
         let (ended, progress) = self.desk.take_ended();
         let is_due = self.next_due.is_some_and(|due| due <= now())
             || (!self.desk.is_draining() && self.crons.are_due(&self.rules, now()));
@@ -148,6 +162,7 @@ impl Keeper {
             ended,
             taken: Vec::new(),
             lost: Vec::new(),
+            counted: Vec::new(),
         };
         if turn.ended.is_empty() && progress.is_empty() && !is_due && !self.desk.is_closed() {
             // So far nothing is to be written: a look does not take the write connection.
@@ -187,6 +202,9 @@ impl Keeper {
             self.crons.forget();
             return Err(error);
         }
+        if let Some(meters) = &mut self.meters {
+            meters.ended(turn.counted);
+        }
         self.tell_expired(&turn.lost);
         self.desk.put(turn.taken);
         Ok(true)
@@ -216,7 +234,7 @@ impl Keeper {
         self.tables.begin()?;
         // Nothing waits from here on: no other process writes in between.
         let now = now();
-        self.write_ended(&turn.ended, now)?;
+        turn.counted = self.write_ended(&turn.ended, now)?;
         self.write_progress(progress)?;
         let lease_time = self.desk.config().lease;
         let lease = now.saturating_add(i64::try_from(lease_time.as_millis()).unwrap_or(i64::MAX));
@@ -271,10 +289,17 @@ impl Keeper {
         Ok(mine.map(|(id, _, batch)| (id, batch)).collect())
     }
 
-    fn write_ended(&self, ended: &[Ended], now: i64) -> Result<(), Error> {
+    /// Returns the outcomes, if they are counted.
+    fn write_ended(&self, ended: &[Ended], now: i64) -> Result<Vec<CountedAttempt>, Error> {
+        let mut counted = Vec::new();
         if ended.is_empty() {
-            return Ok(());
+            return Ok(counted);
         }
+        let mut count = |queue: &str, outcome| {
+            if self.meters.is_some() {
+                counted.push((queue.to_owned(), outcome));
+            }
+        };
         let table = JobTable(&*self.tables);
         let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
         let mut done = Vec::new();
@@ -289,6 +314,7 @@ impl Keeper {
             let has_died = match outcome {
                 Outcome::Done => {
                     done.push(job.id);
+                    count(&job.queue, "done");
                     false
                 }
                 Outcome::Undeclared => {
@@ -296,10 +322,12 @@ impl Keeper {
                     continue;
                 }
                 Outcome::Failed(failure) => {
-                    let job = (job.id, &*job.name, job.attempt);
-                    if fail(table, &self.desk, job, failure, now)?.is_some() {
+                    let attempt = (job.id, &*job.name, job.attempt);
+                    if fail(table, &self.desk, attempt, failure, now)?.is_some() {
+                        count(&job.queue, "failed");
                         continue;
                     }
+                    count(&job.queue, "dead");
                     true
                 }
             };
@@ -313,7 +341,8 @@ impl Keeper {
         if !done.is_empty() {
             table.done(done, now, is_kept)?;
         }
-        table.count_ends(&ends, now)
+        table.count_ends(&ends, now)?;
+        Ok(counted)
     }
 
     #[cold]

@@ -10,6 +10,7 @@ pub mod jobs;
 pub mod log;
 pub mod mails;
 pub mod memberships;
+pub mod metrics;
 pub mod page_log;
 pub mod pages;
 pub mod renderer;

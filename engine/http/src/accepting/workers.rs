@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::driver::{Opening, WorkerHandle};
@@ -17,6 +17,7 @@ struct WorkerPool {
     handles: Mutex<Vec<WorkerHandle>>,
     /// The position where the search for the least loaded begins, so that equals take turns.
     next: AtomicUsize,
+    accepted: AtomicU64,
     connections_max: usize,
     refused_max: usize,
     /// The answer for a client that cannot be handed to a worker, not even to be refused.
@@ -33,6 +34,7 @@ impl Workers {
         Workers(Arc::new(WorkerPool {
             handles: Mutex::new(handles),
             next: AtomicUsize::new(0),
+            accepted: AtomicU64::new(0),
             connections_max: limits.connections_max,
             refused_max: limits.refused_max,
             refusal: refusal.into_bytes(),
@@ -57,6 +59,11 @@ impl Workers {
         self.lock().iter().map(WorkerHandle::connections).sum()
     }
 
+    /// Returns the number of connections that were accepted, those that were refused included.
+    pub fn accepted(&self) -> u64 {
+        self.0.accepted.load(Relaxed)
+    }
+
     /// Begins the end of all of them, see [`WorkerHandle::shutdown`].
     pub fn shutdown(&self) {
         self.lock().iter().for_each(WorkerHandle::shutdown);
@@ -72,6 +79,7 @@ impl Workers {
     /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken. At the end
     /// workers are not told what is refused: it may be the connection that wakes the acceptor.
     pub(crate) fn place(&self, socket: TcpStream, opening: Opening<'_>, is_ending: bool) {
+        self.0.accepted.fetch_add(1, Relaxed);
         let handles = self.lock();
         let connections: usize = handles.iter().map(WorkerHandle::connections).sum();
         let given = if connections < self.0.connections_max {

@@ -24,6 +24,7 @@ impl<S: Socket> Connection<S> {
             Poll::Ready(HandshakeOutcome::Established(info)) => {
                 self.client.tls = Some(Rc::new(info));
                 self.read_by = now + local.limits.head_millis_max;
+                local.handler().handshaken();
                 return Poll::Ready(true);
             }
             Poll::Ready(HandshakeOutcome::Gone) => return Poll::Ready(false),

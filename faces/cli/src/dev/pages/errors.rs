@@ -38,7 +38,7 @@ impl DevErrors {
         let mut response = Response::new(error.kind().status());
         if prefers_page(view.request()) {
             let none = Statements::default();
-            let statements = view.record().map(|record| record.statements());
+            let statements = view.record().and_then(|record| record.statements());
             let statements = statements.as_deref().unwrap_or(&none);
             let page = page::of_request(
                 &self.dev,

@@ -1,0 +1,57 @@
+//! `GET /_sampan/metrics`: the measurements of the server, in the text format of Prometheus.
+//!
+//! Each worker and each part of the server counts in shards of its own (`host::metrics`), which are added up when a
+//! request asks. [`MetricsHandler`](handler::MetricsHandler) answers before the project's routes and middleware, or the
+//! server answers on an address of its own.
+
+pub(crate) mod handler;
+mod process;
+pub(crate) mod settings;
+
+use crate::app_config::AppConfig;
+use crate::server::shared::ServerShared;
+use sampan_host::log::Level;
+use sampan_host::metrics::{Registry, known};
+use sampan_project::{Language, VERSION};
+use std::sync::{Arc, Weak};
+
+/// Returns the registry of a server; `None` where nothing is measured.
+pub(crate) fn registry(config: &AppConfig) -> Option<Arc<Registry>> {
+    if !config.serving.metrics.is_enabled {
+        return None;
+    }
+    let logger = config.program.logger.clone();
+    let registry = Registry::new(move |line| logger.text(Level::Warn, line));
+    process::collect(&registry);
+    let language = match config.base.project.language() {
+        Some(Language::Lua) => "lua",
+        Some(Language::Js) => "js",
+        None => "none",
+    };
+    registry.collect(move |readings| readings.put(&known::BUILD, &[VERSION, language], 1.0));
+    Some(registry)
+}
+
+/// Has the registry ask the workers for what they count anyway.
+pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
+    let Some(registry) = &shared.metrics else {
+        return;
+    };
+    let weak: Weak<ServerShared> = Arc::downgrade(shared);
+    registry.collect(move |readings| {
+        let Some(shared) = weak.upgrade() else {
+            return;
+        };
+        let (mut workers, mut open) = (0_u32, 0);
+        for member in &*shared.crew() {
+            workers += 1;
+            open += member.connections();
+        }
+        if let Some(accepting) = shared.accepting() {
+            let accepted = accepting.accepted() as f64;
+            readings.put(&known::CONNECTIONS_ACCEPTED, &[], accepted);
+        }
+        readings.put(&known::WORKERS, &[], f64::from(workers));
+        readings.put(&known::CONNECTIONS, &[], open as f64);
+    });
+}

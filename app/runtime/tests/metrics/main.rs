@@ -1,0 +1,6 @@
+//! `[metrics]`: what a server measures, and who may see it.
+
+mod endpoint;
+mod everything;
+mod requests;
+mod support;
