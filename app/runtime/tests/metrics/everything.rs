@@ -134,3 +134,65 @@ fn the_table_of_the_documents_has_each_metric() {
         assert_eq!(labels, metric.labels, "{}", metric.name);
     }
 }
+
+#[test]
+fn the_dashboard_asks_for_metrics_and_labels_that_exist() {
+    let text = document("grafana.json");
+    let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array())
+        .flatten();
+    let mut asked = BTreeSet::new();
+    for expression in targets.filter_map(|target| target["expr"].as_str()) {
+        let names = names_in(expression);
+        assert!(!names.is_empty(), "{expression}");
+        for name in names {
+            let base = ["_bucket", "_sum", "_count"]
+                .iter()
+                .find_map(|end| name.strip_suffix(end));
+            let known = known::ALL.iter().find(|metric| match metric.kind {
+                MetricKind::Histogram => base == Some(metric.name),
+                _ => name == metric.name,
+            });
+            let known = known.unwrap_or_else(|| panic!("{name} does not exist: {expression}"));
+            asked.insert(known.name);
+            let by = expression
+                .split("by (")
+                .skip(1)
+                .filter_map(|rest| rest.split(')').next());
+            for label in by.flat_map(|list| list.split(", ")) {
+                let is_there = metric_has(known.labels, label) || label == "le" && base.is_some();
+                assert!(is_there, "{name} has no label {label}: {expression}");
+            }
+        }
+    }
+    // The version is among its variables.
+    let left_out: Vec<&str> = known::ALL
+        .iter()
+        .map(|metric| metric.name)
+        .filter(|name| !asked.contains(name))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            "sampan_build_info",
+            "process_max_fds",
+            "process_start_time_seconds"
+        ]
+    );
+    assert!(text.contains("label_values(sampan_build_info, job)"));
+    let mut ids: Vec<u64> = panels
+        .iter()
+        .filter_map(|panel| panel["id"].as_u64())
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), panels.len());
+}
+
+/// Reports whether series have a label: of the metric, or as Prometheus adds them.
+fn metric_has(labels: &[&str], label: &str) -> bool {
+    labels.contains(&label) || ["instance", "job"].contains(&label)
+}
