@@ -46,6 +46,7 @@ pub static CAPABILITY: Capability = Capability {
             keep,
             work,
             drain: |shared| shared.get::<Desk>().iter().for_each(|desk| desk.drain()),
+            cut: |shared| shared.get::<Desk>().iter().for_each(|desk| desk.cut()),
             close: |shared| shared.get::<Desk>().iter().for_each(|desk| desk.close()),
         })
     },

@@ -28,6 +28,8 @@ use tokio::task::spawn_local;
 
 /// The interval at which a shutdown looks whether the work after answers has ended.
 const BACKGROUND_PAUSE: Duration = Duration::from_millis(10);
+/// The longest time that what was cut beside requests may take to end. The server waits a little longer for its threads.
+const CUT_MAX: Duration = Duration::from_millis(300);
 
 /// A worker that is starting.
 pub(crate) struct Starting {
@@ -164,6 +166,7 @@ async fn serve(
         Arc::clone(&plan.ending),
     );
     let (health, metrics) = (plan.health.clone(), plan.metrics_answers.clone());
+    let generation = Arc::clone(&plan.generation);
     let deaf = deaf_while_loading(&config, ready);
     let LoadedWorker {
         loader,
@@ -199,6 +202,10 @@ async fn serve(
             None => handler,
         };
         let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
+        let cut = match &side {
+            Some(SideWork::Beside(beside)) => Some(beside.cut),
+            _ => None,
+        };
         let work = side.map(|side| match side {
             SideWork::Beside(beside) => spawn_local(loader.work_beside(&beside)),
             SideWork::Lane(lane) => spawn_local(lane.run(Rc::clone(&loader), Rc::clone(&dispatch))),
@@ -207,9 +214,13 @@ async fn serve(
             Some(hosted) => sockets.run_on(hosted, handler).await,
             None => sockets.run(handler).await,
         }
-        if let Some(work) = work {
-            // What goes on then is given up, and begins anew elsewhere.
-            let _ = tokio::time::timeout(time_max, work).await;
+        if let Some(mut work) = work
+            && tokio::time::timeout(time_max, &mut work).await.is_err()
+            && let Some(cut) = cut
+        {
+            // What goes on is given up, and begins anew elsewhere.
+            cut(generation.state.shared());
+            let _ = tokio::time::timeout(CUT_MAX, work).await;
         }
         end_background(&dispatch, &config, &ending).await;
         loader.retired().await;

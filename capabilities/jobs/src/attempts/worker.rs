@@ -70,6 +70,10 @@ pub(crate) async fn work(thread: Rc<ThreadJobs>, desk: Arc<Desk>) {
             running.job = None;
             match outcome {
                 Some(outcome) => running.desk.end(handed.job, outcome),
+                None if running.desk.is_cut() => {
+                    tell_cut(&jobs, &handed.job);
+                    running.desk.put_down(handed.job);
+                }
                 None => running.desk.abandon(&handed.job),
             }
         }));
@@ -153,6 +157,17 @@ async fn long_args(jobs: &IsolateJobs, job: &Taken) -> Result<Option<String>, Er
     match jobs.tables.waiting() {
         Some(tables) => postgres::args(&*tables, job).await,
         None => JobTable(&*jobs.tables).args(job.id, job.token),
+    }
+}
+
+#[cold]
+fn tell_cut(jobs: &IsolateJobs, job: &Taken) {
+    if let Some(log) = jobs.log() {
+        let text = format!(
+            "job {} {}: cut by the shutdown (shutdown_millis_max): it begins anew, and attempt {} does not count",
+            job.name, job.id, job.attempt
+        );
+        log.write_limited(Level::Warn, Cause::message(&job.name), &Entry::text(text));
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
 use queue_state::QueueState;
 use sampan_host::jobs::JobPolicy;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -31,6 +31,8 @@ pub(crate) struct Desk {
     is_in_doubt: AtomicBool,
     /// True if no thread takes a job any more.
     is_draining: AtomicBool,
+    /// True if jobs that run are given up, because the process ends.
+    is_cut: AtomicBool,
     is_closed: AtomicBool,
     /// True if the tables on a server were made or found.
     has_tables: AtomicBool,
@@ -66,6 +68,7 @@ impl Desk {
             news: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
+            is_cut: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             has_tables: AtomicBool::new(false),
         }
@@ -262,6 +265,19 @@ impl Desk {
         self.lock().forget(job.id, Some(job.token));
         self.keeper.notify_one();
         self.threads.notify_one();
+    }
+
+    /// Gives up the jobs that run, because the process ends: each goes back to the table, and its attempt does not
+    /// count.
+    pub(crate) fn cut(&self) {
+        self.is_cut.store(true, Ordering::Release);
+        let state = self.lock();
+        state.held.values().for_each(|held| held.given_up.tell());
+    }
+
+    /// Puts a job down again that was cut.
+    pub(crate) fn put_down(&self, job: Taken) {
+        self.lock().waiting.push_back(job);
     }
 
     /// Takes note of a progress.

@@ -48,6 +48,11 @@ impl Desk {
         self.is_draining.load(Ordering::Acquire)
     }
 
+    /// Reports whether jobs that run are given up, because the process ends.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Acquire)
+    }
+
     /// Has the keeper end.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);

@@ -17,6 +17,8 @@ pub struct Beside {
     pub work: fn(&IsolateSetup<'_>) -> LocalFuture<()>,
     /// Tells the threads to begin with nothing more.
     pub drain: fn(&Shared),
+    /// Gives up what goes on: the time of the shutdown is over. [`Beside::work`] ends soon after it.
+    pub cut: fn(&Shared),
     /// Tells the keeper to end: the threads with isolates have.
     pub close: fn(&Shared),
 }

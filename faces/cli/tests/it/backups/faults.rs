@@ -35,7 +35,7 @@ fn commands_that_look_leave_the_log_to_the_server() {
     let toml = scene.scratch.path().join("sampan.toml");
     let text = std::fs::read_to_string(&toml).expect("read");
     std::fs::write(&toml, text.replace("\"10 ms\"", "\"1 s\"")).expect("written");
-    let mut process = scene.start();
+    let process = scene.start();
     let folder = scene.scratch.path().display().to_string();
     for _ in 0..3 {
         scene.add(&process);

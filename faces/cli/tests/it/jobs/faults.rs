@@ -137,3 +137,43 @@ fn an_upgrade_leaves_jobs_to_the_process_that_runs_them() {
     assert_eq!(process.status(), Some(0));
     new.ends_well();
 }
+
+const CUT_LUA: &str = r#"
+local app = require "sampan"
+app.job("long", { attempts = 1, timeout = "1 m" }, function(_, job)
+  app.log.info("began attempt " .. job.attempt)
+  app.time.sleep(50)
+end)
+app.post("/", function() app.enqueue("long") end)
+"#;
+
+const CUT_JS: &str = r#"
+import { app, log, time } from "sampan";
+app.job("long", { attempts: 1, timeout: "1 m" }, async (_, job) => {
+  log.info(`began attempt ${job.attempt}`);
+  await time.sleep(50);
+});
+app.post("/", () => { app.enqueue("long"); });
+"#;
+
+#[test]
+fn a_job_that_a_shutdown_cuts_begins_anew() {
+    for (name, app) in [("app.lua", CUT_LUA), ("app.js", CUT_JS)] {
+        let toml = "[limits]\nshutdown_millis_max = \"50 ms\"\n[jobs]\nlease = \"1h\"\n";
+        let scratch = Scratch::new(&[(name, app), ("sampan.toml", toml)]);
+        let start = || Process::start(&mut serve(&scratch.file(name), 1));
+        let mut process = start();
+        let log = process.read_errors();
+        ask(&process, "POST", "/");
+        log.until("began attempt 1");
+        process.signal("TERM");
+        process.end();
+        let told = log.join().expect("no panic");
+        assert!(told.contains("cut by the shutdown"), "{name}: {told}");
+        // The attempt did not count: it had one only. Its lease would have lasted for an hour.
+        let mut process = start();
+        process.read_errors().until("began attempt 1");
+        process.signal("TERM");
+        process.end();
+    }
+}
