@@ -819,6 +819,7 @@ declare module "sampan" {
     codec: typeof codec;
     password: typeof password;
     cache: typeof cache;
+    metrics: typeof metrics;
     mail: typeof mail;
     t: typeof t;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
@@ -1149,6 +1150,18 @@ declare module "sampan" {
     delete(key: string): void;
   };
 
+  /** Measurements of the app, which the server shows beside its own at `/_sampan/metrics`. They are declared while the project loads. A second declaration of the same metric gives the same one. Of one metric 1,000 label sets are kept; others are counted with the value `other` in each label. */
+  export namespace metrics {
+    /** Declares a number that only grows, over all workers: `orders_total`. */
+    function counter(name: string, options?: Record<string, any>): Counter;
+    /** Declares a number that goes up and down, which all workers share: `queue_length`. */
+    function gauge(name: string, options?: Record<string, any>): Gauge;
+    /** Declares the distribution of values, such as times in seconds: `payment_seconds`. */
+    function histogram(name: string, options?: Record<string, any>): Histogram;
+    /** All measurements of the app and the server, as `/_sampan/metrics` has them; those of the app alone on this worker with `[metrics] enabled = false`, and in tests. */
+    function text(): string;
+  }
+
   /** Mails. */
   export namespace mail {
     /** Sends a mail. It is a job: a row of the app's database, in the same transaction as the other writes of the request, so it is sent if they are kept. What the mail server does not take for now is tried again; `sampan jobs` shows what was not delivered. `sampan dev` shows the mail in place of that, and tests find it in `t.mails`. */
@@ -1376,6 +1389,28 @@ declare module "sampan" {
     set(key: string, value?: any): void;
     /** The keys that it has. */
     keys(): any[];
+  }
+
+  /** A number that only grows. */
+  export interface Counter {
+    /** Adds to the number, at once: also if the request fails later. */
+    inc(n?: number, labels?: Record<string, any>): void;
+  }
+
+  /** A number that goes up and down. */
+  export interface Gauge {
+    /** Sets the number for all workers. */
+    set(value: number, labels?: Record<string, any>): void;
+    /** Adds to the number. */
+    inc(n?: number, labels?: Record<string, any>): void;
+    /** Takes away from the number. */
+    dec(n?: number, labels?: Record<string, any>): void;
+  }
+
+  /** The distribution of values. */
+  export interface Histogram {
+    /** Takes note of a value. */
+    observe(value: number, labels?: Record<string, any>): void;
   }
 
   /** The HTML of an answer. */

@@ -1345,6 +1345,69 @@ function app.cache.delete(key) end
 ---@return any
 function app.lock(name, options, fn) end
 
+--- Measurements of the app, which the server shows beside its own at `/_sampan/metrics`. They are declared while the project loads. A second declaration of the same metric gives the same one. Of one metric 1,000 label sets are kept; others are counted with the value `other` in each label.
+---@class sampan.modules.metrics
+app.metrics = {}
+
+--- Declares a number that only grows, over all workers: `orders_total`.
+---@param name string The name: letters, digits and underscores. Names of counters end with `_total`, others with their unit.
+---@param options? table `help`, a line about it, and `labels`, a list of the names of its labels.
+---@return sampan.Counter
+function app.metrics.counter(name, options) end
+
+--- Declares a number that goes up and down, which all workers share: `queue_length`.
+---@param name string The name: letters, digits and underscores. Names of counters end with `_total`, others with their unit.
+---@param options? table `help`, a line about it, and `labels`, a list of the names of its labels.
+---@return sampan.Gauge
+function app.metrics.gauge(name, options) end
+
+--- Declares the distribution of values, such as times in seconds: `payment_seconds`.
+---@param name string The name: letters, digits and underscores. Names of counters end with `_total`, others with their unit.
+---@param options? table `help`, `labels` as for `metrics.counter`, and `buckets`, a list of upper bounds, each above the one before; from 25 µs to 10 s unless given.
+---@return sampan.Histogram
+function app.metrics.histogram(name, options) end
+
+--- All measurements of the app and the server, as `/_sampan/metrics` has them; those of the app alone on this worker with `[metrics] enabled = false`, and in tests.
+---@return string
+function app.metrics.text() end
+
+--- A number that only grows.
+---@class sampan.Counter
+local Counter = {}
+
+--- Adds to the number, at once: also if the request fails later.
+---@param n? number How much; 1 unless given.
+---@param labels? table A value for each label that was declared: text, a number or a boolean. Values have few forms, and never come from clients. They are cut after 100 characters.
+function Counter:inc(n, labels) end
+
+--- A number that goes up and down.
+---@class sampan.Gauge
+local Gauge = {}
+
+--- Sets the number for all workers.
+---@param value number The number.
+---@param labels? table A value for each label that was declared: text, a number or a boolean. Values have few forms, and never come from clients. They are cut after 100 characters.
+function Gauge:set(value, labels) end
+
+--- Adds to the number.
+---@param n? number How much; 1 unless given.
+---@param labels? table A value for each label that was declared: text, a number or a boolean. Values have few forms, and never come from clients. They are cut after 100 characters.
+function Gauge:inc(n, labels) end
+
+--- Takes away from the number.
+---@param n? number How much; 1 unless given.
+---@param labels? table A value for each label that was declared: text, a number or a boolean. Values have few forms, and never come from clients. They are cut after 100 characters.
+function Gauge:dec(n, labels) end
+
+--- The distribution of values.
+---@class sampan.Histogram
+local Histogram = {}
+
+--- Takes note of a value.
+---@param value number The value.
+---@param labels? table A value for each label that was declared: text, a number or a boolean. Values have few forms, and never come from clients. They are cut after 100 characters.
+function Histogram:observe(value, labels) end
+
 --- Mails.
 ---@class sampan.modules.mail
 app.mail = {}

@@ -42,6 +42,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_jobs::CAPABILITY,
     &sampan_cache::CAPABILITY,
     &sampan_lock::CAPABILITY,
+    &sampan_metrics::CAPABILITY,
     &sampan_mail::CAPABILITY,
     &sampan_fetch::CAPABILITY,
 ];

@@ -12,12 +12,12 @@ mod config;
 mod control;
 mod db;
 mod dev;
-mod health;
 mod jobs;
 mod migrate;
 mod new;
 mod profile;
 mod repl;
+mod servers;
 mod shell_help;
 mod terminal;
 mod test;
@@ -27,6 +27,7 @@ use clap::{Parser, Subcommand};
 use sampan_project::archive::Archive;
 use sampan_project::config::{EnvFile, Flags};
 use sampan_runtime::{AppConfig, ControlRequest, Storage};
+use servers::{health, top};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
@@ -71,6 +72,8 @@ enum Command {
     Db(db::DbArgs),
     /// Ask a server how it is: exit status 0 if it can answer requests, else 1.
     Health(health::HealthArgs),
+    /// Show what a server does, second by second.
+    Top(top::TopArgs),
     /// Look at the jobs of a project, run them again, cancel and remove them.
     Jobs(jobs::JobsArgs),
     /// Make one executable of this program and a project.
@@ -229,6 +232,7 @@ fn command() -> Result<i32, String> {
         Command::Repl(args) => repl::run(args),
         Command::Db(args) => db::run(args),
         Command::Health(args) => health::run(args),
+        Command::Top(args) => top::run(args),
         Command::Jobs(args) => jobs::run(args),
         Command::Build(args) => build::run(args).map(|()| 0),
         Command::Tls(args) => tls::run(args),

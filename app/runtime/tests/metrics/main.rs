@@ -3,4 +3,5 @@
 mod endpoint;
 mod everything;
 mod requests;
+mod slow;
 mod support;

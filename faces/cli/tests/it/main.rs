@@ -13,3 +13,4 @@ mod postgres;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;
+mod top;

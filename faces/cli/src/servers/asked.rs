@@ -1,12 +1,10 @@
-//! `sampan health`: asks a server how it is, for the health checks of containers and for people.
+//! A server that a command asks by one request: the one of a URL, or of the project here.
 
 use crate::bench::wire::TlsTarget;
-use crate::say;
 use rustls::StreamOwned;
-use sampan_project::config::{EnvFile, Flags, ListenAddress};
+use sampan_project::config::{Flags, ListenAddress};
 use sampan_runtime::AppConfig;
 use sampan_serve::is_trusted;
-use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -14,56 +12,28 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use url::Url;
 
-/// The path that is asked where a URL has none.
-const PATH: &str = "/_sampan/health";
-/// The most bytes of an answer.
-const ANSWER_BYTES_MAX: u64 = 64 * 1024;
-/// The variable with the token, as servers read it too.
-const TOKEN: &str = "SAMPAN_HEALTH_TOKEN";
-
-/// The arguments of `sampan health`.
-#[derive(clap::Args)]
-pub(crate) struct HealthArgs {
-    /// The server [default: the one of the project here, on this machine]. The certificate of an https:// URL is not
-    /// checked.
-    #[arg(value_name = "URL")]
-    url: Option<String>,
-    /// The project's folder, or a file in it, to find its server.
-    #[arg(
-        long,
-        value_name = "DIR|FILE",
-        default_value = ".",
-        conflicts_with = "url"
-    )]
-    project: PathBuf,
-    #[command(flatten)]
-    asked: AskedArgs,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
-    config: Option<PathBuf>,
-    /// A value of the configuration, such as server.listen=127.0.0.1:8081.
-    #[arg(long, value_name = "SECTION.KEY=VALUE", conflicts_with = "url")]
-    set: Vec<String>,
-}
-
-/// The question, and the form of the answer.
-#[derive(clap::Args)]
-pub(crate) struct AskedArgs {
-    /// Ask only if the process answers, not if it can answer requests.
-    #[arg(long)]
-    live: bool,
-    /// The longest time that the server may take.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
-    timeout: u16,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+/// A question to servers.
+pub(super) struct Question {
+    /// The path that is asked where a URL has none.
+    pub(super) path: &'static str,
+    /// The most bytes of an answer.
+    pub(super) answer_bytes_max: u64,
+    /// The variable with the token, as servers read it too.
+    pub(super) token: &'static str,
+    /// Returns the path at the server of a project.
+    ///
+    /// # Errors
+    /// The server does not answer it.
+    pub(super) own_path: fn(&AppConfig) -> Result<String, String>,
+    /// Returns the address for this question alone, which speaks plain HTTP, if the server of a project has one.
+    pub(super) own_address: fn(&AppConfig) -> Option<SocketAddr>,
 }
 
 /// The server that is asked.
-struct Target {
+pub(super) struct AskedServer {
+    question: &'static Question,
     /// The server, for people.
-    shown: String,
+    pub(super) shown: String,
     address: Address,
     /// TLS with it.
     tls: Option<TlsTarget>,
@@ -72,7 +42,9 @@ struct Target {
     is_for_proxies: bool,
     /// The value of the field `Host`.
     host: String,
-    path: String,
+    pub(super) path: String,
+    /// The token, in place of that of the variable.
+    token: Option<String>,
 }
 
 enum Address {
@@ -80,46 +52,12 @@ enum Address {
     Unix(PathBuf),
 }
 
-pub(crate) fn run(args: HealthArgs) -> Result<i32, String> {
-    let target = match args.url {
-        Some(url) => Target::of_url(&url)?,
-        None => Target::of_project(&Flags {
-            path: args.project,
-            config: args.config,
-            set: args.set,
-            env_file: EnvFile::OfProject,
-            ..Flags::default()
-        })?,
-    };
-    ask(target, &args.asked)
-}
-
-/// Asks the server that serves the project of these flags.
-pub(crate) fn ask_own(flags: &Flags, asked: &AskedArgs) -> Result<i32, String> {
-    ask(Target::of_project(flags)?, asked)
-}
-
-fn ask(mut target: Target, asked: &AskedArgs) -> Result<i32, String> {
-    if asked.live {
-        target.path += "/live";
-    }
-    let time_max = Duration::from_secs(asked.timeout.max(1).into());
-    let answer = target.answer(time_max).and_then(|text| parsed(&text));
-    let is_well = matches!(&answer, Ok((200, _)));
-    let line = match (answer, asked.json) {
-        (Ok((_, body)), true) => body.to_string(),
-        (Ok((_, body)), false) => shown(&body),
-        (Err(fault), true) => {
-            json!({ "status": "unreachable", "reason": fault, "url": target.shown }).to_string()
-        }
-        (Err(fault), false) => format!("unreachable: {}: {fault}", target.shown),
-    };
-    say(line)?;
-    Ok(i32::from(!is_well))
-}
-
-impl Target {
-    fn of_url(text: &str) -> Result<Self, String> {
+impl AskedServer {
+    /// Returns the server of a URL.
+    ///
+    /// # Errors
+    /// The text is no URL, or the system knows no address of its host.
+    pub(super) fn of_url(question: &'static Question, text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| {
             format!("{text} is no URL ({error}): write http://127.0.0.1:8080, or none for the project here")
         })?;
@@ -135,29 +73,39 @@ impl Target {
         let tls = (url.scheme() == "https").then(|| TlsTarget::new(bare, false));
         let own_port = url.port().map_or(String::new(), |port| format!(":{port}"));
         Ok(Self {
+            question,
+            token: None,
             shown: url.to_string(),
             address: Address::Tcp(addresses.collect()),
             tls: tls.transpose()?,
             is_for_proxies: false,
             host: format!("{host}{own_port}"),
             path: match url.path() {
-                "/" => PATH.to_owned(),
+                "/" => question.path.to_owned(),
                 path => path.trim_end_matches('/').to_owned(),
             },
         })
     }
 
+    /// Sends this token, if it is one.
+    pub(super) fn with_token(self, token: Option<String>) -> Self {
+        Self { token, ..self }
+    }
+
     /// Finds the server of a project on this machine: by a Unix socket or a port of plain HTTP, if it has one.
-    fn of_project(flags: &Flags) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// There is no project, or its server cannot be asked.
+    pub(super) fn of_project(question: &'static Question, flags: &Flags) -> Result<Self, String> {
         let config = AppConfig::resolve(flags)?;
-        let path = config.serving.health.path.clone();
-        let path = path.ok_or("[health] enabled is false: the server answers no such question")?;
+        let path = (question.own_path)(&config)?;
+        let own = (question.own_address)(&config).map(ListenAddress::Tcp);
         let tls = config.base.tls.as_ref();
         let listen = config.base.listen.iter();
         let plain = tls.iter().flat_map(|tls| &tls.redirect_listen);
         let is_unix = |address: &&ListenAddress| matches!(address, ListenAddress::Unix(_));
         let unix = listen.clone().find(is_unix);
-        let found = unix.or_else(|| plain.clone().next());
+        let found = own.as_ref().or(unix).or_else(|| plain.clone().next());
         let found = found.map(|address| (address, false));
         let found = found.or_else(|| Some((listen.clone().next()?, tls.is_some())));
         let (address, has_tls) = found.ok_or("[server] listen names no address")?;
@@ -182,9 +130,13 @@ impl Target {
             Address::Tcp(addresses) => addresses.first().map(SocketAddr::ip),
             Address::Unix(_) => None,
         };
-        let serving = &config.serving;
+        let (serving, is_shared) = (&config.serving, (question.own_address)(&config).is_none());
         Ok(Self {
-            is_for_proxies: serving.proxy_protocol && is_trusted(&serving.trusted_proxies, own),
+            question,
+            token: None,
+            is_for_proxies: is_shared
+                && serving.proxy_protocol
+                && is_trusted(&serving.trusted_proxies, own),
             shown,
             address,
             tls: tls.transpose()?,
@@ -194,7 +146,10 @@ impl Target {
     }
 
     /// Returns all bytes of the answer.
-    fn answer(&self, time_max: Duration) -> Result<Vec<u8>, String> {
+    ///
+    /// # Errors
+    /// No server is there, or it takes longer.
+    pub(super) fn answer(&self, time_max: Duration) -> Result<Vec<u8>, String> {
         let deadline = Instant::now() + time_max;
         let too_long = || format!("no answer within {} s (--timeout)", time_max.as_secs());
         let left = || match deadline.saturating_duration_since(Instant::now()) {
@@ -254,18 +209,21 @@ impl Target {
 
     fn exchange(&self, mut stream: impl Read + Write) -> io::Result<Vec<u8>> {
         let (path, host) = (&self.path, &self.host);
-        let token = std::env::var(TOKEN).unwrap_or_default();
+        let of_variable = || std::env::var(self.question.token).unwrap_or_default();
+        let token = self.token.clone().unwrap_or_else(of_variable);
         let token = match token.trim() {
             "" => String::new(),
             token => format!("Authorization: Bearer {token}\r\n"),
         };
-        let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n{token}Connection: close\r\n\r\n"
-        );
+        let head =
+            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{token}Connection: close\r\n\r\n");
         stream.write_all(head.as_bytes())?;
         stream.flush()?;
         let mut answer = Vec::new();
-        match stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer) {
+        match stream
+            .take(self.question.answer_bytes_max)
+            .read_to_end(&mut answer)
+        {
             // An end of TLS without `close_notify` is one too.
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
             _ => Ok(answer),
@@ -281,42 +239,4 @@ fn reached(address: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, address.port())
-}
-
-/// Returns the status and the body of an answer.
-fn parsed(answer: &[u8]) -> Result<(u16, Value), String> {
-    let text = String::from_utf8_lossy(answer);
-    let (head, body) = text
-        .split_once("\r\n\r\n")
-        .ok_or("its answer is not one of HTTP/1.1")?;
-    let status = head
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok());
-    let status = status.ok_or("its answer is not one of HTTP/1.1")?;
-    let body: Option<Value> = serde_json::from_str(body).ok();
-    match body.filter(|body| body["status"].is_string()) {
-        Some(body) => Ok((status, body)),
-        None => Err(format!(
-            "it answered {status}, which is no answer of [health]: is it another server, or is [health] path another?"
-        )),
-    }
-}
-
-/// Returns a line for people: the status, and what is wrong.
-fn shown(body: &Value) -> String {
-    let status = body["status"].as_str().unwrap_or_default();
-    let Some(checks) = body["checks"].as_object() else {
-        return status.to_owned();
-    };
-    let failed = checks.iter().filter(|(_, check)| check["status"] != "ok");
-    let failed = failed.map(|(name, check)| match check["reason"].as_str() {
-        Some(reason) => format!("{name}: {reason}"),
-        None => format!("{name} failed"),
-    });
-    let failed: Vec<String> = failed.collect();
-    match failed.is_empty() {
-        true => status.to_owned(),
-        false => format!("{status}: {}", failed.join("; ")),
-    }
 }

@@ -1,0 +1,162 @@
+//! `sampan top`: what a server does, second by second.
+
+use super::asked::{AskedServer, Question};
+use super::scrape::{Between, Scrape};
+use super::view;
+use crate::terminal::paint::is_coloured;
+use sampan_project::config::{EnvFile, Flags};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The question for the measurements of a server.
+static METRICS: Question = Question {
+    path: "/_sampan/metrics",
+    answer_bytes_max: 64 * 1024 * 1024,
+    token: "SAMPAN_METRICS_TOKEN",
+    own_path: |config| {
+        let path = config.serving.metrics_path().map(str::to_owned);
+        path.ok_or_else(|| "[metrics] enabled is false: the server measures nothing".to_owned())
+    },
+    own_address: |config| config.serving.metrics_address(),
+};
+
+/// The width of what goes to no terminal.
+const WIDTH: usize = 120;
+/// The longest time that the server may take.
+const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// The arguments of `sampan top`.
+#[derive(clap::Args)]
+pub(crate) struct TopArgs {
+    /// The server [default: the one of the project here, on this machine]. The certificate of an https:// URL is not
+    /// checked.
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+    /// The project's folder, or a file in it, to find its server.
+    #[arg(
+        long,
+        value_name = "DIR|FILE",
+        default_value = ".",
+        conflicts_with = "url"
+    )]
+    project: PathBuf,
+    /// The token of [metrics], for a server elsewhere [default: SAMPAN_METRICS_TOKEN].
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Print one table and end, as where standard output is no terminal.
+    #[arg(long)]
+    once: bool,
+    /// The time from one look to the next.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    interval: u16,
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    config: Option<PathBuf>,
+    /// A value of the configuration, such as server.listen=127.0.0.1:8081.
+    #[arg(long, value_name = "SECTION.KEY=VALUE", conflicts_with = "url")]
+    set: Vec<String>,
+}
+
+pub(crate) fn run(args: TopArgs) -> Result<i32, String> {
+    let server = match &args.url {
+        Some(url) => AskedServer::of_url(&METRICS, url)?,
+        None => {
+            let flags = Flags {
+                path: args.project,
+                config: args.config,
+                set: args.set,
+                env_file: EnvFile::OfProject,
+                ..Flags::default()
+            };
+            AskedServer::of_project(&METRICS, &flags)?
+        }
+    };
+    let server = server.with_token(args.token);
+    let is_live = !args.once && io::stdout().is_terminal();
+    let pause = Duration::from_secs(args.interval.into());
+    let mut before = scrape(&server)?;
+    loop {
+        std::thread::sleep(pause);
+        let now = match scrape(&server) {
+            Ok(now) => now,
+            // A server that is started anew comes back.
+            Err(fault) if is_live => {
+                show(&[fault], true)?;
+                continue;
+            }
+            Err(fault) => return Err(fault),
+        };
+        let between = Between {
+            before: &before,
+            now: &now,
+        };
+        let (width, height) = size(is_live);
+        let mut lines = view::lines(&between, &server.shown, width, is_coloured(is_live));
+        lines.truncate(height);
+        show(&lines, is_live)?;
+        if !is_live {
+            return Ok(0);
+        }
+        before = now;
+    }
+}
+
+fn scrape(server: &AskedServer) -> Result<Scrape, String> {
+    let answer = server.answer(TIME_MAX);
+    let answer = answer.map_err(|fault| format!("{}: {fault}", server.shown))?;
+    let text = String::from_utf8_lossy(&answer);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+    match head.split(' ').nth(1) {
+        Some("200") if body.starts_with("# ") => Ok(Scrape::read(body)),
+        Some("403") => Err(format!(
+            "{}: it shows its measurements to this machine only, or with the token of [metrics]: give --token",
+            server.shown
+        )),
+        status => Err(format!(
+            "{}: it answered {}, which are no measurements: is it another server, or is [metrics] path another?",
+            server.shown,
+            status.unwrap_or("something")
+        )),
+    }
+}
+
+/// Returns the columns and the lines that there are.
+fn size(is_live: bool) -> (usize, usize) {
+    if is_live && let Ok(size) = rustix::termios::tcgetwinsize(io::stdout()) {
+        // A terminal that does not know its size says 0.
+        let or = |size: u16, other: usize| if size == 0 { other } else { size.into() };
+        // The cursor stands in the last line.
+        return (
+            or(size.ws_col, 80),
+            or(size.ws_row, 24).saturating_sub(1).max(1),
+        );
+    }
+    (WIDTH, usize::MAX)
+}
+
+/// Shows lines in place of those before, or below them.
+fn show(lines: &[String], is_live: bool) -> Result<(), String> {
+    let mut out = String::new();
+    if is_live {
+        // To the upper left corner; the rest of each line and of the screen is cleared.
+        out += "\x1b[H";
+    }
+    for line in lines {
+        out += line;
+        out += if is_live { "\x1b[K\n" } else { "\n" };
+    }
+    if is_live {
+        out += "\x1b[J";
+    }
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(out.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
