@@ -92,21 +92,15 @@ impl ServerLocks {
         let result = match self.0.run(TAKE, &params).await? {
             Some(result) => result,
             None => {
-                self.create().await?;
-                let missing =
-                    || Error::new(ErrorKind::Internal, "the table _sampan_locks is missing");
-                self.0.run(TAKE, &params).await?.ok_or_else(missing)?
+                // Where another process makes it at the same time, this fails, and the table is there.
+                let created = self.0.run(CREATE, &Value::Null).await;
+                match self.0.run(TAKE, &params).await? {
+                    Some(result) => result,
+                    None => return created.map(|_| None),
+                }
             }
         };
         Ok(token(&result).map(|token| ServerLock::new(self, name, token)))
-    }
-
-    async fn create(&self) -> Result<(), Error> {
-        match self.0.run(CREATE, &Value::Null).await {
-            // Another process has made it at the same time.
-            Err(error) if error.code() == Some("unique") => Ok(()),
-            created => created.map(drop),
-        }
     }
 }
 
