@@ -53,8 +53,8 @@ fn check_name(name: &str) -> Result<(), Error> {
     let is_valid = name.bytes().all(is_name) && name.as_bytes().first().is_some_and(starts);
     if !is_valid || name.len() > NAME_BYTES_MAX {
         return Err(Error::script(format!(
-            "{name:?} is no name of a metric: it has letters, digits and underscores, such as orders_total, and at most \
-             {NAME_BYTES_MAX} of them"
+            "{name:?} is no name of a metric: it has letters, digits and underscores, such as orders_total, and at \
+             most {NAME_BYTES_MAX} of them"
         )));
     }
     if let Some(own) = OWN.into_iter().find(|own| name.starts_with(own)) {

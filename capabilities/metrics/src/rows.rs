@@ -16,9 +16,9 @@ use std::rc::Rc;
 /// The table of functions.
 pub(crate) static MODULE: Module = Module {
     name: "metrics",
-    doc: "Measurements of the app, which the server shows beside its own at `/_sampan/metrics`. They are declared while \
-     the project loads. A second declaration of the same metric gives the same one. Of one metric 1,000 label sets are \
-     kept; others are counted with the value `other` in each label.",
+    doc: "Measurements of the app, which the server shows beside its own at `/_sampan/metrics`. They are declared \
+     while the project loads. A second declaration of the same metric gives the same one. Of one metric 1,000 label \
+     sets are kept; others are counted with the value `other` in each label.",
     functions: &[
         row!("counter"(NAME, OPTIONS) -> Type::Object(&COUNTER), FunctionKind::Sync(counter),
             "Declares a number that only grows, over all workers: `orders_total`."),
@@ -30,8 +30,8 @@ pub(crate) static MODULE: Module = Module {
             FunctionKind::Sync(histogram),
             "Declares the distribution of values, such as times in seconds: `payment_seconds`."),
         row!("text"() -> Type::Text, FunctionKind::Sync(text),
-            "All measurements of the app and the server, as `/_sampan/metrics` has them; those of the app alone on this \
-             worker with `[metrics] enabled = false`, and in tests."),
+            "All measurements of the app and the server, as `/_sampan/metrics` has them; those of the app alone on \
+             this worker with `[metrics] enabled = false`, and in tests."),
     ],
     classes: &[&COUNTER, &GAUGE, &HISTOGRAM],
     ..Module::EMPTY

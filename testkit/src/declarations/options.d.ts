@@ -14,6 +14,8 @@
     /** `ip`, the name of a header field, or a function of the request. */
     key?: string | ((req: SampanRequest) => unknown);
     name?: string;
+    /** True: all processes on one PostgreSQL server count together. */
+    shared?: boolean;
   }
   /** The options of `app.basicAuth`: `verify` or `users`. */
   export type BasicAuthOptions = { realm?: string } & (

@@ -28,7 +28,7 @@ use tokio::task::spawn_local;
 
 /// The interval at which a shutdown looks whether the work after answers has ended.
 const BACKGROUND_PAUSE: Duration = Duration::from_millis(10);
-/// The longest time that what was cut beside requests may take to end. The server waits a little longer for its threads.
+/// The longest time that what was cut beside requests may take to end. The server waits a little longer for threads.
 const CUT_MAX: Duration = Duration::from_millis(300);
 
 /// A worker that is starting.
