@@ -4,6 +4,6 @@ import sampan from "./index.cjs";
 export default sampan.app;
 export const {
   app, json, html, text, redirect, stream, sse, first, render, file, time, log, env, csv, regex, codec, crypto, password, db, session, template, files, i18n,
-  cache, mail, upgrade,
+  cache, mail, metrics, upgrade,
   serve,
 } = sampan;

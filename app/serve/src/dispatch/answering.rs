@@ -44,6 +44,7 @@ pub async fn answer_apart(dispatch: Rc<Dispatch>, lane: Arc<dyn SlowLane>, given
     let LaneRequest {
         request,
         route,
+        is_timed,
         id,
         answers,
         link,
@@ -51,7 +52,7 @@ pub async fn answer_apart(dispatch: Rc<Dispatch>, lane: Arc<dyn SlowLane>, given
     link.begin();
     // No connection of this thread tells it the time.
     dispatch.ticked(now_millis());
-    let record = id.map(|id| dispatch.record_apart(id));
+    let record = is_timed.then(|| dispatch.record_apart(id));
     let run = LaneRun {
         dispatch,
         lane,

@@ -109,7 +109,7 @@ impl Dispatch {
     }
 
     /// Creates the record of a request whose line another worker writes: it collects times alone.
-    pub(crate) fn record_apart(&self, id: Box<str>) -> Rc<Record> {
+    pub(crate) fn record_apart(&self, id: Option<Box<str>>) -> Rc<Record> {
         let logger = Rc::clone(&self.current.borrow().control.logger);
         Record::apart(logger, id)
     }

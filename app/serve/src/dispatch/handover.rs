@@ -56,7 +56,7 @@ fn hand_over_slow(
     let record = observers.record.clone();
     let (given, receiver, link) = {
         let id = record.as_ref().and_then(|record| record.id());
-        LaneRequest::new(owned, route, id)
+        LaneRequest::new(owned, route, record.is_some(), id)
     };
     if let Some(record) = &record {
         record.set_route(&entry.info);

@@ -36,6 +36,8 @@ pub struct LaneFull;
 pub struct LaneRequest {
     pub(crate) request: OwnedRequest,
     pub(crate) route: Arc<RouteLane>,
+    /// True if the connection's worker wants to know its times.
+    pub(crate) is_timed: bool,
     /// The id for the access log, where that is on.
     pub(crate) id: Option<Box<str>>,
     pub(crate) answers: Sender<LaneMessage>,
@@ -47,6 +49,7 @@ impl LaneRequest {
     pub(crate) fn new(
         request: OwnedRequest,
         route: &Arc<RouteLane>,
+        is_timed: bool,
         id: Option<&str>,
     ) -> (Self, Receiver<LaneMessage>, Arc<LaneLink>) {
         let (answers, receiver) = channel(MESSAGES_MAX);
@@ -54,6 +57,7 @@ impl LaneRequest {
         let given = Self {
             request,
             route: Arc::clone(route),
+            is_timed,
             id: id.map(Into::into),
             answers,
             link: Arc::clone(&link),

@@ -157,12 +157,12 @@ impl Record {
     }
 
     /// A record for the times of a request whose line another worker writes; `id` is the one that it has there.
-    pub(crate) fn apart(logger: Rc<dyn Log>, id: Box<str>) -> Rc<Self> {
+    pub(crate) fn apart(logger: Rc<dyn Log>, id: Option<Box<str>>) -> Rc<Self> {
         let line = RecordedLine {
             logger,
             since_1970: Duration::ZERO,
             client: String::new(),
-            head: Some(RecordedHead {
+            head: id.map(|id| RecordedHead {
                 id,
                 ..RecordedHead::default()
             }),

@@ -3,7 +3,7 @@
 "use strict";
 const NAMES = [
   "app", "json", "html", "text", "redirect", "stream", "sse", "first", "render", "file", "time", "log", "env", "csv", "regex", "codec", "crypto", "password",
-  "db", "session", "template", "files", "i18n", "cache", "mail", "upgrade",
+  "db", "session", "template", "files", "i18n", "cache", "mail", "metrics", "upgrade",
 ];
 const exported = {};
 let filled = false;

@@ -1,10 +1,10 @@
 import { app, metrics } from "sampan";
 
 const orders = metrics.counter("orders_total", { help: "Orders.", labels: ["kind", "is_new"] });
-const visits = metrics.counter("visits_total");
-const open = metrics.gauge("open_things", { help: "Things that are open." });
+const counter = metrics.counter("visits_total");
+const gauge = metrics.gauge("open_things", { help: "Things that are open." });
 const waits = metrics.histogram("wait_seconds", { help: "Waits.", labels: ["place"], buckets: [0.5, 1] });
-metrics.histogram("default_seconds").observe(0.3);
+const histogram = metrics.histogram("default_seconds");
 const again = metrics.counter("visits_total", {});
 
 const declared = {};
@@ -28,13 +28,14 @@ fault("part", () => metrics.counter("wait_seconds_count"));
 app.get("/work", () => {
   orders.inc(1, { kind: 'a"b', is_new: true });
   orders.inc(2.5, { kind: 'a"b', is_new: true });
-  visits.inc();
+  counter.inc();
   again.inc(2);
-  open.set(5);
-  open.inc();
-  open.dec(3);
+  gauge.set(5);
+  gauge.inc();
+  gauge.dec(3);
   waits.observe(0.25, { place: 7 });
   waits.observe(3, { place: 7 });
+  histogram.observe(0.3);
   for (let i = 1; i <= 1100; i += 1) orders.inc(1, { kind: `k${i}`, is_new: false });
   orders.inc(1, { kind: "x".repeat(300), is_new: false });
   return "done";
@@ -44,8 +45,8 @@ app.get("/text", (req) => metrics.text().split("\n")
 app.get("/declared", () => declared);
 app.get("/late", () => { metrics.counter("late_total"); });
 app.get("/known", () => { metrics.counter("visits_total").inc(0); return "known"; });
-app.get("/negative", () => { visits.inc(-1); });
-app.get("/nan", () => { open.set(NaN); });
+app.get("/negative", () => { counter.inc(-1); });
+app.get("/nan", () => { gauge.set(NaN); });
 app.get("/missing", () => { waits.observe(1); });
-app.get("/unknown", () => { visits.inc(1, { kind: "a" }); });
+app.get("/unknown", () => { counter.inc(1, { kind: "a" }); });
 app.get("/value", () => { waits.observe(1, { place: {} }); });
