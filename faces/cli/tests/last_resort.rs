@@ -64,12 +64,12 @@ fn load(_: &Context, _: Args) -> Result<Value, Error> {
 const APPS: [(&str, &str); 2] = [
     (
         "app.lua",
-        "local app = require 'sampan'\n\napp.get('/deaf/:s', function(req) app.deaf.block(tonumber(req.params.s)) \
-         end)\napp.get('/', function() return 'fine' end)\n",
+        "local app = require 'sampan'\n\napp.get('/deaf/:s', { slow = false }, function(req) \
+         app.deaf.block(tonumber(req.params.s)) end)\napp.get('/', function() return 'fine' end)\n",
     ),
     (
         "app.js",
-        "import { app, deaf } from 'sampan';\n\napp.get('/deaf/:s', (req) => \
+        "import { app, deaf } from 'sampan';\n\napp.get('/deaf/:s', { slow: false }, (req) => \
          deaf.block(Number(req.params.s)));\napp.get('/', () => 'fine');\n",
     ),
 ];
@@ -174,8 +174,8 @@ fn a_replacement_that_cannot_load_is_tried_again() {
     let app = [(
         "app.lua",
         "local app = require 'sampan'\napp.deaf.load()\n\
-         app.get('/deaf/:s', function(req) app.deaf.block(tonumber(req.params.s)) end)\napp.get('/', function() \
-          return 'fine' end)\n",
+         app.get('/deaf/:s', { slow = false }, function(req) app.deaf.block(tonumber(req.params.s)) end)\n\
+         app.get('/', function() return 'fine' end)\n",
     )];
     let scratch = Scratch::new(&app);
     let (running, logger) = start(&scratch.path().join("app.lua"), 1);

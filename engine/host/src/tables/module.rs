@@ -20,7 +20,6 @@ pub const ROUTE_KINDS: &str = "route_kinds";
 pub const STREAM_KINDS: &str = "stream_kinds";
 
 /// A table of functions under one name.
-#[derive(Debug)]
 pub struct Module {
     /// The name under which scripts find it: `app.<name>` in Lua, `import { <name> } from "sampan"` in JavaScript.
     pub name: &'static str,
