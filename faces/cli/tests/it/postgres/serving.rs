@@ -226,18 +226,7 @@ fn faults_are_told_at_start() {
         "postgres://nobody@127.0.0.1:1/x",
         &["cannot connect to PostgreSQL at"],
     );
-    let source = "local app = require \"sampan\"\napp.job(\"count\", function() end)";
-    let jobs = Scratch::new(&[("app.lua", source)]);
     let url = server.url(&database);
-    let args = [
-        "run",
-        &jobs.file("app.lua"),
-        "--listen",
-        "127.0.0.1:0",
-        "--db",
-        &url,
-    ];
-    fails(&args, 1, &["the job \"count\"", "there are no jobs"]);
     let shown = format!("postgres://sampan@127.0.0.1:{}/{database}", server.port);
     let to = scratch.file("copy.db");
     fails(
