@@ -159,7 +159,12 @@ pub fn of(context: &Context, request: &dyn RequestView) -> Result<Rc<Session>, E
     }
     let sessions = context.get::<Sessions>();
     let sessions = sessions.ok_or_else(|| Error::new(ErrorKind::Internal, "no sessions here"))?;
-    let session = Rc::new(Session::load(&sessions.0, request)?);
+    begin(&sessions.0, request)
+}
+
+/// Loads the session of a request, which is written at its end.
+fn begin(shared: &Rc<SharedSessions>, request: &dyn RequestView) -> Result<Rc<Session>, Error> {
+    let session = Rc::new(Session::load(shared, request)?);
     AnswerHooks::add(request, Rc::clone(&session) as Rc<dyn AnswerHook>);
     request.store().put(SessionOfRequest(Rc::clone(&session)));
     Ok(session)

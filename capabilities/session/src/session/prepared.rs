@@ -73,10 +73,19 @@ impl Preparation for SessionPreparation {
         if seen == PreparedUse::Unused {
             return None;
         }
-        let store = Rc::clone(&self.store);
+        let (store, shared) = (Rc::clone(&self.store), Rc::clone(&self.shared));
+        let request = Rc::clone(request);
         Some(Box::pin(async move {
             let read = read(&store, key, seen == PreparedUse::Taken).await;
+            let messages = read.as_ref().ok().and_then(Option::as_ref);
+            let messages = messages.and_then(|read| read.messages.as_ref());
+            let has_messages = messages.is_some_and(|messages| !messages.is_empty());
             prepared.read.replace(Some(read));
+            if has_messages {
+                // What the handler does not take goes back at the end of the session, also where nothing looks at it.
+                // It was read just now, so this fails for nothing.
+                let _ = super::begin(&shared, &*request);
+            }
         }))
     }
 }

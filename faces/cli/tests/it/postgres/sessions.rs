@@ -3,6 +3,7 @@
 use super::serving::serve;
 use crate::support::{Process, Scratch};
 use sampan_client::postgres::PostgresServer;
+use sampan_testkit::wait;
 use sampan_testkit::{Answer, Client};
 use std::sync::Arc;
 use std::thread;
@@ -227,7 +228,11 @@ fn a_server_that_is_killed_gives_no_other_session_and_loses_no_visit() {
         }
         killer.join().expect("killed");
         server.resume();
-        let visits = browser.get("/visits");
+        // It may still be starting.
+        let visits = wait::found("an answer", || {
+            let answer = browser.ask("GET", "/visits");
+            (answer.status == 200).then(|| answer.text())
+        });
         let visits: usize = visits
             .trim_start_matches(r#"{"visits":"#)
             .trim_end_matches('}')
