@@ -303,7 +303,7 @@ fn errors_have_the_codes_and_the_places_that_sqlite_gives() {
                 "the result is larger than result_bytes_max",
             ),
             ("DO $$ BEGIN RAISE 'no'; END $$", "trigger", "no"),
-            ("COPY t TO STDOUT", "denied", "connections are shared"),
+            ("COPY t TO STDOUT", "denied", "or use psql"),
             ("SET search_path = x", "denied", "connections are shared"),
             ("SET LOCAL search_path = x", "denied", "use db.transaction"),
             ("BEGIN", "denied", "db.transaction make transactions"),
