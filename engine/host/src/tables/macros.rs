@@ -1,4 +1,14 @@
-//! Short forms for the rows of tables.
+//! Short forms for the rows of tables, and of a table where it is printed.
+
+use crate::tables::module::Module;
+use std::fmt;
+
+/// Its name: tables refer to each other.
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
 
 /// Declares a parameter: its name, `:` or, if it may be left out, `?`, its type and its meaning.
 ///

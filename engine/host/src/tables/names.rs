@@ -1,15 +1,5 @@
 //! Names in both languages: rows are named in snake_case and JavaScript sees camelCase; and what a misspelt name means.
 
-use crate::tables::module::Module;
-use std::fmt;
-
-/// Its name: tables refer to each other.
-impl fmt::Debug for Module {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
 /// The module whose functions send requests to other servers. Scripts see `fetch` in its place.
 pub(crate) const CLIENT: &str = "http_client";
 
