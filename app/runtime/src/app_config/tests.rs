@@ -419,12 +419,18 @@ fn other_value(key: &SettingKey) -> String {
 
 #[test]
 fn every_key_has_an_effect() {
+    // It is read when the settings are.
+    let authority = tempfile::NamedTempFile::new().expect("a file");
+    let certificate = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]);
+    let pem = certificate.expect("a certificate").cert.pem();
+    std::fs::write(authority.path(), pem).expect("written");
     // What `[backup]` says is read by its capability alone, whose tests have it.
     for (section, key) in keys().filter(|(section, _)| *section != "backup") {
         let value = match (section, key.name) {
             ("health" | "metrics", "path") => "\"/other\"".to_owned(),
             ("metrics", "listen") => "\"127.0.0.1:9100\"".to_owned(),
             ("db", "url") => "\"postgres://other\"".to_owned(),
+            ("fetch", "ca") => format!("{:?}", authority.path()),
             _ => other_value(key),
         };
         let mut text = format!("[{section}]\n{} = {value}\n", key.name);

@@ -140,20 +140,25 @@ fn an_upgrade_leaves_jobs_to_the_process_that_runs_them() {
 
 const CUT_LUA: &str = r#"
 local app = require "sampan"
+local db = app.db
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS begun (attempt INTEGER)") end)
 app.job("long", { attempts = 1, timeout = "1 m" }, function(_, job)
-  app.log.info("began attempt " .. job.attempt)
+  db.exec("INSERT INTO begun VALUES (?)", { job.attempt })
   app.time.sleep(50)
 end)
 app.post("/", function() app.enqueue("long") end)
+app.get("/", function() return db.one("SELECT count(*) AS begun FROM begun WHERE attempt = 1") end)
 "#;
 
 const CUT_JS: &str = r#"
-import { app, log, time } from "sampan";
+import { app, db, time } from "sampan";
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS begun (attempt INTEGER)"); });
 app.job("long", { attempts: 1, timeout: "1 m" }, async (_, job) => {
-  log.info(`began attempt ${job.attempt}`);
+  db.exec("INSERT INTO begun VALUES (?)", [job.attempt]);
   await time.sleep(50);
 });
 app.post("/", () => { app.enqueue("long"); });
+app.get("/", () => db.one("SELECT count(*) AS begun FROM begun WHERE attempt = 1"));
 "#;
 
 #[test]
@@ -162,17 +167,22 @@ fn a_job_that_a_shutdown_cuts_begins_anew() {
         let toml = "[limits]\nshutdown_millis_max = \"50 ms\"\n[jobs]\nlease = \"1h\"\n";
         let scratch = Scratch::new(&[(name, app), ("sampan.toml", toml)]);
         let start = || Process::start(&mut serve(&scratch.file(name), 1));
+        let begun = |process: &Process, times| {
+            wait::until(format!("attempt 1, begun {times} times"), || {
+                count(&ask(process, "GET", "/"), "begun") == times
+            });
+        };
         let mut process = start();
         let log = process.read_errors();
         ask(&process, "POST", "/");
-        log.until("began attempt 1");
+        begun(&process, 1);
         process.signal("TERM");
         process.end();
         let told = log.join().expect("no panic");
         assert!(told.contains("cut by the shutdown"), "{name}: {told}");
         // The attempt did not count: it had one only. Its lease would have lasted for an hour.
         let mut process = start();
-        process.read_errors().until("began attempt 1");
+        begun(&process, 2);
         process.signal("TERM");
         process.end();
     }
