@@ -181,7 +181,7 @@ fn a_job_that_a_shutdown_cuts_begins_anew() {
         let told = log.join().expect("no panic");
         assert!(told.contains("cut by the shutdown"), "{name}: {told}");
         // The attempt did not count: it had one only. Its lease would have lasted for an hour.
-        let mut process = start();
+        let process = start();
         begun(&process, 2);
         process.signal("TERM");
         process.end();
