@@ -10,7 +10,7 @@ pub(crate) mod sockets;
 pub(crate) mod transfers;
 mod websocket;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -26,8 +26,22 @@ use crate::routes::RouteExchange;
 /// The load program, for messages.
 const LOAD: &str = "sampan bench";
 
-/// The executable that makes the load, from the root of the checkout.
-pub(crate) const PROGRAM: &str = "target/bench/sampan";
+/// The executable that is measured and makes the load, from the root of the checkout.
+const PROGRAM: &str = "target/bench/sampan";
+
+/// The variable that names another one, to try a benchmark without building it.
+const OTHER_PROGRAM: &str = "BENCH_PROGRAM";
+
+/// The executable that is measured in place of the one that is built for it, if one is named.
+pub(crate) fn other_program() -> Option<PathBuf> {
+    let named = std::env::var_os(OTHER_PROGRAM).filter(|name| !name.is_empty())?;
+    std::path::absolute(named).ok()
+}
+
+/// The executable that is measured and makes the load.
+pub(crate) fn program(root: &Path) -> PathBuf {
+    other_program().unwrap_or_else(|| root.join(PROGRAM))
+}
 
 /// The longest time that an answer may take before its request counts as timed out.
 const TIMEOUT: &str = "2s";
@@ -114,7 +128,7 @@ fn command(
     let exchange = case.route.measured();
     let several = case.route.several();
     let (connections, threads) = (case.connections, placement.load_threads());
-    let mut command = placement.load(root.join(PROGRAM));
+    let mut command = placement.load(program(root));
     command.args(["bench", "--json", "--timeout", TIMEOUT]);
     command.args(["--connections", &connections.to_string()]);
     command.args(["--threads", &threads.min(connections as usize).to_string()]);

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::load::PROGRAM;
+use crate::load;
 use crate::peers::installed::NGINX_MODULES;
 use crate::peers::{Installed, Peer, PeerKind};
 
@@ -95,8 +95,12 @@ impl Installer {
     ///
     /// When it does not build; cargo's own words go to the terminal.
     pub(crate) fn sampan_program(&self) -> Result<PathBuf, String> {
-        self.xtask(&["dist", "--bench"])?;
-        Ok(self.root.join(PROGRAM))
+        match load::other_program() {
+            Some(other) if other.is_file() => return Ok(other),
+            Some(other) => return Err(format!("there is no {}", other.display())),
+            None => self.xtask(&["dist", "--bench"])?,
+        }
+        Ok(load::program(&self.root))
     }
 
     fn nginx(&self, peer: &Peer, lua: bool) -> Result<Installed, String> {

@@ -172,6 +172,7 @@ const ALL_PEERS: &[&[Peer]] = &[
     WS_PEERS,
     FETCH_PEERS,
     JOBS_PEERS,
+    POSTGRES_PEERS,
     &[ORIGIN],
 ];
 

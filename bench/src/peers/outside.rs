@@ -1,7 +1,7 @@
-//! The peers of `bench fetch` and `bench jobs`.
+//! The peers of `bench fetch`, `bench jobs` and `bench postgres`.
 
 use super::{Peer, PeerKind, peer};
-use crate::routes::{FETCH, JOBS, Route};
+use crate::routes::{FETCH, JOBS, POSTGRES, Route};
 
 /// Everyone in `bench fetch`, ours first. nginx parses no JSON.
 #[rustfmt::skip]
@@ -32,6 +32,16 @@ pub(crate) const JOBS_PEERS: &[Peer] = &[
     bullmq(BULLMQ_EVERYSEC, "BullMQ on Redis, appendfsync everysec"),
 ];
 
+/// Everyone in `bench postgres`, ours first.
+#[rustfmt::skip]
+pub(crate) const POSTGRES_PEERS: &[Peer] = &[
+    peer(LUA_POSTGRES, "Sampan, Lua", PeerKind::Sampan("bench_postgres/app.lua"), POSTGRES),
+    peer(JS_POSTGRES, "Sampan, JavaScript", PeerKind::Sampan("bench_postgres/app.js"), POSTGRES),
+    peer(BUN_POSTGRES, "Bun + Bun.sql", PeerKind::Bun, POSTGRES),
+    peer(GO_POSTGRES, "Go + pgx", PeerKind::Go, POSTGRES),
+    peer(NODE_POSTGRES, "Node + postgres.js", PeerKind::Node, POSTGRES),
+];
+
 const EMPTY: &[Route] = &[Route::EmptyJob];
 
 const fn bullmq(id: &'static str, title: &'static str) -> Peer {
@@ -41,6 +51,11 @@ const fn bullmq(id: &'static str, title: &'static str) -> Peer {
     }
 }
 
+pub(crate) const LUA_POSTGRES: &str = "sampan-lua-postgres";
+pub(crate) const JS_POSTGRES: &str = "sampan-js-postgres";
+pub(crate) const BUN_POSTGRES: &str = "bun-postgres";
+pub(crate) const GO_POSTGRES: &str = "go-postgres";
+pub(crate) const NODE_POSTGRES: &str = "node-postgres";
 pub(crate) const LUA_JOBS: &str = "sampan-lua-jobs";
 pub(crate) const JS_JOBS: &str = "sampan-js-jobs";
 pub(crate) const RIVER: &str = "river";

@@ -1,5 +1,7 @@
-//! The databases in which other systems keep their jobs: PostgreSQL and Redis, started for the benchmark on ports of
+//! The databases that are servers: PostgreSQL, pgbouncer before it, and Redis, started for the benchmark on ports of
 //! their own, with their files below its folder.
+
+mod pgbouncer;
 
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
@@ -14,6 +16,8 @@ use crate::peers::placement::Placement;
 use crate::peers::processes::{CpuTimes, resident_bytes};
 use sampan_client::ports;
 
+pub(crate) use pgbouncer::PgBouncer;
+
 /// The longest time that one may take to start.
 const START_MILLIS_MAX: u64 = 20_000;
 
@@ -23,7 +27,7 @@ const USER: &str = "postgres";
 /// The folder of Debian's versions of PostgreSQL.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
-/// A server that keeps the jobs of others. It is ended, and its files are removed, when it is dropped.
+/// One of these servers. It is ended, and its files are removed, when it is dropped.
 pub(crate) struct StoreServer {
     child: Child,
     folder: PathBuf,
@@ -125,19 +129,10 @@ impl Postgres {
     ) -> Result<StoreServer, String> {
         let folder = fresh(above, "postgres")?;
         let port = ports::free();
-        let is_root = run(Command::new("id").arg("-u"))? == "0";
-        if is_root {
-            run(Command::new("chown").arg(USER).arg(&folder))?;
-        }
-        // Arguments of a command that become one of another user's.
-        let as_user = ["--reuid", USER, "--regid", USER, "--init-groups"];
-        let mut make = match is_root {
-            true => Command::new("setpriv"),
-            false => Command::new(self.programs.join("initdb")),
-        };
-        if is_root {
-            make.args(as_user).arg(self.programs.join("initdb"));
-        }
+        let own = Ownership::of(&folder)?;
+        let mut make = own.command(&self.programs.join("initdb"), |program| {
+            Command::new(program)
+        });
         make.args([
             "--no-sync",
             "--auth",
@@ -147,13 +142,9 @@ impl Postgres {
             "--pgdata",
         ]);
         run(make.arg(&folder).current_dir(&folder))?;
-        let mut command = match is_root {
-            true => placement.server("setpriv"),
-            false => placement.server(self.programs.join("postgres")),
-        };
-        if is_root {
-            command.args(as_user).arg(self.programs.join("postgres"));
-        }
+        let mut command = own.command(&self.programs.join("postgres"), |program| {
+            placement.server(program)
+        });
         command.arg("-D").arg(&folder);
         let settings = [
             &format!("port={port}"),
@@ -184,10 +175,64 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    /// Runs statements in a database by `psql`.
+    ///
+    /// # Errors
+    ///
+    /// When one fails.
+    pub(crate) fn psql(
+        &self,
+        server: &StoreServer,
+        database: &str,
+        arguments: &[&str],
+    ) -> Result<(), String> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]);
+        psql.args(["-U", USER, "-d", database, "-p", &server.port.to_string()]);
+        run(psql.args(arguments)).map(drop)
+    }
+}
+
+/// The user of programs that refuse to run as root, where the benchmark does.
+enum Ownership {
+    Own,
+    Postgres,
+}
+
+impl Ownership {
+    /// Gives a folder to the user.
+    fn of(folder: &Path) -> Result<Self, String> {
+        if run(Command::new("id").arg("-u"))? != "0" {
+            return Ok(Self::Own);
+        }
+        run(Command::new("chown").arg(USER).arg(folder))?;
+        Ok(Self::Postgres)
+    }
+
+    /// Returns a command of the user.
+    fn command(&self, program: &Path, made: impl Fn(&Path) -> Command) -> Command {
+        match self {
+            Self::Own => made(program),
+            Self::Postgres => {
+                let mut command = made(Path::new("setpriv"));
+                command.args(["--reuid", USER, "--regid", USER, "--init-groups"]);
+                command.arg(program);
+                command
+            }
+        }
+    }
+}
+
 /// The URL of the database of a PostgreSQL.
 pub(crate) fn postgres_url(server: &StoreServer) -> String {
+    database_url(server.port, USER)
+}
+
+/// The URL of a database behind this port.
+pub(crate) fn database_url(port: u16, database: &str) -> String {
     let address = Ipv4Addr::LOCALHOST;
-    format!("postgres://{USER}@{address}:{}/{USER}", server.port)
+    format!("postgres://{USER}@{address}:{port}/{database}")
 }
 
 /// The folder with the programs of the newest PostgreSQL.

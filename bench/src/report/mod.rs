@@ -182,6 +182,18 @@ pub(crate) static JOBS: Suite = Suite {
     ..SUITE
 };
 
+/// `bench postgres`.
+pub(crate) static POSTGRES: Suite = Suite {
+    name: "postgres",
+    about: " Every run has a server and a database of its own; after each run that writes the rows are counted. The CPU \
+     time is that of the server, without PostgreSQL. PostgreSQL runs on all processors, so the rates are those of \
+     server, load and database together.",
+    ratios: "Ratios, ours divided by theirs in the same round, the median of the rounds; of CPU µs per request unless \
+     another figure is named.",
+    axis_per_group: true,
+    ..SUITE
+};
+
 /// Those of a load that tells no latencies.
 const COUNT_COLUMNS: &[Column] = &[COLUMNS[0], COLUMNS[1], COLUMNS[5]];
 

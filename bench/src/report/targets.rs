@@ -1,5 +1,9 @@
 //! The targets against the peers: ratios of ours to theirs.
 
+mod postgres;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use crate::measure::Series;
@@ -14,6 +18,8 @@ use crate::peers::{
     Peer, RIVER, RUN_BUN, RUN_NODE, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
 };
 use crate::routes::{Headers, Route};
+
+pub(crate) use postgres::postgres;
 
 /// The most that a browser's headers may add to a request's cost.
 const BROWSER_RATIO_MAX: f64 = 1.10;
@@ -335,6 +341,3 @@ pub(crate) fn judge(targets: &[RatioTarget], series: &[Series], threads: u32) ->
     });
     against_peers.chain(with_headers).collect()
 }
-
-#[cfg(test)]
-mod tests;

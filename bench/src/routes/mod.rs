@@ -126,6 +126,12 @@ pub(crate) enum Route {
     EnqueueTen,
     /// `GET /quick`: JSON from a handler, while jobs run or not
     Quick,
+    /// `GET /row/:id`: one row by its key
+    Row,
+    /// `GET /rows`: 20 rows by an index
+    Rows,
+    /// `POST /update`: reads 20 rows and updates each, in a transaction
+    Update,
 }
 
 /// The routes of `bench hello`, in the order of reports.
@@ -220,6 +226,15 @@ pub(crate) const JOBS: &[Route] = &[
     Route::InsertTen,
     Route::EnqueueTen,
     Route::Quick,
+];
+
+/// The routes of `bench postgres`, in the order of reports.
+pub(crate) const POSTGRES: &[Route] = &[
+    Route::Row,
+    Route::Rows,
+    Route::Write,
+    Route::WriteBatch,
+    Route::Update,
 ];
 
 /// The routes of `bench jobs` that write, and answer with the number of rows and jobs.
@@ -326,6 +341,9 @@ impl Route {
             Self::InsertTen => "POST /insert-ten (11 INSERTs)",
             Self::EnqueueTen => "POST /enqueue-ten (1 INSERT, 10 jobs)",
             Self::Quick => "GET /quick",
+            Self::Row => "GET /row/:id (1 row by its key)",
+            Self::Rows => "GET /rows (20 rows)",
+            Self::Update => "POST /update (20 rows in a transaction)",
         }
     }
 
@@ -446,6 +464,13 @@ impl Route {
             Self::EmptyJob | Self::Quick => {
                 get("/quick", ExpectedAnswer::Json(json!({ "status": "ok" })))
             }
+            Self::Row => get("/row/500", ExpectedAnswer::Json(rows::seeded_row(500))),
+            Self::Rows => get("/rows", ExpectedAnswer::Fits(rows::are_newest_seeded_rows)),
+            Self::Update => post(
+                "/update",
+                "",
+                ExpectedAnswer::Json(json!({ "updated": rows::PAGE })),
+            ),
             Self::ReadItem => get(
                 "/read",
                 ExpectedAnswer::Json(json!({ "id": 7, "name": "Ada Lovelace" })),

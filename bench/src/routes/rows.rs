@@ -37,6 +37,22 @@ fn newest_seeded_events() -> Value {
     (0..PAGE as u64).map(|back| event(SEEDED - back)).collect()
 }
 
+/// A row that examples/bench_postgres begins with.
+pub(super) fn seeded_row(id: u64) -> Value {
+    json!({
+        "id": id,
+        "kind": "seed",
+        "payload": format!("{{\"user\":{id:05},\"page\":\"/home\"}}"),
+        "ts": SEEDED_FROM_MS / 1_000 + id,
+    })
+}
+
+/// The last of these rows.
+pub(super) fn are_newest_seeded_rows(found: &Value) -> bool {
+    let newest = (0..PAGE as u64).map(|back| seeded_row(SEEDED - back));
+    *found == newest.collect::<Value>()
+}
+
 /// The newest rows, at least the first of them inserted.
 pub(crate) fn are_newest_events(found: &Value) -> bool {
     let is_event = |row: &Value| {

@@ -2,6 +2,7 @@
 
 use crate::commands::command::serve;
 use crate::support::{Process, Scratch};
+use sampan_client::postgres::PostgresServer;
 use sampan_testkit::wait;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -120,5 +121,37 @@ fn the_example_of_jobs_answers_as_it_is_measured() {
         assert_eq!(starts.as_array().map(Vec::len), Some(1), "{file}");
         assert!(starts[0]["millis"].as_f64() > Some(0.0), "{file}: {starts}");
         end(process);
+    }
+}
+
+#[test]
+fn the_example_on_postgresql_answers_as_it_is_measured() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for file in ["app.lua", "app.js"] {
+        let mut command = serve(&example(&format!("bench_postgres/{file}")), 1);
+        command.arg("--db").arg(server.url(&server.database()));
+        let process = Process::start(&mut command);
+        let mut client = process.client();
+        let mut ask = |method: &str, path: &str| {
+            let answer = client.ask(method, path, &[], "").expect("an answer");
+            assert_eq!(answer.status, 200, "{file} {path}: {}", answer.text());
+            serde_json::from_slice::<serde_json::Value>(&answer.body).expect("JSON")
+        };
+        let row = serde_json::json!({
+            "id": 500, "kind": "seed", "payload": r#"{"user":00500,"page":"/home"}"#, "ts": 1_700_000_500,
+        });
+        assert_eq!(ask("GET", "/row/500"), row, "{file}");
+        let rows = ask("GET", "/rows");
+        assert_eq!(rows.as_array().map(Vec::len), Some(20), "{file}");
+        assert_eq!(rows[0]["id"], 1_000, "{file}");
+        assert_eq!(ask("POST", "/write")["id"], 1_001, "{file}");
+        assert_eq!(ask("POST", "/write-batch")["inserted"], 10, "{file}");
+        assert_eq!(ask("POST", "/update")["updated"], 20, "{file}");
+        let count = serde_json::json!({ "count": 1_011, "sum": 20 });
+        assert_eq!(ask("GET", "/count"), count, "{file}");
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
     }
 }

@@ -1,0 +1,264 @@
+//! `cargo xtask bench postgres`: the routes of examples/bench_postgres, on a PostgreSQL that is started for it.
+//!
+//! Each measurement has a server and a database of its own, as in `bench db`. After those that write the rows are
+//! counted.
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::Error;
+use crate::load::load;
+use crate::measure::case::{CONNECTIONS, LoadCase};
+use crate::measure::setup::{self, Setup, SuiteOptions};
+use crate::measure::{Sample, Series, Skipped, before, rounds, sample};
+use crate::peers::placement::Placement;
+use crate::peers::server::PeerServer;
+use crate::peers::storage::Durability;
+use crate::peers::stores::{PgBouncer, Postgres, StoreServer, database_url};
+use crate::peers::{Installed, POSTGRES_PEERS, Peer};
+use crate::report;
+use crate::report::targets;
+use crate::routes::{self, Headers, Route, check, rows};
+use sampan_client::Client;
+
+/// The time that a server is warmed up before it is measured, in seconds.
+const WARM_UP_SECONDS: u32 = 1;
+
+/// The connections of each peer to PostgreSQL. Ours has 10 at most.
+const POOL: u32 = 16;
+
+/// The requests by which a route is checked.
+const CHECKS: u64 = 4;
+
+/// The file that makes the tables, from the root of the checkout.
+const TABLES: &str = "examples/bench_postgres/migrations/0001_tables.postgres.sql";
+
+/// The options of `cargo xtask bench postgres`.
+#[derive(Args)]
+pub(crate) struct PostgresOptions {
+    /// Measure only these servers
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(POSTGRES_PEERS))]
+    only: Vec<String>,
+    /// Measure only these routes
+    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::POSTGRES))]
+    routes: Vec<Route>,
+    /// The number of workers (of the peers: processes or threads) of each server
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    workers: u32,
+    /// Put pgbouncer in transaction mode before PostgreSQL; then the peers use no named statements
+    #[arg(long)]
+    pgbouncer: bool,
+    /// The number of rounds in which each server is measured on each route
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// The duration of each measurement
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    #[command(flatten)]
+    suite: SuiteOptions,
+}
+
+/// PostgreSQL, and what the servers are measured with.
+struct Bench<'a> {
+    options: &'a PostgresOptions,
+    setup: &'a Setup,
+    programs: Postgres,
+    postgres: StoreServer,
+    bouncer: Option<StoreServer>,
+    placement: Placement,
+}
+
+/// Runs the benchmark and writes `postgres.json`, `postgres.md` and `postgres.svg`. `false` if nothing could be
+/// measured.
+///
+/// # Errors
+///
+/// When PostgreSQL or pgbouncer cannot be installed or started, or as for the other benchmarks.
+pub(crate) fn postgres(options: &PostgresOptions) -> Result<bool, Error> {
+    let mut setup = options.suite.prepare(POSTGRES_PEERS, &options.only)?;
+    let installer = options.suite.installer();
+    let programs = Postgres::install(&installer)?;
+    let everywhere = Placement::everywhere();
+    let postgres = programs.start(&setup.folder, &everywhere, &setup.logs)?;
+    let mut about = programs.version.clone();
+    let mut bouncer = None;
+    if options.pgbouncer {
+        let program = PgBouncer::install(&installer)?;
+        about += &format!(" behind {}", program.version);
+        bouncer = Some(program.start(&postgres, &setup.folder, &everywhere, &setup.logs)?);
+    }
+    let mut skipped = Vec::new();
+    let bench = Bench {
+        options,
+        setup: &setup,
+        programs,
+        postgres,
+        bouncer,
+        placement: Placement::here(options.workers as usize),
+    };
+    let series = bench.run(&mut skipped);
+    let conditions = bench.conditions(&about);
+    drop(bench);
+    setup.skipped.append(&mut skipped);
+    if options.suite.before.is_some() {
+        return Ok(before::print(&series));
+    }
+    let ratios = targets::judge(&targets::postgres(), &series, options.workers);
+    report::finish(
+        &report::POSTGRES,
+        setup,
+        conditions,
+        series,
+        ratios,
+        Vec::new(),
+    )
+}
+
+impl Bench<'_> {
+    fn conditions(&self, about: &str) -> [(&'static str, String); 2] {
+        let PostgresOptions {
+            workers,
+            rounds,
+            seconds,
+            ..
+        } = self.options;
+        let placed = self.placement.describe();
+        [
+            (
+                "workers",
+                format!("{workers}; {placed}, {about} on all processors"),
+            ),
+            (
+                "load",
+                format!(
+                    "sampan bench, {CONNECTIONS} connections, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s \
+                     of warming up; fsync and synchronous_commit on; {POOL} connections of each peer to PostgreSQL"
+                ),
+            ),
+        ]
+    }
+
+    /// In each round one route after the other, in it one peer after the other.
+    fn run(&self, skipped: &mut Vec<Skipped>) -> Vec<Series> {
+        let mut series = Vec::new();
+        for route in setup::chosen(&self.options.routes, routes::POSTGRES) {
+            let case = LoadCase {
+                durability: Some(Durability::Full),
+                ..LoadCase::plain(route, Headers::Plain, self.options.workers)
+            };
+            let peers = self.setup.installed.iter();
+            series.extend(peers.map(|(peer, _)| Series::new(peer, case)));
+        }
+        rounds(series, self.options.rounds, skipped, |one, round| {
+            let mut installed = self.setup.installed.iter();
+            let found = installed.find(|(peer, _)| peer.id == one.peer.id);
+            let (peer, installed) = found.ok_or("it is not installed")?;
+            self.measure(peer, installed, one.case, round)
+        })
+    }
+
+    /// One measurement, from an empty database to the counting of the rows.
+    fn measure(
+        &self,
+        peer: &Peer,
+        installed: &Installed,
+        case: LoadCase,
+        round: u32,
+    ) -> Result<Sample, String> {
+        let database = "bench";
+        let run = |database: &str, sql: &str| {
+            self.programs
+                .psql(&self.postgres, database, &["-c", sql])
+                .map_err(|fault| format!("PostgreSQL: {fault}"))
+        };
+        run(
+            "postgres",
+            &format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)"),
+        )?;
+        run("postgres", &format!("CREATE DATABASE {database}"))?;
+        let server = self.start(peer, installed, database)?;
+        check::check(server.address(), case.route)?;
+        run(database, "ANALYZE")?;
+        let load = |seconds| {
+            load(
+                &self.setup.root,
+                &self.placement,
+                server.address(),
+                case,
+                seconds,
+            )
+        };
+        let warmed = load(WARM_UP_SECONDS)?;
+        // What was written before is not written while it is measured.
+        run(database, "CHECKPOINT")?;
+        let sample = sample(&server, round, || load(self.options.seconds))?;
+        let acknowledged = warmed.fulfilled() + sample.seen.fulfilled();
+        audit(&server, case, acknowledged)?;
+        Ok(sample)
+    }
+
+    /// Starts a server on a database, which gets its tables first.
+    fn start(
+        &self,
+        peer: &Peer,
+        installed: &Installed,
+        database: &str,
+    ) -> Result<PeerServer, String> {
+        let port = self
+            .bouncer
+            .as_ref()
+            .map_or(self.postgres.port, |one| one.port);
+        let url = database_url(port, database);
+        let mut installed = installed.clone();
+        if peer.is_ours() {
+            // It makes the tables itself.
+            installed.arguments.extend(["--db".to_owned(), url]);
+        } else {
+            let tables = self.setup.root.join(TABLES);
+            let tables = tables.display().to_string();
+            self.programs
+                .psql(&self.postgres, database, &["-f", &tables])?;
+            installed.variables.extend([
+                ("DATABASE_URL", url),
+                ("POOL", POOL.to_string()),
+                ("PREPARE", u8::from(self.bouncer.is_none()).to_string()),
+            ]);
+        }
+        let threads = self.options.workers as usize;
+        PeerServer::start(
+            peer,
+            &installed,
+            &self.placement,
+            threads,
+            None,
+            &self.setup.logs,
+        )
+        .map_err(|fault| format!("does not start: {fault}"))
+    }
+}
+
+/// Looks at the rows: what was acknowledged must be there, and no more than that and what was in flight when each of
+/// the two loads ended.
+fn audit(server: &PeerServer, case: LoadCase, acknowledged: u64) -> Result<(), String> {
+    let (before, each, name) = match case.route {
+        Route::Update => (0, rows::PAGE as u64, "sum"),
+        route => (rows::SEEDED, route.rows_written(), "count"),
+    };
+    let fault = |why: String| format!("GET /count: {why}");
+    let mut client = Client::connect(server.address()).map_err(|error| fault(error.to_string()))?;
+    let answer = client
+        .ask("GET", "/count", &[], "")
+        .map_err(|error| fault(error.to_string()))?;
+    let found: Value =
+        serde_json::from_slice(&answer.body).map_err(|error| fault(error.to_string()))?;
+    let found = found[name].as_u64();
+    let found = found.ok_or_else(|| fault(String::from_utf8_lossy(&answer.body).into_owned()))?;
+    let least = before + each * acknowledged;
+    let most = least + each * (CHECKS + 2 * u64::from(case.connections));
+    match (least..=most).contains(&found) {
+        true => Ok(()),
+        false => Err(format!(
+            "its {name} is {found} where {least} to {most} must be"
+        )),
+    }
+}
