@@ -4,7 +4,8 @@
 //! [`suites::Template`] templates, [`suites::Limit`] the least that an answer can cost, [`suites::static_files()`]
 //! files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and [`suites::golua()`] the libraries for
 //! JavaScript and Go, [`suites::tls()`], [`suites::h2()`] and [`suites::ws()`] encryption, HTTP/2 and WebSockets,
-//! [`suites::fetch()`] requests to other servers, [`suites::jobs()`] jobs, [`suites::postgres()`] PostgreSQL. The order of things in all:
+//! [`suites::fetch()`] requests to other servers, [`suites::jobs()`] jobs, [`suites::postgres()`] PostgreSQL, [`suites::backup()`] the copy
+//! of the database. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
@@ -61,6 +62,8 @@ enum Benchmark {
     Jobs(suites::JobsOptions),
     /// PostgreSQL: reads, writes and transactions, beside Bun, Node.js and Go
     Postgres(suites::PostgresOptions),
+    /// The copy of the database: its cost, its lag, and a restore
+    Backup(suites::BackupOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Benchmark::Fetch(options) => suites::fetch(options),
         Benchmark::Jobs(options) => suites::jobs(options),
         Benchmark::Postgres(options) => suites::postgres(options),
+        Benchmark::Backup(options) => suites::backup(options),
         Benchmark::HandshakeClient(options) => load::handshakes::handshake_client(options),
         Benchmark::SocketClient(options) => load::socket_client::socket_client(options),
         Benchmark::RoomClient(options) => load::room::room_client(options),

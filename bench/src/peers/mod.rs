@@ -173,6 +173,7 @@ const ALL_PEERS: &[&[Peer]] = &[
     FETCH_PEERS,
     JOBS_PEERS,
     POSTGRES_PEERS,
+    BACKUP_PEERS,
     &[ORIGIN],
 ];
 

@@ -1,7 +1,7 @@
-//! The peers of `bench fetch`, `bench jobs` and `bench postgres`.
+//! The peers of `bench fetch`, `bench jobs`, `bench postgres` and `bench backup`.
 
 use super::{Peer, PeerKind, peer};
-use crate::routes::{FETCH, JOBS, POSTGRES, Route};
+use crate::routes::{BACKUP, FETCH, JOBS, POSTGRES, Route};
 
 /// Everyone in `bench fetch`, ours first. nginx parses no JSON.
 #[rustfmt::skip]
@@ -42,6 +42,15 @@ pub(crate) const POSTGRES_PEERS: &[Peer] = &[
     peer(NODE_POSTGRES, "Node + postgres.js", PeerKind::Node, POSTGRES),
 ];
 
+/// Everyone in `bench backup`: ours, with a copy of the database and without.
+#[rustfmt::skip]
+pub(crate) const BACKUP_PEERS: &[Peer] = &[
+    peer(LUA_NOT_COPIED, "Sampan, Lua", PeerKind::Sampan("bench_db/app.lua"), BACKUP),
+    peer(LUA_COPIED, "Sampan, Lua, copied", PeerKind::Sampan("bench_db/app.lua"), BACKUP),
+    peer(JS_NOT_COPIED, "Sampan, JavaScript", PeerKind::Sampan("bench_db/app.js"), BACKUP),
+    peer(JS_COPIED, "Sampan, JavaScript, copied", PeerKind::Sampan("bench_db/app.js"), BACKUP),
+];
+
 const EMPTY: &[Route] = &[Route::EmptyJob];
 
 const fn bullmq(id: &'static str, title: &'static str) -> Peer {
@@ -51,6 +60,10 @@ const fn bullmq(id: &'static str, title: &'static str) -> Peer {
     }
 }
 
+pub(crate) const LUA_NOT_COPIED: &str = "sampan-lua-not-copied";
+pub(crate) const LUA_COPIED: &str = "sampan-lua-copied";
+pub(crate) const JS_NOT_COPIED: &str = "sampan-js-not-copied";
+pub(crate) const JS_COPIED: &str = "sampan-js-copied";
 pub(crate) const LUA_POSTGRES: &str = "sampan-lua-postgres";
 pub(crate) const JS_POSTGRES: &str = "sampan-js-postgres";
 pub(crate) const BUN_POSTGRES: &str = "bun-postgres";

@@ -81,6 +81,11 @@ impl BenchStorage {
         self.folder.join("bench.db")
     }
 
+    /// The folder of a copy of the database.
+    pub(crate) fn copies(&self) -> PathBuf {
+        self.folder.join("copies")
+    }
+
     /// A `sampan.toml` with this durability.
     pub(crate) fn settings(&self) -> PathBuf {
         self.folder.join("sampan.toml")

@@ -194,6 +194,17 @@ pub(crate) static POSTGRES: Suite = Suite {
     ..SUITE
 };
 
+/// `bench backup`.
+pub(crate) static BACKUP: Suite = Suite {
+    name: "backup",
+    about: " All servers are ours, with a database of their own for each run. Those that are copied write their commits \
+     to a folder each second; the time of that is theirs too. After each run the rows are counted.",
+    ratios: "Ratios of CPU µs per request, with the copy divided by without in the same round, the median of the rounds; \
+     and the figures of the copy itself.",
+    axis_per_group: true,
+    ..SUITE
+};
+
 /// Those of a load that tells no latencies.
 const COUNT_COLUMNS: &[Column] = &[COLUMNS[0], COLUMNS[1], COLUMNS[5]];
 

@@ -1,5 +1,6 @@
 //! The targets against the peers: ratios of ours to theirs.
 
+mod backup;
 mod postgres;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crate::peers::{
 };
 use crate::routes::{Headers, Route};
 
+pub(crate) use backup::backup;
 pub(crate) use postgres::postgres;
 
 /// The most that a browser's headers may add to a request's cost.

@@ -228,6 +228,9 @@ pub(crate) const JOBS: &[Route] = &[
     Route::Quick,
 ];
 
+/// The routes of `bench backup`, in the order of reports.
+pub(crate) const BACKUP: &[Route] = EVENTS.split_at(2).0;
+
 /// The routes of `bench postgres`, in the order of reports.
 pub(crate) const POSTGRES: &[Route] = &[
     Route::Row,

@@ -1,5 +1,6 @@
 //! The benchmarks: what each measures, and what it tells.
 
+mod backup;
 mod db;
 mod fetch;
 mod gust;
@@ -12,6 +13,7 @@ pub(crate) mod static_files;
 mod stream;
 mod wire;
 
+pub(crate) use backup::{BackupOptions, backup};
 pub(crate) use db::{DbOptions, db};
 pub(crate) use fetch::{Fetch, fetch};
 pub(crate) use gust::{GustOptions, gust};
