@@ -1,11 +1,18 @@
 local app = require "sampan"
 local db, time = app.db, app.time
 
-app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)") end)
+app.on_start(function()
+  db.exec("CREATE TABLE IF NOT EXISTS done (id INTEGER, line TEXT)")
+  db.exec("CREATE TABLE IF NOT EXISTS free (queue TEXT)")
+end)
 local function note(line) db.exec("INSERT INTO done (id, line) SELECT count(*), ? FROM done", { line }) end
 
 app.job("note", { queue = "one" }, note)
 app.job("same", { queue = "one", unique = true }, note)
+-- Keeps its queue busy until it is told.
+app.job("hold", { queue = "one" }, function()
+  while #db.query("SELECT queue FROM free") == 0 do time.sleep(0.005) end
+end)
 app.job("wait", { queue = "two" }, function(args)
   note("begin " .. args)
   time.sleep(0.02)
@@ -22,11 +29,13 @@ app.post("/priorities", function()
   end)
 end)
 app.post("/unique", function()
+  app.enqueue("hold", nil, { priority = 9 })
   local a = app.enqueue("same", "a")
   local b = app.enqueue("same", "a")
   local c = app.enqueue("same", "c")
   local d = app.enqueue("note", "d", { unique = "key" })
   local e = app.enqueue("note", "e", { unique = "key" })
+  db.exec("INSERT INTO free (queue) VALUES ('one')")
   return { a == b, a == c, d == e }
 end)
 app.post("/waits", function()
