@@ -116,14 +116,6 @@ impl IsolateMetrics {
                 ))),
             };
         }
-        if self.is_closed.get() {
-            return Err(refusals::too_late("metrics"));
-        }
-        if declared.len() == METRICS_MAX {
-            return Err(Error::script(format!(
-                "a project has at most {METRICS_MAX} metrics"
-            )));
-        }
         if let Some(other) = declared
             .values()
             .find(|other| is_part(other.shape(), &shape))
@@ -132,6 +124,14 @@ impl IsolateMetrics {
                 "the metrics {} and {} cannot both be: a histogram has lines with that name",
                 other.shape().name,
                 shape.name
+            )));
+        }
+        if self.is_closed.get() {
+            return Err(refusals::too_late("metrics"));
+        }
+        if declared.len() == METRICS_MAX {
+            return Err(Error::script(format!(
+                "a project has at most {METRICS_MAX} metrics"
             )));
         }
         let (name, metric) = (shape.name.clone(), self.worker.declare(shape));
