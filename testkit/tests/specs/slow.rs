@@ -36,10 +36,6 @@ const STAYS: &str =
 const EXCEPTIONS: &[SlowException] = &[
     ("app/hooks", TWO_ISOLATES),
     ("app/worker", "the number of an isolate of the slow lane"),
-    (
-        "db/transaction_others",
-        "transactions that wait begin in another order",
-    ),
     ("db/transaction_starts", TWO_ISOLATES),
     ("forms/leaves", STAYS),
     ("sse/topics", "a table made at the top of the file"),

@@ -124,6 +124,9 @@ impl Db {
     pub fn finish_loading(&self) -> Result<(), Error> {
         let inner = &*self.0;
         inner.close_savepoints();
+        // What the project has done is not noted for the route of the next request.
+        inner.wrote.set(false);
+        inner.undid.set(false);
         inner.commit_in_place()
     }
 }
