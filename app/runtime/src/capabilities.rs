@@ -6,6 +6,7 @@ use crate::health::settings as health;
 use crate::hooks;
 use crate::lane::settings as lane;
 use crate::metrics::settings as metrics;
+use crate::sandbox::settings as sandbox;
 use sampan_db::DatabaseConfig;
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
@@ -65,10 +66,12 @@ static SERVER: Capability = Capability {
         &config::SCRIPTS,
         &health::SECTION,
         &metrics::SECTION,
+        &sandbox::SECTION,
     ],
     configure: |settings| {
         health::configure(settings)?;
-        metrics::configure(settings)
+        metrics::configure(settings)?;
+        sandbox::configure(settings)
     },
     ..Capability::EMPTY
 };

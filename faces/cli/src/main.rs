@@ -26,7 +26,7 @@ mod tls;
 use clap::{Parser, Subcommand};
 use sampan_project::archive::Archive;
 use sampan_project::config::{EnvFile, Flags};
-use sampan_runtime::{AppConfig, ControlRequest, Storage};
+use sampan_runtime::{AppConfig, Confinement, ControlRequest, Storage};
 use servers::{health, top};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ enum Command {
     /// Make a small project to begin with.
     New(new::NewArgs),
     /// Serve a project.
-    Run(ServerArgs),
+    Run(RunArgs),
     /// Serve a project while you write it: each save is served at once.
     Dev(dev::DevArgs),
     /// Have the servers of a project load it anew.
@@ -86,6 +86,16 @@ enum Command {
     Completions(shell_help::CompletionsArgs),
     /// Print a page of the manual, for man -l -.
     Man(shell_help::ManArgs),
+}
+
+/// The arguments of `sampan run`.
+#[derive(clap::Args)]
+struct RunArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Print what the server keeps of its rights when it has started ([sandbox]), and what this kernel can do.
+    #[arg(long)]
+    explain_sandbox: bool,
 }
 
 /// The project to serve, and the options.
@@ -200,6 +210,9 @@ impl StorageArgs {
 }
 
 fn main() {
+    if let Some(status) = sampan_runtime::serve_as_starter() {
+        std::process::exit(status);
+    }
     sampan_serve::release_memory_with(allocator::release);
     let result = match Archive::of_this_program() {
         Ok(None) => command(),
@@ -218,7 +231,10 @@ fn main() {
 fn command() -> Result<i32, String> {
     match Cli::parse().command {
         Command::New(args) => new::run(&args).map(|()| 0),
-        Command::Run(args) => run(args.flags()),
+        Command::Run(args) if args.explain_sandbox => {
+            explain_sandbox(&args.server.flags()).map(|()| 0)
+        }
+        Command::Run(args) => run(args.server.flags()),
         Command::Dev(args) => dev::run(args),
         Command::Reload(args) => control::run(&args, ControlRequest::Reload).map(|()| 0),
         Command::Upgrade(args) => control::run(&args, ControlRequest::Upgrade).map(|()| 0),
@@ -285,8 +301,24 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 }
 
 fn run(flags: Flags) -> Result<i32, String> {
-    let config = AppConfig::resolve(&flags)
-        .inspect_err(|fault| sampan_runtime::report_failed_start(fault))?;
-    let outcome = sampan_runtime::run(config, move || AppConfig::resolve(&flags))?;
+    let config =
+        confined(&flags).inspect_err(|fault| sampan_runtime::report_failed_start(fault))?;
+    let outcome = sampan_runtime::run(config, move || confined(&flags))?;
     Ok(outcome.exit_status().into())
+}
+
+fn explain_sandbox(flags: &Flags) -> Result<(), String> {
+    let explained = sampan_runtime::explain_sandbox(&confined(flags)?)?;
+    say(explained.trim_end())
+}
+
+/// Resolves the configuration of a process that does nothing but serve, so that it can confine itself.
+fn confined(flags: &Flags) -> Result<AppConfig, String> {
+    let mut config = AppConfig::resolve(flags)?;
+    let mut reads: Vec<PathBuf> = flags.config.iter().cloned().collect();
+    if let EnvFile::At(file) = &flags.env_file {
+        reads.push(file.clone());
+    }
+    config.program.confinement = Some(Confinement { reads });
+    Ok(config)
 }

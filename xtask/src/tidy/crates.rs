@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("capabilities/", &["engine/host"]),
     ("capabilities/db", &["capabilities/postgres"]),
     ("app/acme", &[]),
+    ("app/sandbox", &[]),
     ("app/project", &["engine/host", "engine/js_modules"]),
     ("app/serve", &["engine/http", "engine/host", "app/project"]),
     (
@@ -32,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "app/acme",
             "app/project",
+            "app/sandbox",
             "app/serve",
             "engine/http",
             "engine/host",

@@ -2,7 +2,7 @@
 
 use crate::archive::Archive;
 use crate::files::own_calls::is_own_call;
-use crate::files::sources::{FolderSources, MemorySources, WithEntry};
+use crate::files::sources::{FolderSources, MemorySources, SHARED, WithEntry, packages_folder};
 use crate::language::Language;
 use sampan_host::{Error, Place, Sources};
 use sampan_js_modules::Modules;
@@ -189,6 +189,20 @@ impl Project {
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the folders outside of the project's own from which its files are read: that of its workspace of
+    /// packages, and those that it shares with other projects by links. A project in an archive has none.
+    pub fn outer_folders(&self) -> Vec<PathBuf> {
+        if self.archive.is_some() || self.root.as_os_str().is_empty() {
+            return Vec::new();
+        }
+        let shared = SHARED.into_iter().map(|folder| self.root.join(folder));
+        let shared = shared.filter_map(|folder| folder.canonicalize().ok());
+        let folders = shared.chain([packages_folder(&self.root)]);
+        folders
+            .filter(|folder| !folder.starts_with(&self.root))
+            .collect()
     }
 
     /// The file to run, relative to the folder.

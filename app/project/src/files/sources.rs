@@ -159,7 +159,7 @@ impl Sources for WithEntry {
 
 /// The nearest folder above that is a workspace of npm or pnpm; without one, the nearest with a `package.json`, or the
 /// root.
-fn packages_folder(root: &Path) -> PathBuf {
+pub(super) fn packages_folder(root: &Path) -> PathBuf {
     let has = |folder: &&Path| folder.join("package.json").is_file();
     let nearest = root.ancestors().take(FOLDERS_UP_MAX).find(has);
     let is_workspace = |folder: &&Path| {

@@ -1,6 +1,7 @@
 //! The part of the configuration that a running server cannot change: it goes on as it was until a restart.
 
 use super::AppConfig;
+use crate::sandbox::settings::SandboxSettings;
 use sampan_project::Language;
 use std::sync::Arc;
 
@@ -73,6 +74,8 @@ impl AppConfig {
         let mut keys = sampan_backup::SECTION.keys.iter().map(|key| key.name);
         let is_same = keys.all(|key| written(self, key) == written(running, key));
         keep("[backup]", is_same);
+        let sandbox = |config: &Self| SandboxSettings::of(&config.project_settings());
+        keep("[sandbox]", sandbox(self) == sandbox(running));
         keep("[log]", self.log_settings() == running.log_settings());
         self.base.listen.clone_from(&running.base.listen);
         self.base.tls.clone_from(&running.base.tls);

@@ -13,6 +13,7 @@ use crate::program::embedding::Embedding;
 use crate::program::hosted::Host;
 use crate::reload::followed_files::FollowedFiles;
 use crate::reload::script_files::ScriptFiles;
+use crate::sandbox::confinement::Confinement;
 use sampan_db::DatabaseConfig;
 use sampan_host::Module;
 use sampan_host::capability::{ProjectSettings, WrittenFolder};
@@ -81,6 +82,8 @@ pub struct ProgramParts {
     pub(crate) script_files: Option<Arc<ScriptFiles>>,
     /// The additions of a program in which the project is developed.
     pub development: Option<Arc<dyn Development>>,
+    /// Confines the process by [`run`](crate::run), as `[sandbox]` says; `None` never does.
+    pub confinement: Option<Confinement>,
 }
 
 impl AppConfig {
@@ -156,6 +159,7 @@ impl AppConfig {
                 is_profiled: false,
                 script_files: None,
                 development: None,
+                confinement: None,
             },
             base,
         })

@@ -6,8 +6,10 @@ use super::start::Server;
 use crate::app_config::AppConfig;
 use crate::reload::control;
 use crate::reload::requests::{ReloadInbox, ReloadRequests};
+use crate::sandbox;
 use crate::systemd;
-use crate::upgrade::old_process::{UpgradeInbox, UpgradeRequests};
+use crate::upgrade::old_process::{UpgradeInbox, UpgradeRequests, refuse_where_the_end_matters};
+use crate::upgrade::starter::Starter;
 use crate::upgrade::{StartedProgram, new_process};
 use sampan_host::log::Level;
 use sampan_log::Logger;
@@ -73,8 +75,14 @@ fn serve(
     let logger = config.program.logger.clone();
     let root = config.base.project.root().to_owned();
     let program = StartedProgram::of_process()?;
-    let life = Life::begin()?;
-    let running = match Server::start_until(config, &life.stopper, Arc::clone(&life.events)) {
+    // All of this is before the first thread: what a confined process may not do, and what it gives up.
+    let hangup = Hangup::of_process();
+    let listeners = Server::listen(&config)?;
+    let starter = starter_of(&config, &program);
+    sandbox::confine(&config)?;
+    let life = Life::begin_with(hangup)?;
+    let events = Arc::clone(&life.events);
+    let running = match Server::start_on(listeners, config, &life.stopper, events) {
         Err(_) if life.stopper.is_stopped() => {
             logger.text(Level::Info, "shutting down before the start was complete");
             return Ok(ServerEnd::Ended);
@@ -93,6 +101,7 @@ fn serve(
         }
     };
     let upgrades = life.take_upgrades()?;
+    let program = (program, starter);
     upgrades.serve(program, move || sockets.duplicate(), leave, logger.clone())?;
     let control = control::Control {
         reloads: life.requests.clone(),
@@ -106,6 +115,18 @@ fn serve(
     let end = life.wait(running, || {}, &logger);
     answers.wait_until_sent(ANSWER_TIME_MAX);
     Ok(end)
+}
+
+/// Returns what starts the new process of an upgrade. As the user that the server has become: it must have no more
+/// rights.
+fn starter_of(config: &AppConfig, program: &StartedProgram) -> Starter {
+    if !sandbox::is_wanted(config) {
+        return Starter::Here;
+    }
+    match refuse_where_the_end_matters() {
+        Ok(()) => Starter::apart(program),
+        Err(fault) => Starter::Nobody(fault),
+    }
 }
 
 /// The effect of SIGHUP.
@@ -158,7 +179,10 @@ impl Life {
     /// # Errors
     /// The system has no thread left.
     pub fn begin() -> Result<Self, String> {
-        let hangup = Hangup::of_process();
+        Self::begin_with(Hangup::of_process())
+    }
+
+    fn begin_with(hangup: Hangup) -> Result<Self, String> {
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR2])
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A file that may not become larger is an error of the write, not the end of the process.

@@ -57,11 +57,34 @@ impl Server {
 
     /// Starts a server that `stop` can end, also while it starts: that is an error then.
     pub fn start_until(
+        config: AppConfig,
+        stopper: &Stopper,
+        inbox: ServerEvents,
+    ) -> Result<Running, String> {
+        let listeners = Self::listen(&config)?;
+        Self::start_on(listeners, config, stopper, inbox)
+    }
+
+    /// Opens what the server listens on, as the user who started the process, and becomes the user that it is to run
+    /// as. Starts no thread.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub(crate) fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
+        config.check_host()?;
+        listen(config)
+    }
+
+    /// Starts a server on sockets that are open.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub(crate) fn start_on(
+        listeners: ServerListeners,
         mut config: AppConfig,
         stopper: &Stopper,
         inbox: ServerEvents,
     ) -> Result<Running, String> {
-        config.check_host()?;
         let ServerListeners {
             listening,
             plain,
@@ -69,7 +92,7 @@ impl Server {
             limits,
             certificates,
             acme,
-        } = listen(&config)?;
+        } = listeners;
         let ports = listening.iter().map(|one| one.acceptor.local_addr());
         let addresses: Vec<SocketAddr> = ports.filter_map(Result::ok).collect();
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
@@ -243,7 +266,7 @@ fn slow_lane_of(config: &AppConfig) -> Option<(Lane, Receiver<LaneChange>)> {
 }
 
 /// The listeners of a server, before its workers start.
-struct ServerListeners {
+pub(crate) struct ServerListeners {
     listening: Vec<Listening>,
     /// Those of plain HTTP that is sent on to HTTPS.
     plain: Vec<Listening>,

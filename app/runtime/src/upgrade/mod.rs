@@ -4,11 +4,14 @@
 //! The old process listens on an abstract Unix socket ([`old_process`]), whose name the new one finds in its
 //! environment ([`new_process`]). The sockets travel over it (`SCM_RIGHTS`). The new process says there that it serves,
 //! or why it cannot. Until then the old one answers all requests, and afterwards those of its open connections.
+//!
+//! A server that is confined ([`sandbox`](crate::sandbox)) can start no process: a [`starter`] does it.
 
 pub(crate) mod new_process;
 pub(crate) mod old_process;
 mod program;
 mod sockets;
+pub(crate) mod starter;
 
 pub(crate) use program::StartedProgram;
 pub(crate) use sockets::{HandedSocket, SocketUse};

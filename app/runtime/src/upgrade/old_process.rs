@@ -1,6 +1,7 @@
 //! The old process of an upgrade: it starts the new one, sends it the listening sockets, and waits until it serves.
 
-use super::{FAILED, HAND_OVER, HandedSocket, READY, StartedProgram, sockets};
+use super::starter::{NewProcess, Starter};
+use super::{FAILED, HandedSocket, READY, StartedProgram, sockets};
 use rustix::net::sockopt::socket_peercred;
 use sampan_host::log::Level;
 use sampan_log::Logger;
@@ -8,7 +9,6 @@ use std::env;
 use std::io::{self, ErrorKind, Read};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -19,15 +19,6 @@ const START_TIME_MAX: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(10);
 /// The most bytes of what the new process says.
 const LINE_BYTES_MAX: usize = 4096;
-/// Variables that are meant for this process only, by its number.
-const OF_THIS_PROCESS: [&str; 5] = [
-    "LISTEN_FDS",
-    "LISTEN_PID",
-    "LISTEN_FDNAMES",
-    "WATCHDOG_PID",
-    "SYSTEMD_EXEC_PID",
-];
-
 /// The result of an upgrade: a line about it, or the reason of the failure.
 pub(crate) type UpgradeOutcome = Result<String, String>;
 
@@ -59,14 +50,14 @@ impl UpgradeRequests {
 }
 
 impl UpgradeInbox {
-    /// Starts the thread that carries upgrades out. `sockets` gives the listening sockets, and `leave` is called
-    /// once another process serves: it leaves the sockets to that one.
+    /// Starts the thread that carries upgrades out, by the starter. `sockets` gives the listening sockets, and `leave`
+    /// is called once another process serves: it leaves the sockets to that one.
     ///
     /// # Errors
     /// The system has no thread left.
     pub(crate) fn serve(
         self,
-        program: StartedProgram,
+        (program, starter): (StartedProgram, Starter),
         sockets: impl Fn() -> io::Result<Vec<HandedSocket>> + Send + 'static,
         leave: impl Fn() + Send + 'static,
         logger: Logger,
@@ -77,7 +68,7 @@ impl UpgradeInbox {
                     Level::Info,
                     format!("upgrade: starting {}", program.path().display()),
                 );
-                let outcome = replace(&program, &sockets);
+                let outcome = replace(&program, &starter, &sockets);
                 let told = match &outcome {
                     Ok(pid) => {
                         let text = format!("upgrade: process {pid} serves now, this one ends");
@@ -112,6 +103,7 @@ impl UpgradeInbox {
 /// Starts another process in the place of this one, and waits until it accepts connections. Returns its number.
 fn replace(
     program: &StartedProgram,
+    starter: &Starter,
     sockets: &impl Fn() -> io::Result<Vec<HandedSocket>>,
 ) -> Result<u32, String> {
     refuse_where_the_end_matters()?;
@@ -120,14 +112,7 @@ fn replace(
     let address = SocketAddr::from_abstract_name(&name).map_err(told)?;
     let listener = UnixListener::bind_addr(&address).map_err(told)?;
     listener.set_nonblocking(true).map_err(told)?;
-    let mut command = program.command();
-    command.env(HAND_OVER, &name);
-    for variable in OF_THIS_PROCESS {
-        command.env_remove(variable);
-    }
-    let child = command.spawn();
-    let child =
-        child.map_err(|error| format!("cannot start {}: {error}", program.path().display()))?;
+    let child = starter.start(program, &name)?;
     let mut starting = StartingProcess {
         child: Some(child),
         deadline: Instant::now() + START_TIME_MAX,
@@ -140,7 +125,7 @@ fn replace(
 }
 
 /// Refuses where the end of this process would take the new one with it.
-fn refuse_where_the_end_matters() -> Result<(), String> {
+pub(crate) fn refuse_where_the_end_matters() -> Result<(), String> {
     let own = std::process::id();
     if own == 1 {
         let fault = "the end of process 1 ends its container: start a container of the new version";
@@ -163,7 +148,7 @@ fn next_name() -> String {
 
 /// A process that starts. It is killed if it is dropped before it serves.
 struct StartingProcess {
-    child: Option<Child>,
+    child: Option<NewProcess>,
     deadline: Instant,
 }
 
@@ -173,7 +158,7 @@ impl StartingProcess {
         let Some(child) = &mut self.child else {
             return Ok(());
         };
-        if let Ok(Some(status)) = child.try_wait() {
+        if let Some(status) = child.end() {
             self.child = None;
             return Err(format!("the new process ended before it served: {status}"));
         }
@@ -187,7 +172,7 @@ impl StartingProcess {
 
     /// Waits for the connection of the new process. Others are closed.
     fn connection(&mut self, listener: &UnixListener) -> Result<UnixStream, String> {
-        let pid = self.child.as_ref().map(Child::id);
+        let pid = self.child.as_ref().map(NewProcess::id);
         loop {
             match listener.accept() {
                 Ok((stream, _)) => {
@@ -242,8 +227,7 @@ impl StartingProcess {
 impl Drop for StartingProcess {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
+            child.kill();
         }
     }
 }

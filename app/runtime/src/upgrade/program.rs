@@ -30,6 +30,14 @@ impl StartedProgram {
         })
     }
 
+    /// The program at a path, with the arguments of this process.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            arguments: env::args_os().skip(1).collect(),
+        }
+    }
+
     /// Returns the command, for another process.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);

@@ -56,17 +56,22 @@ impl FileTarget {
     }
 }
 
-/// Creates a folder and those above it, up to `root`, which must exist; each name lasts.
+/// Creates a folder and those above it, up to `root`, which must exist; each name lasts. That of `root` does unless
+/// this process may not open the folder above it, as one that is confined.
 fn make_folder(folder: &Path, root: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)?;
     for made in folder.ancestors() {
+        let is_root = made == root;
         if let Some(above) = made.parent() {
-            File::open(above)?.sync_all()?;
+            match File::open(above).and_then(|above| above.sync_all()) {
+                Err(error) if is_root && error.kind() == ErrorKind::PermissionDenied => {}
+                synced => synced?,
+            }
         }
-        if made == root {
+        if is_root {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 mod backups;
 mod commands;
+mod confined;
 mod dev;
 #[path = "../faults/mod.rs"]
 mod faults;

@@ -14,4 +14,4 @@ mod shutdown;
 mod streams;
 mod unread;
 pub(crate) mod upgrade;
-mod uploads;
+pub(crate) mod uploads;

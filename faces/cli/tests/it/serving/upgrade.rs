@@ -23,16 +23,21 @@ fn start(executable: &str, scratch: &Scratch, options: &[&str]) -> Process {
 
 const ON_A_PORT: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
-/// `sampan upgrade`, to its end.
-fn upgrade(scratch: &Scratch) -> Output {
+/// `sampan upgrade` of a project, to its end.
+fn upgrade(project: &Path) -> Output {
     let mut command = Command::new(SAMPAN);
-    let command = command.arg("upgrade").arg(scratch.path());
+    let command = command.arg("upgrade").arg(project);
     command.output().expect("the command starts")
 }
 
 /// Upgrades, and returns the number of the process that serves now.
 pub(crate) fn upgrades(scratch: &Scratch) -> NewProcess {
-    let output = upgrade(scratch);
+    upgrades_in(scratch.path())
+}
+
+/// Upgrades the project in a folder, and returns the number of the process that serves now.
+pub(crate) fn upgrades_in(project: &Path) -> NewProcess {
+    let output = upgrade(project);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     let told = String::from_utf8(output.stdout).expect("UTF-8");
@@ -43,7 +48,7 @@ pub(crate) fn upgrades(scratch: &Scratch) -> NewProcess {
 
 /// Upgrades, and expects a refusal with this text.
 fn refuses(scratch: &Scratch, part: &str) {
-    let output = upgrade(scratch);
+    let output = upgrade(scratch.path());
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(

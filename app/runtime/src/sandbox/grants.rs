@@ -1,0 +1,202 @@
+//! The files and ports that a server keeps, as its configuration says.
+
+use super::settings::SandboxSettings;
+use super::{ports, system};
+use crate::app_config::AppConfig;
+use sampan_project::config::ListenAddress;
+use sampan_sandbox::{Access, Connections, Grants};
+use sampan_serve::fetch;
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The names of files in the URL of a PostgreSQL database, and in the environment.
+const POSTGRES_FILES: [(&str, &str); 4] = [
+    ("sslrootcert", "PGSSLROOTCERT"),
+    ("sslcert", "PGSSLCERT"),
+    ("sslkey", "PGSSLKEY"),
+    ("passfile", "PGPASSFILE"),
+];
+
+/// Returns the settings of a process that is to be confined; `None` if it is not.
+///
+/// # Errors
+/// `[sandbox]` is wrong.
+pub(super) fn wanted(config: &AppConfig) -> Result<Option<SandboxSettings>, String> {
+    if config.program.confinement.is_none() {
+        return Ok(None);
+    }
+    let settings = SandboxSettings::of(&config.project_settings())?;
+    Ok(Some(settings).filter(|settings| settings.is_enabled))
+}
+
+/// Returns what a server keeps.
+pub(super) fn of(config: &AppConfig, settings: &SandboxSettings) -> Grants {
+    let mut grants = Grants {
+        connections: match &settings.connections {
+            Connections::Any => Connections::Any,
+            Connections::Ports(written) => {
+                let mut all = ports::of_servers(config);
+                all.extend(written);
+                all.sort_unstable();
+                all.dedup();
+                Connections::Ports(all)
+            }
+        },
+        // systemd may listen for notifications there.
+        reaches_abstract_sockets: std::env::var("NOTIFY_SOCKET")
+            .is_ok_and(|name| name.starts_with('@')),
+        ..Grants::default()
+    };
+    add_project(&mut grants, config);
+    add_data(&mut grants, config);
+    add_certificates(&mut grants, config);
+    add_listeners(&mut grants, config);
+    for path in &settings.read {
+        grants.path(path, Access::Read, "[sandbox] read");
+    }
+    for path in &settings.write {
+        grants.path(path, Access::Write, "[sandbox] write");
+    }
+    system::add(&mut grants);
+    grants
+}
+
+fn add_project(grants: &mut Grants, config: &AppConfig) {
+    let project = &config.base.project;
+    let root = project.root();
+    if project.archive().is_none() && root.is_absolute() {
+        grants.path(root, Access::Read, "the project");
+        let folder = root.join(&config.serving.static_files.folder);
+        if let Ok(folder) = folder.canonicalize()
+            && !folder.starts_with(root)
+        {
+            grants.path(folder, Access::Read, "[static] folder");
+        }
+    }
+    for folder in project.outer_folders() {
+        grants.path(folder, Access::Read, "files that the project shares");
+    }
+    if let Ok(executable) = std::env::current_exe() {
+        grants.path(executable, Access::Read, "the executable");
+    }
+    let confinement = config.program.confinement.iter();
+    for file in confinement.flat_map(|confinement| &confinement.reads) {
+        grants.replaceable_file(file, "files that a reload reads");
+    }
+}
+
+fn add_data(grants: &mut Grants, config: &AppConfig) {
+    let database = &config.database.config;
+    if let Some(url) = &database.url {
+        add_postgres_files(grants, url, config.base.project.root());
+    } else if database.path.as_os_str() != ":memory:" {
+        for path in [
+            Some(database.path.clone()),
+            database.path.canonicalize().ok(),
+        ] {
+            let folder = path.as_deref().and_then(Path::parent).map(or_current);
+            if let Some(folder) = folder {
+                grants.path(folder, Access::Write, "the database");
+            }
+        }
+    }
+    for folder in config.written_folders() {
+        add_folder(grants, &folder.path, folder.name);
+    }
+    let files = config.base.sections.named("files").ok();
+    if let Some(temp) = files.and_then(|files| files.text_if_set("temp")) {
+        let temp = config.base.project.root().join(temp);
+        add_folder(grants, &temp, "[files] temp");
+    }
+    let backup = config.base.sections.of(&sampan_backup::SECTION);
+    let target = backup
+        .text_if_set("url")
+        .and_then(|url| url.strip_prefix("file://"));
+    if let Some(target) = target {
+        let target = Path::new(target);
+        // A folder that is missing with all above it is a disk that is not there.
+        if !target.exists() && target.parent().is_some_and(Path::is_dir) {
+            make_folder(target, 0o700);
+        }
+        grants.path(target, Access::Write, "the copy of the database");
+    }
+}
+
+fn add_postgres_files(grants: &mut Grants, url: &str, root: &Path) {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
+    for (key, variable) in POSTGRES_FILES {
+        let written = pairs.iter().find(|(name, _)| name == key);
+        let written = written.map(|(_, value)| PathBuf::from(value.as_ref()));
+        if let Some(file) = written.or_else(|| std::env::var_os(variable).map(PathBuf::from)) {
+            grants.replaceable_file(root.join(file), "PostgreSQL");
+        }
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    if let Some(home) = home.filter(|home| home.is_absolute()) {
+        grants.path(home.join(".pgpass"), Access::Read, "PostgreSQL");
+        grants.path(home.join(".postgresql"), Access::Read, "PostgreSQL");
+    }
+}
+
+fn add_certificates(grants: &mut Grants, config: &AppConfig) {
+    if let Some(tls) = &config.base.tls {
+        let pairs = tls.certificates.iter().flat_map(|(cert, key)| [cert, key]);
+        for file in pairs.chain(&tls.client_ca) {
+            grants.replaceable_file(file, "certificates");
+        }
+        if let Some(acme) = &tls.acme {
+            add_folder(grants, &acme.folder, "certificates that renew themselves");
+            acme.directory_ca
+                .iter()
+                .for_each(|file| grants.replaceable_file(file, "certificates"));
+        }
+    }
+    let fetch = config.base.sections.of(&fetch::SECTION);
+    if let Some(file) = fetch.text_if_set("ca") {
+        let file = config.base.project.root().join(file);
+        grants.replaceable_file(file, "[fetch] ca");
+    }
+}
+
+/// The server removes the files of its Unix sockets when it ends.
+fn add_listeners(grants: &mut Grants, config: &AppConfig) {
+    for address in &config.base.listen {
+        if let ListenAddress::Unix(path) = address
+            && let Some(folder) = path.parent()
+        {
+            grants.path(or_current(folder), Access::Remove, "the file of a socket");
+        }
+    }
+}
+
+/// Adds a folder that is written, and makes it if it is not there: later that could not be granted. Where it cannot be
+/// made, the first write tells why.
+fn add_folder(grants: &mut Grants, folder: &Path, reason: &str) {
+    let is_below = grants
+        .paths
+        .iter()
+        .any(|one| one.access == Access::Write && folder.starts_with(&one.path));
+    if !is_below && !folder.exists() {
+        make_folder(folder, 0o750);
+    }
+    grants.path(folder, Access::Write, reason);
+}
+
+fn make_folder(folder: &Path, mode: u32) {
+    let made = DirBuilder::new().recursive(true).mode(mode).create(folder);
+    // Its name lasts.
+    let above = made.ok().and_then(|()| File::open(folder.parent()?).ok());
+    if let Some(above) = above {
+        let _ = above.sync_all();
+    }
+}
+
+/// Returns a folder; the current one where a path has none.
+fn or_current(folder: &Path) -> PathBuf {
+    match folder.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => folder.to_owned(),
+    }
+}

@@ -1,0 +1,50 @@
+//! `[sandbox]`: a server that has opened its sockets gives up the files, ports and system calls that it does not need.
+//!
+//! [`grants`] derives from the configuration what it keeps, [`confine`] gives up the rest by `sampan-sandbox`, and
+//! [`explain`] tells a person both. It happens before the first thread starts, so that none is left out.
+
+pub(crate) mod confinement;
+mod explain;
+mod grants;
+mod ports;
+pub(crate) mod settings;
+mod system;
+
+pub use explain::explain;
+
+use crate::app_config::AppConfig;
+use sampan_host::log::Level;
+use sampan_sandbox::Kernel;
+
+/// Confines this process for ever, if the program and the configuration want that. To be called when the sockets are
+/// open, and before there are threads.
+///
+/// # Errors
+/// The sandbox is required, and the kernel cannot do all of it.
+pub(crate) fn confine(config: &AppConfig) -> Result<(), String> {
+    let Some(settings) = grants::wanted(config)? else {
+        return Ok(());
+    };
+    let grants = grants::of(config, &settings);
+    let confined = sampan_sandbox::confine(&grants, &Kernel::newest());
+    let logger = &config.program.logger;
+    match confined.missing() {
+        None => {}
+        Some(missing) if settings.is_required => return Err(refusal(&missing)),
+        Some(missing) => {
+            let is_nothing = confined.landlock == 0 && !confined.refuses_calls;
+            let level = if is_nothing { Level::Warn } else { Level::Info };
+            logger.text(level, format!("sandbox: {missing}"));
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether the process is to be confined.
+pub(crate) fn is_wanted(config: &AppConfig) -> bool {
+    matches!(grants::wanted(config), Ok(Some(_)))
+}
+
+fn refusal(missing: &str) -> String {
+    format!("[sandbox] required = true: {missing}: set it to false, or run on a newer kernel")
+}
