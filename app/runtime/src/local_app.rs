@@ -224,6 +224,7 @@ impl LocalApp {
                 state: state.clone(),
             }),
             unsent: UnsentBytes::new(&limits),
+            parking: None,
             limits: Arc::clone(&limits),
             database: database.clone(),
             watchdog: watchdog.clone(),

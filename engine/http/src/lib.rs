@@ -55,8 +55,8 @@ pub use answer::{
 };
 pub use direct::{DirectAnswer, DirectSocket, answer_directly, connect_directly, decided};
 pub use driver::{
-    Direction, Opening, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker,
-    WorkerHandle, panic_text, worker, worker_sharing,
+    Direction, Opening, Parking, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes,
+    Worker, WorkerHandle, panic_text, worker, worker_sharing,
 };
 pub use future::LocalFuture;
 pub use limits::Limits;

@@ -42,16 +42,13 @@ pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
         let Some(shared) = weak.upgrade() else {
             return;
         };
-        let (mut workers, mut open) = (0_u32, 0);
-        for member in &*shared.crew() {
-            workers += 1;
-            open += member.connections();
-        }
+        let workers = shared.crew().len();
+        let (open, _) = shared.connections();
         if let Some(accepting) = shared.accepting() {
             let accepted = accepting.accepted() as f64;
             readings.put(&known::CONNECTIONS_ACCEPTED, &[], accepted);
         }
-        readings.put(&known::WORKERS, &[], f64::from(workers));
+        readings.put(&known::WORKERS, &[], workers as f64);
         readings.put(&known::CONNECTIONS, &[], open as f64);
     });
 }

@@ -117,6 +117,7 @@ impl Worker {
             is_trial: false,
             generation: Arc::clone(&generation),
             unsent: UnsentBytes::new(&shared.limits),
+            parking: None,
             limits: Arc::clone(&shared.limits),
             database: shared.database.clone(),
             watchdog: shared.watchdog.clone(),

@@ -91,6 +91,7 @@ impl ServerShared {
             generation,
             limits: Arc::clone(&self.limits),
             unsent: Arc::clone(&self.unsent),
+            parking: None,
             database: self.database.clone(),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
@@ -111,6 +112,7 @@ impl ServerShared {
         let lane = self.lane.clone().map(|lane| lane as Arc<dyn SlowLane>);
         let plan = WorkerPlan {
             lane,
+            parking: self.parking.clone(),
             ..self.plan(id, place, self.generation(), on_deaf)
         };
         let starting = server_worker::start(plan, None)

@@ -148,9 +148,14 @@ impl Running {
         self.shutdown()
     }
 
-    fn connections(&self) -> usize {
-        let crew = self.shared.crew();
-        crew.iter().map(|member| member.handle.connections()).sum()
+    /// Returns the number of open connections, the parked ones included.
+    pub fn connections(&self) -> usize {
+        self.shared.connections().0
+    }
+
+    /// Returns the number of connections that are parked: idle, and kept by no worker.
+    pub fn parked(&self) -> usize {
+        self.shared.connections().1
     }
 
     /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some

@@ -15,7 +15,7 @@ use crate::worker::watchdog::Watchdog;
 use sampan_db::AppDatabase;
 use sampan_host::capability::Beside;
 use sampan_host::metrics::Registry;
-use sampan_http::{Limits, UnsentBytes, WorkerHandle, Workers};
+use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle, Workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -57,6 +57,8 @@ pub(crate) struct ServerShared {
     pub(crate) certificates: Option<ServerCertificates>,
     /// The bytes that clients have not read, counted for all workers.
     pub(super) unsent: Arc<UnsentBytes>,
+    /// The idle connections, which all workers share where there are several.
+    pub(super) parking: Option<Arc<Parking>>,
     pub(crate) database: AppDatabase,
     /// The generation that the workers serve; a worker that takes another's place loads it.
     pub(super) generation: Mutex<Arc<Generation>>,
@@ -97,6 +99,13 @@ impl CrewMember {
 impl ServerShared {
     pub(crate) fn crew(&self) -> MutexGuard<'_, Vec<CrewMember>> {
         lock(&self.crew)
+    }
+
+    /// Returns the number of open connections, and how many of them are parked.
+    pub(crate) fn connections(&self) -> (usize, usize) {
+        let served: usize = self.crew().iter().map(CrewMember::connections).sum();
+        let parked = self.parking.as_ref().map_or(0, |parking| parking.len());
+        (served + parked, parked)
     }
 
     /// Waits until no reload and no replacement of a worker is under way, and holds the lock against others.

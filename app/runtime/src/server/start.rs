@@ -26,7 +26,7 @@ use crate::worker::long_runs::LongRuns;
 use crate::worker::watchdog::Watchdog;
 use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
-use sampan_http::{Handler, Limits, UnsentBytes, Workers};
+use sampan_http::{Handler, Limits, Parking, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
 use std::net::SocketAddr;
@@ -110,6 +110,7 @@ impl Server {
         let health = HealthMonitor::new(database_checks, Arc::clone(&stopper.is_stopping));
         let (lane, changes) = slow_lane_of(&config).unzip();
         let metrics = metrics::registry(&config);
+        let parking = parking_of(&config)?;
         let config = Arc::new(config);
         let generation = Generation {
             config: Arc::clone(&config),
@@ -119,6 +120,7 @@ impl Server {
             config,
             unsent: UnsentBytes::new(&limits),
             limits: Arc::new(limits),
+            parking,
             certificates,
             database,
             generation: Mutex::new(Arc::new(generation)),
@@ -263,6 +265,15 @@ fn slow_lane_of(config: &AppConfig) -> Option<(Lane, Receiver<LaneChange>)> {
         Vec::new()
     });
     Some(Lane::new(settings, known))
+}
+
+/// Returns the place for the idle connections of a server with several workers of its own.
+fn parking_of(config: &AppConfig) -> Result<Option<Arc<Parking>>, String> {
+    if config.program.host.is_some() || config.base.workers < 2 {
+        return Ok(None);
+    }
+    let parking = Parking::new().map_err(|error| format!("cannot watch connections: {error}"))?;
+    Ok(Some(Arc::new(parking)))
 }
 
 /// The listeners of a server, before its workers start.

@@ -6,7 +6,7 @@ use crate::health::handler::HealthAnswers;
 use crate::metrics::handler::MetricsAnswers;
 use sampan_db::AppDatabase;
 use sampan_host::metrics::Registry;
-use sampan_http::{Limits, UnsentBytes, WorkerHandle};
+use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle};
 use sampan_serve::lane::SlowLane;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -28,6 +28,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) limits: Arc<Limits>,
     /// The bytes that clients have not read, counted for all workers of the server.
     pub(crate) unsent: Arc<UnsentBytes>,
+    /// The idle connections, where the workers of the server share them.
+    pub(crate) parking: Option<Arc<Parking>>,
     pub(crate) database: AppDatabase,
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.

@@ -41,8 +41,8 @@ impl WorkerPlan {
     ) -> Result<LoadedWorker, Error> {
         let (gate, loader) = self.open(watch, deaf_while_loading)?;
         let loaded = loader.load(&loader.generation())?;
-        let (handle, sockets) =
-            sampan_http::worker_sharing(Arc::clone(&self.limits), Arc::clone(&self.unsent));
+        let (limits, unsent) = (Arc::clone(&self.limits), Arc::clone(&self.unsent));
+        let (handle, sockets) = sampan_http::worker_sharing(limits, unsent, self.parking.clone());
         let sockets = sockets.with_h2c(self.generation.config.serving.takes_h2c);
         gate.serve(handle.clone());
         loader.serve_database();

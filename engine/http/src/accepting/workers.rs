@@ -54,9 +54,14 @@ impl Workers {
             .map(|handle| std::mem::replace(handle, fresh))
     }
 
-    /// Connections being served by all of them.
+    /// Connections being served by all of them, the parked ones included.
     pub fn connections(&self) -> usize {
-        self.lock().iter().map(WorkerHandle::connections).sum()
+        connections_of(&self.lock())
+    }
+
+    /// Returns the number of them that are parked.
+    pub fn parked(&self) -> usize {
+        parked_by(&self.lock())
     }
 
     /// Returns the number of connections that were accepted, those that were refused included.
@@ -81,7 +86,7 @@ impl Workers {
     pub(crate) fn place(&self, socket: TcpStream, opening: Opening<'_>, is_ending: bool) {
         self.0.accepted.fetch_add(1, Relaxed);
         let handles = self.lock();
-        let connections: usize = handles.iter().map(WorkerHandle::connections).sum();
+        let connections = connections_of(&handles);
         let given = if connections < self.0.connections_max {
             self.offer(&handles, socket, |handle, socket| {
                 handle.give(socket, opening)
@@ -126,4 +131,16 @@ impl Workers {
         }
         Err(socket)
     }
+}
+
+/// Returns the number of connections of these workers, with those that they share.
+fn connections_of(handles: &[WorkerHandle]) -> usize {
+    let served: usize = handles.iter().map(WorkerHandle::connections).sum();
+    served + parked_by(handles)
+}
+
+/// Returns the number of idle connections that these workers share.
+fn parked_by(handles: &[WorkerHandle]) -> usize {
+    let parking = handles.iter().find_map(WorkerHandle::parking);
+    parking.map_or(0, |parking| parking.len())
 }

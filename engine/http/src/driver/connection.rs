@@ -3,7 +3,7 @@
 //! Its state is here. [`poll`] goes round with it: [`input`] takes requests, [`exchange`] answers them, [`streaming`]
 //! moves bodies that come in pieces, [`expiry`] minds the time; [`handshake`] is its beginning over TLS,
 //! [`proxied`] that behind a proxy which tells the client's address, [`linger`] and
-//! [`takeover`] are its ends.
+//! [`takeover`] are its ends. An idle connection may leave its worker, see [`parked`].
 
 mod exchange;
 mod expiry;
@@ -11,10 +11,13 @@ mod handshake;
 mod http2;
 mod input;
 mod linger;
+mod parked;
 mod poll;
 mod proxied;
 mod streaming;
 mod takeover;
+
+pub(super) use input::DRAIN_MILLIS_MAX;
 
 use std::collections::VecDeque;
 use std::io;
@@ -85,6 +88,8 @@ pub(super) struct Connection<S: Socket> {
     input: Option<Rc<Request>>,
     phase: Phase,
     read_by: u64,
+    /// When it leaves the worker if it is idle until then.
+    parks_at: u64,
     /// Body bytes since `read_by` was set.
     progress_bytes: usize,
     /// The client has closed its sending direction.
@@ -138,21 +143,31 @@ impl<S: Socket> Connection<S> {
         let peer = Peer::of(&address);
         let socket = Arc::new(runtime.socket(socket)?);
         let transport = match opening.tls {
-            None => Transport::plain(Arc::clone(&socket)),
-            Some(tls) => Transport::secured(Arc::clone(&socket), tls)?,
+            None => Transport::plain(socket),
+            Some(tls) => Transport::secured(socket, tls)?,
         };
         let read_by = local.now_millis() + local.limits.head_millis_max;
-        Ok(Connection {
-            client: RemoteEnd::plain(peer),
+        let mut connection = Self::with(transport, RemoteEnd::plain(peer), read_by, local);
+        connection.refused = refused;
+        connection.is_proxied = opening.is_proxied;
+        Ok(connection)
+    }
+
+    /// A connection of which no byte is in hand.
+    fn with(transport: Transport<S>, client: RemoteEnd, read_by: u64, local: Rc<Local>) -> Self {
+        let socket = Arc::clone(transport.socket());
+        Connection {
+            client,
             deadline_key: local.deadlines.add(),
             armed: NEVER,
             socket_key: local.shared.add_socket(socket as SharedSocket),
             transport,
-            refused,
-            is_proxied: opening.is_proxied,
+            refused: false,
+            is_proxied: false,
             input: None,
             phase: Phase::Fresh,
             read_by,
+            parks_at: NEVER,
             progress_bytes: 0,
             eof: false,
             last: false,
@@ -172,7 +187,7 @@ impl<S: Socket> Connection<S> {
             linger: false,
             linger_until: None,
             local,
-        })
+        }
     }
 }
 

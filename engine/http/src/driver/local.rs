@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::clock::Clock;
+use super::clock::{Clock, process_millis};
 use super::deadlines::Deadlines;
 use super::departures::{Departure, Departures};
+use super::parking::Parking;
 use super::pool::BufferPool;
 use super::shared::Shared;
 use crate::answer::{Handler, HandlerSlot};
@@ -34,6 +35,8 @@ pub(super) struct Local {
     pub(super) handlers: HandlerSlot,
     pub(super) clock: Clock,
     pub(super) deadlines: Deadlines,
+    /// Takes idle connections, if workers share any.
+    pub(super) parking: Option<Arc<Parking>>,
     /// When connections end that last, once the worker leaves.
     pub(super) departures: Departures,
     /// Streams of HTTP/2 that handlers have taken over.
@@ -63,6 +66,7 @@ impl Local {
         shared: Arc<Shared>,
         handlers: HandlerSlot,
         takes_h2c: bool,
+        parking: Option<Arc<Parking>>,
     ) -> Local {
         Local {
             takes_h2c,
@@ -71,6 +75,7 @@ impl Local {
             handlers,
             clock: Clock::new(),
             deadlines: Deadlines::new(),
+            parking,
             departures: Departures::default(),
             tunnels: Cell::new(0),
             pool: BufferPool::default(),
@@ -164,7 +169,11 @@ impl Local {
         } else {
             self.quiet_ticks.set(self.quiet_ticks.get() + 1);
         }
-        let until_deadline = self.deadlines.earliest().saturating_sub(self.now_millis());
+        let mut until_deadline = self.deadlines.earliest().saturating_sub(self.now_millis());
+        if let Some(parking) = &self.parking {
+            parking.sweep(process_millis());
+            until_deadline = until_deadline.min(parking.until_sweep());
+        }
         if self.quiet_ticks.get() < QUIET_TICKS_MAX || until_deadline <= TICK_MILLIS {
             return Duration::from_millis(TICK_MILLIS);
         }

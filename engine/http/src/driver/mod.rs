@@ -14,6 +14,7 @@ mod local;
 mod observed;
 mod output;
 mod panic;
+mod parking;
 mod pool;
 mod replies;
 mod runtime;
@@ -22,6 +23,7 @@ mod transport;
 mod worker;
 
 pub use panic::panic_text;
+pub use parking::Parking;
 pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};
 pub use shared::unsent::UnsentBytes;

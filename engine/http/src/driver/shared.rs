@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use self::unsent::UnsentBytes;
 use super::clock::process_millis;
+use super::parking::Parking;
 use super::runtime::SharedSocket;
 use crate::tls::Tls;
 
@@ -62,6 +63,8 @@ pub(super) struct Shared {
     pub(super) abandoned: AtomicBool,
     /// The bytes that clients have not read, of this worker and of those beside it.
     pub(super) unsent: Arc<UnsentBytes>,
+    /// The idle connections of this worker and of those beside it.
+    pub(super) parking: Option<Arc<Parking>>,
     /// All open sockets, for [`WorkerHandle::abandon`]. Locked only where a connection begins or ends, never
     /// while a handler runs, so a worker that is stuck in one does not hold it. A socket is closed after it
     /// was taken out of here; a number that the system has given to another file is never shut down.
@@ -76,7 +79,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(super) fn new(unsent: Arc<UnsentBytes>) -> Shared {
+    pub(super) fn new(unsent: Arc<UnsentBytes>, parking: Option<Arc<Parking>>) -> Shared {
         Shared {
             inbox: Mutex::default(),
             notify: Notify::new(),
@@ -89,6 +92,7 @@ impl Shared {
             shutdown: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             unsent,
+            parking,
             sockets: Mutex::new(Slab::new()),
         }
     }
@@ -199,6 +203,11 @@ impl WorkerHandle {
     /// The bytes that clients of the worker, and of those that share its counts, have not read yet.
     pub fn unsent(&self) -> &UnsentBytes {
         &self.0.unsent
+    }
+
+    /// Returns the idle connections that the worker shares with those beside it, if it does.
+    pub fn parking(&self) -> Option<&Arc<Parking>> {
+        self.0.parking.as_ref()
     }
 
     /// Returns the time since the worker last ticked, in milliseconds. It ticks about every 20 ms while there is

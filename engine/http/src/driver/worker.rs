@@ -1,14 +1,15 @@
 //! A worker: one thread's share of all connections.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 
-use super::connection::Connection;
+use super::connection::{Connection, DRAIN_MILLIS_MAX};
 use super::local::Local;
+use super::parking::{Parking, ParkingWatch};
 use super::runtime::{Runtime, Tokio};
 use super::shared::unsent::UnsentBytes;
 use super::shared::{Incoming, Opening, Shared, WorkerHandle};
@@ -18,12 +19,17 @@ use crate::limits::Limits;
 /// A worker before it runs, and the handle by which other threads use it.
 pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
     let unsent = UnsentBytes::new(&limits);
-    worker_sharing(limits, unsent)
+    worker_sharing(limits, unsent, None)
 }
 
-/// Creates one of several workers of a server, which count together what their clients have not read.
-pub fn worker_sharing(limits: Arc<Limits>, unsent: Arc<UnsentBytes>) -> (WorkerHandle, Worker) {
-    let shared = Arc::new(Shared::new(unsent));
+/// Creates one of several workers of a server, which count together what their clients have not read, and share their
+/// idle connections where there is a `parking`.
+pub fn worker_sharing(
+    limits: Arc<Limits>,
+    unsent: Arc<UnsentBytes>,
+    parking: Option<Arc<Parking>>,
+) -> (WorkerHandle, Worker) {
+    let shared = Arc::new(Shared::new(unsent, parking));
     let worker = Worker {
         limits,
         shared: Arc::clone(&shared),
@@ -67,23 +73,40 @@ impl Worker {
     /// `handler` is an `Rc` of the handler, or a [`HandlerSlot`] of which the caller keeps a clone in order to
     /// replace the handler later.
     pub async fn run(self, handler: impl Into<HandlerSlot>) {
-        self.run_on(Tokio, handler).await;
+        let parking = self.shared.parking.clone();
+        // A worker that cannot watch the parking keeps its connections.
+        let watch = parking.and_then(|parking| ParkingWatch::new(parking).ok());
+        self.serve(Tokio, handler, watch).await;
     }
 
-    /// Runs the worker on any runtime: as one of its tasks.
+    /// Runs the worker on any runtime: as one of its tasks. It shares no idle connections.
     pub async fn run_on(self, runtime: impl Runtime, handler: impl Into<HandlerSlot>) {
+        self.serve(runtime, handler, None).await;
+    }
+
+    async fn serve(
+        self,
+        runtime: impl Runtime,
+        handler: impl Into<HandlerSlot>,
+        watch: Option<ParkingWatch>,
+    ) {
         let local = Rc::new(Local::new(
             self.limits.clone(),
             self.shared.clone(),
             handler.into(),
             self.takes_h2c,
+            watch.as_ref().map(|watch| Arc::clone(watch.parking())),
         ));
         let mut pause = local.tick();
         let mut end_by = None;
         loop {
-            first_of(self.shared.notify.notified(), runtime.sleep(pause)).await;
+            let event = first_of(self.shared.notify.notified(), runtime.sleep(pause));
+            first_of(event, is_parked_readable(watch.as_ref())).await;
             pause = local.tick();
             self.take_sockets(&runtime, &local);
+            if let Some(watch) = &watch {
+                self.take_parked(watch, &runtime, &local).await;
+            }
             if self.shared.abandoned.load(Relaxed) {
                 kill(&local);
             } else if self.shared.shutdown.load(Relaxed) {
@@ -100,6 +123,9 @@ impl Worker {
                     local.leaving.set(true);
                     local.draining.set(true);
                     local.deadlines.wake_all();
+                    if let Some(parking) = &local.parking {
+                        parking.close_after(DRAIN_MILLIS_MAX);
+                    }
                     now + self.limits.shutdown_millis_max
                 });
                 if now >= end_by {
@@ -111,10 +137,29 @@ impl Worker {
                 // Streams that can end early do so.
                 local.deadlines.wake_all();
             }
-            if (local.draining.get() || local.killed.get()) && local.deadlines.len() == 0 {
+            let is_idle =
+                local.killed.get() || local.parking.as_ref().is_none_or(|all| all.is_empty());
+            if (local.draining.get() || local.killed.get()) && local.deadlines.len() == 0 && is_idle
+            {
                 return;
             }
         }
+    }
+
+    /// Takes one parked connection that has become readable. It has its turn before the next is taken, so that other
+    /// workers take what this one has no time for.
+    async fn take_parked(&self, watch: &ParkingWatch, runtime: &impl Runtime, local: &Rc<Local>) {
+        if local.has_ended() {
+            return;
+        }
+        let Some(parked) = watch.take(&self.shared.connections).await else {
+            return;
+        };
+        match Connection::resume(parked, runtime, local.clone()) {
+            Ok(connection) => runtime.spawn(connection),
+            Err(_) => self.shared.count_out(false),
+        }
+        yield_turn().await;
     }
 
     fn take_sockets(&self, runtime: &impl Runtime, local: &Rc<Local>) {
@@ -136,6 +181,28 @@ impl Worker {
             }
         }
     }
+}
+
+/// Ends once a parked connection may be readable.
+async fn is_parked_readable(watch: Option<&ParkingWatch>) {
+    match watch {
+        Some(watch) => watch.readable().await,
+        None => pending().await,
+    }
+}
+
+/// Lets the other tasks of the thread run.
+async fn yield_turn() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Ends with the first of two futures.

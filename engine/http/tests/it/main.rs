@@ -23,6 +23,8 @@ mod life;
 mod limits;
 #[path = "linger.rs"]
 mod linger;
+#[path = "parked/mod.rs"]
+mod parked;
 mod pumped;
 mod secured;
 #[path = "serving.rs"]

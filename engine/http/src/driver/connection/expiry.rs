@@ -25,7 +25,7 @@ impl<S: Socket> Connection<S> {
             deadline = deadline.min(streaming.poll_at);
         }
         if self.reads_on_time() {
-            deadline = deadline.min(self.read_by);
+            deadline = deadline.min(self.read_by).min(self.park_by());
         }
         if deadline != self.armed {
             self.armed = deadline;

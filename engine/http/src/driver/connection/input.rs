@@ -18,7 +18,7 @@ use crate::request_body::RequestBody;
 use crate::response::Response;
 
 /// The time that a connection without a request in hand is kept while its worker ends.
-pub(super) const DRAIN_MILLIS_MAX: u64 = 50;
+pub(in crate::driver) const DRAIN_MILLIS_MAX: u64 = 50;
 
 /// The first bytes of a client that begins with TLS: a record of a handshake.
 const TLS_BEGINS: &[u8] = &[22, 3];
@@ -147,6 +147,9 @@ impl<S: Socket> Connection<S> {
                 if self.phase != Phase::Fresh && self.phase != Phase::Idle {
                     self.phase = Phase::Idle;
                     self.read_by = now + limits.idle_millis_max;
+                    self.begin_idle();
+                } else if self.phase == Phase::Fresh && self.parks_at == NEVER {
+                    self.begin_idle();
                 }
                 self.release_input();
                 if self.local.draining.get() {

@@ -151,6 +151,7 @@ impl<S: Socket> Connection<S> {
             }
             // Only an event or the time can bring it further.
             match self.expire() {
+                Expired::Nothing if self.park() => return Poll::Ready(()),
                 Expired::Nothing => {
                     self.arm(cx);
                     return Poll::Pending;

@@ -6,7 +6,7 @@
 mod session;
 
 use std::io;
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -67,6 +67,29 @@ impl<S: Socket> Transport<S> {
             socket,
             tls: Some(session),
         })
+    }
+
+    /// A connection that goes on on another socket of its client's.
+    pub(super) fn resumed(socket: Arc<S>, session: Option<RestingSession>) -> Self {
+        Self {
+            socket,
+            tls: session.map(|session| session.0),
+        }
+    }
+
+    /// Reports whether nothing is in hand, in either direction.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.tls.as_ref().is_none_or(|tls| tls.is_at_rest())
+    }
+
+    /// Takes the session from a connection [at rest](Transport::is_at_rest). The connection is plain then.
+    pub(super) fn take_session(&mut self) -> Option<RestingSession> {
+        self.tls.take().map(RestingSession)
+    }
+
+    /// Gives the session back.
+    pub(super) fn give_session(&mut self, session: Option<RestingSession>) {
+        self.tls = session.map(|session| session.0);
     }
 
     pub(super) fn socket(&self) -> &Arc<S> {
@@ -264,6 +287,23 @@ impl<S: Socket> Transport<S> {
     /// Ends the sending direction of the socket.
     pub(super) fn shut_down(&self) -> io::Result<()> {
         SockRef::from(&*self.socket).shutdown(Shutdown::Write)
+    }
+}
+
+/// A session without its socket, for any thread. It owns no buffer.
+pub(super) struct RestingSession(Box<TlsSession>);
+
+impl RestingSession {
+    /// As [`TlsSession::info`].
+    pub(super) fn info(&self) -> TlsInfo {
+        self.0.info()
+    }
+
+    /// Tells the client the end if the socket takes that at once.
+    pub(super) fn say_end(mut self, socket: &TcpStream) {
+        if self.0.close() {
+            let _ = SockRef::from(socket).send_with_flags(self.0.sending(), libc::MSG_NOSIGNAL);
+        }
     }
 }
 

@@ -108,6 +108,15 @@ impl TlsSession {
         self.is_fresh
     }
 
+    /// Reports whether nothing is in hand: no byte for or from the client, and no end.
+    pub(super) fn is_at_rest(&self) -> bool {
+        !self.is_handshaking()
+            && !self.is_readable()
+            && self.received_len == 0
+            && !self.is_sending()
+            && self.end == SessionEnd::Open
+    }
+
     pub(super) fn has_plain(&self) -> bool {
         !self.plain.is_empty()
     }
