@@ -5,7 +5,7 @@
 //! files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and [`suites::golua()`] the libraries for
 //! JavaScript and Go, [`suites::tls()`], [`suites::h2()`] and [`suites::ws()`] encryption, HTTP/2 and WebSockets,
 //! [`suites::fetch()`] requests to other servers, [`suites::jobs()`] jobs, [`suites::postgres()`] PostgreSQL, [`suites::backup()`] the copy
-//! of the database. The order of things in all:
+//! of the database, [`suites::load()`] quick requests beside slow ones. The order of things in all:
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
@@ -64,6 +64,8 @@ enum Benchmark {
     Postgres(suites::PostgresOptions),
     /// The copy of the database: its cost, its lag, and a restore
     Backup(suites::BackupOptions),
+    /// Load that does not spread: quick requests beside slow ones, overload, and many connections of one client
+    Load(suites::LoadOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
         Benchmark::Jobs(options) => suites::jobs(options),
         Benchmark::Postgres(options) => suites::postgres(options),
         Benchmark::Backup(options) => suites::backup(options),
+        Benchmark::Load(options) => suites::load(options),
         Benchmark::HandshakeClient(options) => load::handshakes::handshake_client(options),
         Benchmark::SocketClient(options) => load::socket_client::socket_client(options),
         Benchmark::RoomClient(options) => load::room::room_client(options),

@@ -3,6 +3,7 @@
 pub(crate) mod h2load;
 pub(crate) mod handshakes;
 pub(crate) mod idle;
+pub(crate) mod open;
 pub(crate) mod prepared;
 pub(crate) mod room;
 pub(crate) mod socket_client;
@@ -206,8 +207,13 @@ impl LoadResult {
     }
 
     fn parse(output: &str) -> Option<Self> {
+        Self::parse_times(output, "latency_ms")
+    }
+
+    /// Reads a report, with the times of this group.
+    fn parse_times(output: &str, group: &str) -> Option<Self> {
         let report: Value = serde_json::from_str(output).ok()?;
-        let micros = |name: &str| Some(report["latency_ms"][name].as_f64()? * 1e3);
+        let micros = |name: &str| Some(report[group][name].as_f64()? * 1e3);
         let refused = report["statuses"].as_object()?.iter();
         let refused = refused.filter(|(status, _)| status.as_str() >= "400");
         let refused: u64 = refused.filter_map(|(_, count)| count.as_u64()).sum();

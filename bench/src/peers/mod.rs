@@ -174,6 +174,7 @@ const ALL_PEERS: &[&[Peer]] = &[
     JOBS_PEERS,
     POSTGRES_PEERS,
     BACKUP_PEERS,
+    LOAD_PEERS,
     &[ORIGIN],
 ];
 
@@ -193,6 +194,8 @@ const fn peer(
     }
 }
 
+/// The SQL that makes the rows of `bench load`, from the root of the checkout.
+const NUMBERS: &str = "examples/bench_load/migrations/0001_numbers.sql";
 /// The PetClinic that ours is compared with.
 pub(crate) const SPRING: &str = "spring-petclinic";
 /// The highest rate that the load program can reach.
@@ -317,6 +320,7 @@ impl Peer {
                     command
                         .env("DB", storage.file())
                         .env("SCHEMA", storage.schema())
+                        .env("NUMBERS", crate::root().join(NUMBERS))
                         .env("SYNCHRONOUS", storage.durability.pragma());
                 }
             }

@@ -1,7 +1,8 @@
-//! The peers of `bench fetch`, `bench jobs`, `bench postgres` and `bench backup`.
+//! The peers of `bench fetch`, `bench jobs`, `bench postgres`, `bench backup` and `bench
+//! load`.
 
 use super::{Peer, PeerKind, peer};
-use crate::routes::{BACKUP, FETCH, JOBS, POSTGRES, Route};
+use crate::routes::{BACKUP, FETCH, JOBS, LOAD, POSTGRES, Route};
 
 /// Everyone in `bench fetch`, ours first. nginx parses no JSON.
 #[rustfmt::skip]
@@ -51,6 +52,17 @@ pub(crate) const BACKUP_PEERS: &[Peer] = &[
     peer(JS_COPIED, "Sampan, JavaScript, copied", PeerKind::Sampan("bench_db/app.js"), BACKUP),
 ];
 
+/// Everyone in `bench load`, ours first.
+#[rustfmt::skip]
+pub(crate) const LOAD_PEERS: &[Peer] = &[
+    peer(LOAD_LUA, "Sampan, Lua", PeerKind::Sampan("bench_load/app.lua"), LOAD),
+    peer(LOAD_JS, "Sampan, JavaScript", PeerKind::Sampan("bench_load/app.js"), LOAD),
+    peer(LOAD_NODE, "Node http, cluster", PeerKind::Node, LOAD),
+    peer(LOAD_BUN, "Bun.serve, reusePort", PeerKind::Bun, LOAD),
+    peer(LOAD_NGINX, "nginx + Lua", PeerKind::Nginx { lua: true }, LOAD),
+    peer(LOAD_GO, "Go net/http", PeerKind::Go, LOAD),
+];
+
 const EMPTY: &[Route] = &[Route::EmptyJob];
 
 const fn bullmq(id: &'static str, title: &'static str) -> Peer {
@@ -64,6 +76,12 @@ pub(crate) const LUA_NOT_COPIED: &str = "sampan-lua-not-copied";
 pub(crate) const LUA_COPIED: &str = "sampan-lua-copied";
 pub(crate) const JS_NOT_COPIED: &str = "sampan-js-not-copied";
 pub(crate) const JS_COPIED: &str = "sampan-js-copied";
+pub(crate) const LOAD_LUA: &str = "sampan-lua-load";
+pub(crate) const LOAD_JS: &str = "sampan-js-load";
+pub(crate) const LOAD_NODE: &str = "load-node";
+pub(crate) const LOAD_BUN: &str = "load-bun";
+pub(crate) const LOAD_NGINX: &str = "load-nginx";
+pub(crate) const LOAD_GO: &str = "load-go";
 pub(crate) const LUA_POSTGRES: &str = "sampan-lua-postgres";
 pub(crate) const JS_POSTGRES: &str = "sampan-js-postgres";
 pub(crate) const BUN_POSTGRES: &str = "bun-postgres";

@@ -1,6 +1,6 @@
-//! The results as a bar chart in SVG: CPU microseconds per request, a group of bars for each route.
+//! The results as a bar chart in SVG: as a rule CPU microseconds per request, a group of bars for each route.
 
-use crate::measure::Series;
+use crate::measure::{Sample, Series};
 use crate::report::BenchReport;
 use crate::report::stats::Spread;
 use crate::routes::Headers;
@@ -24,9 +24,17 @@ const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .t
     rect.ours { fill: #0b7285 } text.ours { font-weight: 600 } .spread { stroke: #24292f; stroke-width: 1.2 } \
     .name { text-anchor: end }";
 
+/// A figure of a sample.
+type Figure = fn(&Sample) -> f64;
+
 /// Returns the end of the axis.
-fn axis(groups: &[Vec<&Series>]) -> f64 {
-    let spreads = || groups.iter().flatten().filter_map(|series| cost(series));
+fn axis(groups: &[Vec<&Series>], figure: Figure) -> f64 {
+    let spreads = || {
+        groups
+            .iter()
+            .flatten()
+            .filter_map(|series| series.spread(figure))
+    };
     let costliest = spreads().map(|spread| spread.max).fold(0.0, f64::max);
     let medians = spreads().map(|spread| spread.median);
     costliest.min(medians.fold(f64::MAX, f64::min) * AXIS_TIMES_CHEAPEST)
@@ -40,19 +48,20 @@ pub(crate) fn svg(report: &BenchReport) -> String {
         let case = group[0].case;
         case.headers == Headers::Plain && Some(case.threads) == threads
     });
-    let common = axis(&groups);
+    let figure = report.suite.bars.1;
+    let common = axis(&groups, figure);
     let mut y = TOP;
     let mut body = String::new();
     for group in &groups {
         y += HEADING_HEIGHT;
         let axis = if report.suite.axis_per_group {
-            axis(std::slice::from_ref(group))
+            axis(std::slice::from_ref(group), figure)
         } else {
             common
         };
         body += &text("route", 12.0, y - 12.0, &group[0].case.title());
         for series in group {
-            body += &bar(series, y, axis);
+            body += &bar(series, series.spread(figure), y, axis);
             y += ROW_HEIGHT;
         }
     }
@@ -63,7 +72,12 @@ pub(crate) fn svg(report: &BenchReport) -> String {
     // Two lines, as they are too long for one: the machine, then the load.
     let (machine, load) = conditions.split_at(conditions.len().min(4));
     let head = [
-        text("title", 12.0, 28.0, "CPU µs per request: lower is better"),
+        text(
+            "title",
+            12.0,
+            28.0,
+            &format!("{}: lower is better", report.suite.bars.0),
+        ),
         text(
             "note",
             12.0,
@@ -76,19 +90,16 @@ pub(crate) fn svg(report: &BenchReport) -> String {
     let height = y + BOTTOM;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
-         height=\"{height:.0}\" role=\"img\" aria-label=\"CPU microseconds per request by server and route\">\n\
+         height=\"{height:.0}\" role=\"img\" aria-label=\"{} by server and route\">\n\
          <style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}{body}</svg>\n",
+        report.suite.bars.0,
         head.concat()
     )
 }
 
-fn cost(series: &Series) -> Option<Spread> {
-    series.spread(|sample| sample.cpu_micros)
-}
-
 /// A name, a bar with its spread, and the number.
-fn bar(series: &Series, y: f64, axis: f64) -> String {
-    let Some(spread) = cost(series) else {
+fn bar(series: &Series, spread: Option<Spread>, y: f64, axis: f64) -> String {
+    let Some(spread) = spread else {
         return String::new();
     };
     let x = |micros: f64| BARS_LEFT + BARS_WIDTH * (micros / axis).min(1.0);

@@ -1,6 +1,7 @@
 //! The results as JSON and as a table in Markdown, and how they are written. The chart is in `chart`.
 
 pub(crate) mod chart;
+pub(crate) mod load;
 pub(crate) mod stats;
 pub(crate) mod targets;
 
@@ -42,6 +43,10 @@ pub(crate) struct Suite {
     pub(crate) name: &'static str,
     /// The remarks of reports about the figures.
     pub(crate) about: &'static str,
+    /// The meaning of the cells.
+    cells: &'static str,
+    /// The figure of the bars: its heading, and how it is taken.
+    pub(crate) bars: (&'static str, fn(&Sample) -> f64),
     /// The reference of the ratios.
     pub(crate) ratios: &'static str,
     columns: &'static [&'static [Column]],
@@ -53,6 +58,9 @@ pub(crate) struct Suite {
 const SUITE: Suite = Suite {
     name: "",
     about: "",
+    cells: "CPU µs/request is the user and system time of the server's processes divided by the requests that were \
+     answered: lower is better, and the load generator's limits do not bend it.",
+    bars: ("CPU µs per request", |sample| sample.cpu_micros),
     ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
     columns: &[COLUMNS],
     axis_per_group: false,
@@ -75,6 +83,7 @@ pub(crate) static DB: Suite = Suite {
      another figure is named.",
     columns: &[COLUMNS, DATABASE_COLUMNS],
     axis_per_group: true,
+    ..SUITE
 };
 
 /// `bench stream`.
@@ -205,6 +214,22 @@ pub(crate) static BACKUP: Suite = Suite {
     ..SUITE
 };
 
+/// `bench load`.
+pub(crate) static LOAD: Suite = Suite {
+    name: "load",
+    cells: "Times count from the moment at which a request was due; requests that got no answer count as long as they \
+     have waited. Under overload the times are those of requests that were accepted, and requests/s are those completed.",
+    bars: ("p99 µs", |sample| sample.seen.p99_micros),
+    about: " Server and load share the processors where there are not enough for both. Each round has a server of its \
+     own, and finds the most that it does first: all rates are parts of that.",
+    ratios: "Ratios of one server's figures in two states, in the same round; the median of the rounds.",
+    columns: &[LOAD_COLUMNS],
+    axis_per_group: true,
+};
+
+/// Those of a load whose costs are not told.
+const LOAD_COLUMNS: &[Column] = &[COLUMNS[1], COLUMNS[2], COLUMNS[3], COLUMNS[4]];
+
 /// Those of a load that tells no latencies.
 const COUNT_COLUMNS: &[Column] = &[COLUMNS[0], COLUMNS[1], COLUMNS[5]];
 
@@ -243,15 +268,18 @@ const COLUMNS: &[Column] = &[
 impl BenchReport {
     /// The results for people.
     pub(crate) fn markdown(&self) -> String {
-        let Suite { name, about, .. } = self.suite;
+        let Suite {
+            name,
+            about,
+            cells,
+            bars,
+            ..
+        } = self.suite;
         let mut text = format!("# Results of `cargo xtask bench {name}`\n\n");
         text += &format!(
-            "CPU µs/request is the user and system time of the server's processes divided by the requests that were \
-                 answered: lower is better, and the load generator's limits do not bend it. Each cell is the median \
-                  of \
-                 the rounds with the least and the greatest. Absolute values move with the machine and the hour; \
-                  compare \
-                 within a run.{about}\n\n![CPU time per request]({name}.svg)\n\n"
+            "{cells} Each cell is the median of the rounds with the least and the greatest. Absolute values move with \
+             the machine and the hour; compare within a run.{about}\n\n![{}]({name}.svg)\n\n",
+            bars.0
         );
         for (name, value) in &self.conditions {
             text += &format!("- {name}: {value}\n");
@@ -319,7 +347,7 @@ impl BenchReport {
         let mut sorted: Vec<&Series> = self.series.iter().collect();
         let cost = |series: &Series| {
             series
-                .spread(|sample| sample.cpu_micros)
+                .spread(self.suite.bars.1)
                 .map_or(f64::MAX, |spread| spread.median)
         };
         let rank = |series: &Series| (series.case, series.fault.is_some());

@@ -132,6 +132,26 @@ pub(crate) enum Route {
     Rows,
     /// `POST /update`: reads 20 rows and updates each, in a transaction
     Update,
+    /// `GET /quick` at 30 % of the most, alone
+    QuickAlone,
+    /// `GET /quick` beside requests that burn 100 ms
+    QuickBesideSlow,
+    /// `GET /quick` beside them after a restart
+    QuickLearned,
+    /// `GET /quick` beside logins and large reads
+    QuickBesideLogins,
+    /// `GET /work`, 1 ms, as many as are answered
+    WorkBest,
+    /// Half as many
+    WorkHalf,
+    /// Twice as many
+    WorkTwice,
+    /// Four times as many
+    WorkFourTimes,
+    /// `GET /work` of ten clients
+    TenAlone,
+    /// `GET /work` of ten clients beside one with 1,000 connections
+    TenBesideCrowd,
 }
 
 /// The routes of `bench hello`, in the order of reports.
@@ -230,6 +250,20 @@ pub(crate) const JOBS: &[Route] = &[
 
 /// The routes of `bench backup`, in the order of reports.
 pub(crate) const BACKUP: &[Route] = EVENTS.split_at(2).0;
+
+/// The states of `bench load`, in the order of reports.
+pub(crate) const LOAD: &[Route] = &[
+    Route::QuickAlone,
+    Route::QuickBesideSlow,
+    Route::QuickLearned,
+    Route::QuickBesideLogins,
+    Route::WorkBest,
+    Route::WorkHalf,
+    Route::WorkTwice,
+    Route::WorkFourTimes,
+    Route::TenAlone,
+    Route::TenBesideCrowd,
+];
 
 /// The routes of `bench postgres`, in the order of reports.
 pub(crate) const POSTGRES: &[Route] = &[
@@ -347,6 +381,16 @@ impl Route {
             Self::Row => "GET /row/:id (1 row by its key)",
             Self::Rows => "GET /rows (20 rows)",
             Self::Update => "POST /update (20 rows in a transaction)",
+            Self::QuickAlone => "GET /quick at 30 % of the best",
+            Self::QuickBesideSlow => "the same beside requests that burn 100 ms",
+            Self::QuickLearned => "the same after a restart",
+            Self::QuickBesideLogins => "the same beside 50 logins and 20 large reads",
+            Self::WorkBest => "GET /work (1 ms), as many as are answered",
+            Self::WorkHalf => "GET /work at half of that",
+            Self::WorkTwice => "GET /work at twice that",
+            Self::WorkFourTimes => "GET /work at four times that",
+            Self::TenAlone => "GET /work of ten clients, at 30 % of the best",
+            Self::TenBesideCrowd => "the same beside one client with 1,000 connections",
         }
     }
 
@@ -464,7 +508,19 @@ impl Route {
             Self::InsertEnqueue => self.write("/insert-enqueue"),
             Self::InsertTen => self.write("/insert-ten"),
             Self::EnqueueTen => self.write("/enqueue-ten"),
-            Self::EmptyJob | Self::Quick => {
+            // The check of the work is in the benchmark, which chooses its length.
+            Self::WorkBest
+            | Self::WorkHalf
+            | Self::WorkTwice
+            | Self::WorkFourTimes
+            | Self::TenAlone
+            | Self::TenBesideCrowd => get("/work/1", ExpectedAnswer::Fits(Value::is_object)),
+            Self::EmptyJob
+            | Self::Quick
+            | Self::QuickAlone
+            | Self::QuickBesideSlow
+            | Self::QuickLearned
+            | Self::QuickBesideLogins => {
                 get("/quick", ExpectedAnswer::Json(json!({ "status": "ok" })))
             }
             Self::Row => get("/row/500", ExpectedAnswer::Json(rows::seeded_row(500))),

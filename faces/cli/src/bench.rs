@@ -10,6 +10,8 @@ mod connection;
 mod load;
 pub(crate) mod own_server;
 mod report;
+mod schedule;
+mod tally;
 mod target;
 pub(crate) mod wire;
 
@@ -19,6 +21,7 @@ pub(crate) use load::Shared;
 use own_server::OwnServer;
 use report::Report;
 use std::io::{self, IsTerminal, Write};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -54,6 +57,9 @@ pub(crate) struct BenchArgs {
     timeout: Duration,
     #[command(flatten)]
     server: OwnServerArgs,
+    /// Addresses of this machine that connections are made from, in turn, such as 127.0.0.2,127.0.0.3.
+    #[arg(long, value_name = "ADDRESS,...", value_delimiter = ',')]
+    from: Vec<IpAddr>,
     /// Print the figures as JSON.
     #[arg(long)]
     json: bool,
@@ -107,6 +113,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
         duration: args.duration,
         rate: args.rate,
         timeout: args.timeout,
+        from: args.from,
     };
     shared.has_begun.store(true, Relaxed);
     let started = Instant::now();
@@ -139,6 +146,7 @@ pub(crate) fn load_route(
         duration,
         rate: None,
         timeout: TIMEOUT,
+        from: Vec::new(),
     };
     let started = Instant::now();
     let tally = load::run(&plan, shared, || show_progress(&plan, shared, started))?;

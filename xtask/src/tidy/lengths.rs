@@ -43,7 +43,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("faces/c/src/requests.rs", "functions of the C interface, with their contracts"),
     ("faces/c/src/scripts.rs", "functions of the C interface, with their contracts"),
     ("faces/c/src/server.rs", "functions of the C interface, with their contracts"),
-    ("faces/cli/src/bench/load.rs", OLD),
     ("testkit/src/project/requests.rs", OLD),
     ("testkit/src/runner.rs", OLD),
     ("xtask/src/tidy/crates.rs", OLD),

@@ -6,7 +6,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 
 /// The state of a connection.
@@ -59,6 +59,15 @@ pub(super) enum Received {
     IdleEnd,
 }
 
+/// The place that a connection goes to.
+#[derive(Clone, Copy)]
+pub(super) struct Server<'a> {
+    pub(super) address: SocketAddr,
+    pub(super) tls: Option<&'a TlsTarget>,
+    /// The address of this machine that it comes from; any if there is none.
+    pub(super) from: Option<IpAddr>,
+}
+
 pub(super) struct Connection {
     stream: Option<Wire>,
     reader: AnswerReader,
@@ -89,15 +98,19 @@ impl Connection {
     /// Begins to connect. `at` is its number in the events of `poll`.
     pub(super) fn connect(
         &mut self,
-        (address, tls): (SocketAddr, Option<&TlsTarget>),
+        server: Server<'_>,
         poll: &OwnedFd,
         at: usize,
         now: u64,
     ) -> Result<(), Failure> {
         let begin = || -> io::Result<Wire> {
+            let Server { address, tls, from } = server;
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             socket.set_nonblocking(true)?;
             socket.set_tcp_nodelay(true)?;
+            if let Some(from) = from {
+                socket.bind(&SocketAddr::new(from, 0).into())?;
+            }
             match socket.connect(&address.into()) {
                 Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => {
                     return Err(error);

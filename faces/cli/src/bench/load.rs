@@ -2,17 +2,14 @@
 //!
 //! An answer costs a read, a write and two looks at the clock. Nothing is allocated for it.
 
-use super::connection::{Connection, FAILURES, Failure, Phase, Received};
+use super::connection::{Connection, Failure, Phase, Received, Server};
+use super::schedule::{Schedule, timespec};
+use super::tally::Tally;
 use super::target::Target;
-use hdrhistogram::Histogram;
 use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
-};
-use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -26,9 +23,6 @@ const AGAIN_NANOS: u64 = 50_000_000;
 const EVENTS_MAX: usize = 512;
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 * 1024;
-/// Latencies from 1 µs to 1 h are told apart to three digits, in nanoseconds.
-const LATENCIES: (u64, u64, u8) = (1_000, 3_600_000_000_000, 3);
-
 /// The plan of a load.
 pub(super) struct Plan {
     pub(super) target: Target,
@@ -37,6 +31,8 @@ pub(super) struct Plan {
     pub(super) duration: Duration,
     pub(super) rate: Option<f64>,
     pub(super) timeout: Duration,
+    /// Addresses of this machine that connections are made from, in turn; any if there is none.
+    pub(super) from: Vec<IpAddr>,
 }
 
 /// The state that the threads share.
@@ -47,59 +43,6 @@ pub(crate) struct Shared {
     pub(crate) is_stopped: AtomicBool,
     /// Answers so far, for those who watch.
     pub(super) answers: AtomicU64,
-}
-
-/// The counts of a load.
-pub(super) struct Tally {
-    pub(super) latencies: Histogram<u64>,
-    /// Answers by status.
-    pub(super) statuses: BTreeMap<u16, u64>,
-    pub(super) received_bytes: u64,
-    /// Failures, by their place in [`FAILURES`].
-    pub(super) failures: [u64; FAILURES.len()],
-    /// Why the first connection failed.
-    pub(super) connect_fault: Option<String>,
-    /// Requests that were due and not sent when the time was over.
-    pub(super) unsent: u64,
-}
-
-impl Tally {
-    fn new() -> Result<Self, String> {
-        let (lowest, highest, digits) = LATENCIES;
-        let latencies = Histogram::new_with_bounds(lowest, highest, digits);
-        Ok(Self {
-            latencies: latencies.map_err(|error| error.to_string())?,
-            statuses: BTreeMap::new(),
-            received_bytes: 0,
-            failures: [0; FAILURES.len()],
-            connect_fault: None,
-            unsent: 0,
-        })
-    }
-
-    fn add(&mut self, other: &Self) -> Result<(), String> {
-        let added = self.latencies.add(&other.latencies);
-        added.map_err(|error| error.to_string())?;
-        for (status, count) in &other.statuses {
-            *self.statuses.entry(*status).or_default() += count;
-        }
-        self.received_bytes += other.received_bytes;
-        for (own, count) in self.failures.iter_mut().zip(other.failures) {
-            *own += count;
-        }
-        if self.connect_fault.is_none() {
-            self.connect_fault.clone_from(&other.connect_fault);
-        }
-        self.unsent += other.unsent;
-        Ok(())
-    }
-
-    fn failed(&mut self, failure: &Failure) {
-        if let Failure::Connect(error) = failure {
-            self.connect_fault.get_or_insert_with(|| error.to_string());
-        }
-        self.failures[failure.index()] += 1;
-    }
 }
 
 /// Runs the load to its end. `meanwhile` runs on this thread.
@@ -131,66 +74,6 @@ fn raise_open_files() {
     };
     // With fewer some connections fail, and that is told.
     let _ = setrlimit(Resource::Nofile, raised);
-}
-
-/// When requests are due.
-struct Schedule {
-    /// Nanoseconds between two requests, and when the first is due.
-    pause: f64,
-    first: f64,
-    /// Wakes the thread when the next is: `epoll` itself counts in milliseconds.
-    timer: OwnedFd,
-    /// When it will, in nanoseconds from the start.
-    armed: u64,
-}
-
-impl Schedule {
-    /// The number of its events.
-    const EVENT: u64 = u64::MAX;
-
-    /// The schedule of the thread `at`: the threads take turns.
-    fn new(rate: f64, at: usize, threads: usize, poll: &OwnedFd) -> rustix::io::Result<Self> {
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
-        epoll::add(
-            poll,
-            &timer,
-            EventData::new_u64(Self::EVENT),
-            EventFlags::IN,
-        )?;
-        let pause = 1e9 * threads as f64 / rate;
-        Ok(Self {
-            pause,
-            first: pause * at as f64 / threads as f64,
-            timer,
-            armed: 0,
-        })
-    }
-
-    /// Wakes the thread at a time, or never. This also takes back a wake-up that has come.
-    fn arm(&mut self, due: u64, now: u64) -> rustix::io::Result<()> {
-        if self.armed == due {
-            return Ok(());
-        }
-        self.armed = due;
-        let nanos = match due {
-            u64::MAX => 0,
-            // A time of 0 would be never.
-            due => due.saturating_sub(now).max(1),
-        };
-        let value = Itimerspec {
-            it_interval: timespec(0),
-            it_value: timespec(nanos),
-        };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &value).map(drop)
-    }
-}
-
-fn timespec(nanos: u64) -> Timespec {
-    let pause = Duration::from_nanos(nanos);
-    Timespec {
-        tv_sec: pause.as_secs().try_into().unwrap_or(0),
-        tv_nsec: pause.subsec_nanos().into(),
-    }
 }
 
 /// One thread of the load.
@@ -285,9 +168,23 @@ impl<'a> Driver<'a> {
     }
 
     fn finish(mut self) -> Tally {
+        let now = self.now();
+        for connection in self
+            .connections
+            .iter()
+            .filter(|one| one.phase == Phase::Busy)
+        {
+            self.tally.unanswered(now.saturating_sub(connection.due));
+        }
         if let Some(schedule) = &self.schedule {
-            let due = ((self.now() as f64 - schedule.first) / schedule.pause).max(0.0) as u64;
+            // What is due at the end or later is not part of the load.
+            let end = u64::try_from(self.plan.duration.as_nanos()).unwrap_or(u64::MAX);
+            let due = schedule.count(now.min(end).saturating_sub(1));
             self.tally.unsent = due.saturating_sub(self.sent);
+            for sent in self.sent..due {
+                self.tally
+                    .unanswered(now.saturating_sub(schedule.due(sent)));
+            }
         }
         self.tell();
         for (status, count) in (0..)
@@ -301,12 +198,11 @@ impl<'a> Driver<'a> {
 
     /// Sends what is due, as far as connections are idle. When the next one is.
     fn send_due(&mut self, now: u64) -> u64 {
-        let (pause, first) = match &self.schedule {
-            Some(schedule) => (schedule.pause, schedule.first),
-            None => return u64::MAX,
-        };
         loop {
-            let due = (first + pause * self.sent as f64) as u64;
+            let Some(schedule) = &self.schedule else {
+                return u64::MAX;
+            };
+            let due = schedule.due(self.sent);
             if due > now {
                 return due;
             }
@@ -365,8 +261,7 @@ impl<'a> Driver<'a> {
                 connection.phase = Phase::Idle;
                 let now = self.now();
                 self.tally
-                    .latencies
-                    .saturating_record(now.saturating_sub(due));
+                    .answered(answered.status, now.saturating_sub(due));
                 let known = usize::from(answered.status).min(self.statuses.len() - 1);
                 self.statuses[known] += 1;
                 match answered.keeps_alive {
@@ -393,7 +288,12 @@ impl<'a> Driver<'a> {
         let connection = &mut self.connections[at];
         connection.close(now);
         let target = &self.plan.target;
-        let server = (target.address, target.tls.as_ref());
+        let from = &self.plan.from;
+        let server = Server {
+            address: target.address,
+            tls: target.tls.as_ref(),
+            from: (!from.is_empty()).then(|| from[at % from.len()]),
+        };
         if let Err(failure) = connection.connect(server, &self.poll, at, now) {
             self.fail(at, &failure);
         }
@@ -401,6 +301,10 @@ impl<'a> Driver<'a> {
 
     fn fail(&mut self, at: usize, failure: &Failure) {
         self.tally.failed(failure);
+        if self.connections[at].phase == Phase::Busy {
+            let waited = self.now().saturating_sub(self.connections[at].due);
+            self.tally.unanswered(waited);
+        }
         let again_at = self.now() + AGAIN_NANOS;
         self.connections[at].close(again_at);
     }

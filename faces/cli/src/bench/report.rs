@@ -1,7 +1,8 @@
 //! The figures of a load: a text with a chart, and JSON.
 
 use super::connection::FAILURES;
-use super::load::{Plan, Tally};
+use super::load::Plan;
+use super::tally::Tally;
 use crate::paint;
 use hdrhistogram::Histogram;
 use serde_json::json;
@@ -62,16 +63,6 @@ impl<'a> Report<'a> {
         let errors = self
             .errors()
             .map(|(name, count, _)| (name.to_owned(), count.into()));
-        let millis = |nanos: u64| nanos as f64 / 1e6;
-        let mut latency = serde_json::Map::new();
-        for (name, percentile) in PERCENTILES {
-            latency.insert(
-                name.to_owned(),
-                millis(tally.latencies.value_at_percentile(percentile)).into(),
-            );
-        }
-        latency.insert("min".to_owned(), millis(tally.latencies.min()).into());
-        latency.insert("mean".to_owned(), (tally.latencies.mean() / 1e6).into());
         let statuses = tally
             .statuses
             .iter()
@@ -86,7 +77,9 @@ impl<'a> Report<'a> {
             "answers": self.answers(),
             "answers_per_second": self.answers() as f64 / self.seconds,
             "received_bytes": tally.received_bytes,
-            "latency_ms": latency,
+            "latency_ms": millis(&tally.latencies),
+            "accepted_ms": millis(&tally.accepted),
+            "wait_ms": millis(&tally.waits),
             "statuses": serde_json::Map::from_iter(statuses),
             "errors": serde_json::Map::from_iter(errors),
             "unsent": tally.unsent,
@@ -204,6 +197,19 @@ impl<'a> Report<'a> {
         text.push_str(&paint::dim(note, is_terminal));
         text
     }
+}
+
+/// Returns the percentiles of times in milliseconds.
+fn millis(times: &Histogram<u64>) -> serde_json::Value {
+    let of = |nanos: u64| nanos as f64 / 1e6;
+    let mut found = serde_json::Map::new();
+    for (name, percentile) in PERCENTILES {
+        let value = of(times.value_at_percentile(percentile));
+        found.insert(name.to_owned(), value.into());
+    }
+    found.insert("min".to_owned(), of(times.min()).into());
+    found.insert("mean".to_owned(), (times.mean() / 1e6).into());
+    found.into()
 }
 
 /// Returns the distribution of response times: rows of equal ratios from the fastest to the slowest.

@@ -155,3 +155,28 @@ fn the_example_on_postgresql_answers_as_it_is_measured() {
         assert_eq!(process.end().0, Some(0));
     }
 }
+
+#[test]
+fn the_example_of_load_answers_as_it_is_measured() {
+    let scratch = Scratch::new(&[]);
+    for file in ["app.lua", "app.js"] {
+        let mut command = serve(&example(&format!("bench_load/{file}")), 1);
+        command.arg("--db").arg(scratch.file(&format!("{file}.db")));
+        let process = Process::start(&mut command);
+        let mut client = process.client();
+        let mut ask = |method: &str, path: &str| {
+            let answer = client.ask(method, path, &[], "").expect("an answer");
+            assert_eq!(answer.status, 200, "{file} {path}: {}", answer.text());
+            serde_json::from_slice::<serde_json::Value>(&answer.body).expect("JSON")
+        };
+        assert_eq!(ask("GET", "/quick")["status"], "ok", "{file}");
+        for path in ["/burn/10000", "/work/10000"] {
+            assert_eq!(ask("GET", path)["x"], 1_043_618_065, "{file} {path}");
+        }
+        assert_eq!(ask("POST", "/login")["ok"], true, "{file}");
+        let rows = serde_json::json!({ "rows": 100_000, "sum": 49_950_000 });
+        assert_eq!(ask("GET", "/rows"), rows, "{file}");
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+    }
+}

@@ -245,6 +245,45 @@ fn a_signal_and_a_process_that_was_killed_leave_no_copy_of_the_database() {
 }
 
 #[test]
+fn connections_come_from_the_addresses_in_turn() {
+    let seen = Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+    let addresses = Arc::clone(&seen);
+    let address = server(move |stream, _| {
+        let from = stream.peer_addr().expect("an address").ip();
+        addresses.lock().expect("no panic").insert(from.to_string());
+        say(stream, OK)
+    });
+    let url = format!("http://{address}/");
+    let from = "127.0.0.11,127.0.0.12,127.0.0.13";
+    let figures = figures(&[&url, "-c", "6", "-d", "300ms", "--from", from]);
+    assert!(count(&figures, "statuses", "200") > 0, "{figures}");
+    let seen: Vec<String> = seen.lock().expect("no panic").iter().cloned().collect();
+    assert_eq!(seen.join(","), from);
+}
+
+#[test]
+fn requests_without_an_answer_count_as_long_as_they_have_waited() {
+    // One of the two connections never gets an answer.
+    let address = server(|stream, number| match number {
+        0 => {
+            say(stream, "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n");
+            say(stream, "")
+        }
+        1 => {
+            thread::park();
+            false
+        }
+        _ => say(stream, OK),
+    });
+    let url = format!("http://{address}/");
+    let figures = figures(&[&url, "-c", "2", "-d", "1s", "--rate", "20"]);
+    let most = |group: &str| figures[group]["max"].as_f64().expect("a time");
+    assert!(most("wait_ms") > 500.0, "{figures}");
+    assert!(most("wait_ms") > most("latency_ms"), "{figures}");
+    assert!(most("accepted_ms") <= most("latency_ms"), "{figures}");
+}
+
+#[test]
 fn what_cannot_be_measured_is_told_at_once() {
     let told = "only http:// and https:// can be measured";
     fails(&["bench", "ftp://localhost/"], 1, &[told]);
