@@ -57,7 +57,8 @@ impl AppConfig {
         keep(
             "[limits]",
             self.serving.http == running.serving.http
-                && self.serving.script == running.serving.script,
+                && self.serving.script == running.serving.script
+                && self.serving.process_bytes_max == running.serving.process_bytes_max,
         );
         keep(
             "[scripts] mode or check_millis",

@@ -4,9 +4,14 @@ use sampan_host::ScriptLimits;
 use sampan_host::settings::{ANY, Section, SettingKey, Settings};
 use sampan_http::Limits;
 
+/// The key of the memory of the process.
+const PROCESS: &str = "process_bytes_max";
 const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
 /// Less than this and an engine cannot even start.
 const MEMORY_BYTES_MIN: u64 = 4 * 1024 * 1024;
+
+/// Less than this and a server cannot even start.
+const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 /// Declares `[limits]` from the names of the limits themselves, so that none can be stored and never used.
 macro_rules! limits {
@@ -25,6 +30,9 @@ macro_rules! limits {
                 $(SettingKey::$script_kind(
                     stringify!($script), $script_range, ScriptLimits::DEFAULT.$script as u64, $script_doc,
                 ),)*
+                SettingKey::size(
+                    PROCESS, ANY, 0, "memory of the whole process; 0 is what the system gives it",
+                ),
             ],
         };
 
@@ -78,16 +86,51 @@ limits! {
     }
 }
 
+/// `[limits]`, checked.
+pub(super) struct AllLimits {
+    pub(super) http: Limits,
+    pub(super) script: ScriptLimits,
+    /// The memory of the whole process; 0 is what the system gives it.
+    pub(super) process_bytes_max: u64,
+}
+
+impl AllLimits {
+    /// Returns the memory that the process may have.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let system = sampan_http::process_memory_bytes();
+        match self.process_bytes_max {
+            0 => system,
+            bytes => bytes.min(system),
+        }
+    }
+}
+
 /// Reads `[limits]`.
 ///
 /// # Errors
 /// The limit that is out of its range, and the range.
-pub(super) fn from_settings(settings: &Settings) -> Result<(Limits, ScriptLimits), String> {
-    let (mut http, script) = read(settings);
+pub(super) fn from_settings(settings: &Settings) -> Result<AllLimits, String> {
+    let (http, script) = read(settings);
+    let mut limits = AllLimits {
+        http,
+        script,
+        process_bytes_max: settings.number(PROCESS),
+    };
+    if (1..PROCESS_BYTES_MIN).contains(&limits.process_bytes_max) {
+        let bytes = limits.process_bytes_max;
+        return Err(format!(
+            "{PROCESS} is {bytes}; it must be 0 or at least {PROCESS_BYTES_MIN}"
+        ));
+    }
+    let memory_bytes = limits.memory_bytes();
+    let http = &mut limits.http;
     if settings.written("target_bytes_max").is_none() {
         // A target is a part of the head.
         http.target_bytes_max = http.target_bytes_max.min(http.head_bytes_max);
     }
+    if limits.process_bytes_max > 0 && http.unsent_bytes_max == 0 {
+        http.unsent_bytes_max = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
+    }
     http.check()?;
-    Ok((http, script))
+    Ok(limits)
 }

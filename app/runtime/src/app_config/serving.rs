@@ -27,6 +27,8 @@ pub struct ServeConfig {
     pub http: Limits,
     /// The limits of the scripts.
     pub script: ScriptLimits,
+    /// The memory of the whole process, in bytes; 0 is what the system gives it.
+    pub process_bytes_max: u64,
     /// The number of bytes of compressed answers that each worker keeps; `None` turns compression off.
     pub compression: Option<usize>,
     /// The check that refuses unsafe requests of other sites.
@@ -62,9 +64,13 @@ impl ServeConfig {
             let fault = "h2c = true is HTTP/2 without TLS, which http2 = false turns off";
             return Err(server.tell(fault));
         }
-        let (http, script) = config.resolve(&limits::SECTION, limits::from_settings)?;
+        let limits = config.resolve(&limits::SECTION, limits::from_settings)?;
         let lane = config.sections.of(&lane::SECTION);
-        let lane = LaneSettings::from_settings(&lane, script.memory_bytes_max);
+        let lane = LaneSettings::from_settings(
+            &lane,
+            limits.script.memory_bytes_max,
+            limits.memory_bytes(),
+        );
         let compression = config.sections.of(&COMPRESSION);
         let cache_bytes_max = compression.number("cache_bytes_max");
         Ok(Self {
@@ -72,8 +78,9 @@ impl ServeConfig {
             proxy_protocol,
             takes_http2,
             takes_h2c,
-            http,
-            script,
+            process_bytes_max: limits.process_bytes_max,
+            http: limits.http,
+            script: limits.script,
             compression: compression.flag("enabled").then_some(cache_bytes_max),
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,

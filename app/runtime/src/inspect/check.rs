@@ -155,7 +155,16 @@ fn certificate_fault(config: &AppConfig) -> Option<String> {
             &config.program.logger,
         )
     };
-    acme_settings(config).and_then(read).err()
+    match acme_settings(config).and_then(read) {
+        Ok((_, warnings)) => {
+            let logger = &config.program.logger;
+            warnings
+                .into_iter()
+                .for_each(|warning| logger.text(Level::Warn, warning));
+            None
+        }
+        Err(fault) => Some(fault),
+    }
 }
 
 /// Parses the log of loading: an entry begins with its time and its level.

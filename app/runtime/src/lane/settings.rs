@@ -30,17 +30,17 @@ pub struct LaneSettings {
 impl LaneSettings {
     /// Reads `[workers]`. Without a number there is an isolate for each core, as far as they fit into half of the
     /// memory when each uses all that it may.
-    pub(crate) fn from_settings(settings: &Settings, isolate_bytes_max: usize) -> Self {
+    pub(crate) fn from_settings(
+        settings: &Settings,
+        isolate_bytes_max: usize,
+        memory_bytes: u64,
+    ) -> Self {
         Self {
             isolates: match settings.written("slow") {
                 Some(_) => settings.number("slow"),
                 None => {
                     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-                    isolates_that_fit(
-                        cores,
-                        sampan_http::process_memory_bytes(),
-                        isolate_bytes_max,
-                    )
+                    isolates_that_fit(cores, memory_bytes, isolate_bytes_max)
                 }
             },
             slow_time: Duration::from_millis(settings.number("slow_millis")),
@@ -76,7 +76,7 @@ mod tests {
                 .iter()
                 .map(|(key, number)| (*key, sampan_host::settings::SettingValue::Number(*number)));
             let settings = Settings::with(&SECTION, values).expect("valid");
-            LaneSettings::from_settings(&settings, 128 * MIB)
+            LaneSettings::from_settings(&settings, 128 * MIB, 1 << 30)
         };
         assert!(read(&[]).isolates >= 1);
         assert_eq!(read(&[]).slow_time, Duration::from_millis(2));

@@ -6,6 +6,7 @@ use sampan_host::log::Level;
 use sampan_http::{AcmeFiles, CertificateFiles, ClientAuth, Tls, TlsError, TlsSettings};
 use sampan_log::Logger;
 use sampan_project::config::TlsConfig;
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::sync::{Condvar, Mutex};
@@ -25,7 +26,7 @@ pub(crate) struct ServerCertificates {
 }
 
 impl ServerCertificates {
-    /// Reads the files. The log is told of certificates that are not valid, or not for long.
+    /// Reads the files. Returns lines about certificates that are not valid, or not for long, for the log.
     ///
     /// # Errors
     /// One line that names the file and says what is wrong with it.
@@ -34,7 +35,7 @@ impl ServerCertificates {
         acme: Option<&AcmeSettings>,
         takes_http2: bool,
         logger: &Logger,
-    ) -> Result<Self, String> {
+    ) -> Result<(Self, Vec<String>), String> {
         let (tls, warnings) = Tls::read(settings(config, acme, takes_http2))
             .map_err(|error| format!("[tls] {error}"))?;
         let certificates = Self {
@@ -42,8 +43,8 @@ impl ServerCertificates {
             logger: logger.clone(),
             end: Arc::default(),
         };
-        certificates.warn(warnings);
-        Ok(certificates)
+        let warnings = warnings.into_iter().map(told).collect();
+        Ok((certificates, warnings))
     }
 
     /// TLS for a listener.
@@ -104,9 +105,14 @@ impl ServerCertificates {
 
     fn warn(&self, warnings: Vec<String>) {
         for warning in warnings {
-            self.logger.text(Level::Warn, format!("[tls] {warning}"));
+            self.logger.text(Level::Warn, told(warning));
         }
     }
+}
+
+/// Returns a warning as the log has it.
+fn told(warning: impl Display) -> String {
+    format!("[tls] {warning}")
 }
 
 /// The settings as the HTTP engine has them.

@@ -6,6 +6,7 @@
 pub(crate) mod confinement;
 mod explain;
 mod grants;
+pub(crate) mod memory;
 mod ports;
 pub(crate) mod settings;
 mod system;

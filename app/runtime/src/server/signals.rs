@@ -78,8 +78,13 @@ fn serve(
     // All of this is before the first thread: what a confined process may not do, and what it gives up.
     let hangup = Hangup::of_process();
     let listeners = Server::listen(&config)?;
+    let memory = sandbox::memory::bound(&config);
     let starter = starter_of(&config, &program);
     sandbox::confine(&config)?;
+    // The first line starts the thread of the log.
+    if let Some((level, text)) = memory {
+        logger.text(level, text);
+    }
     let life = Life::begin_with(hangup)?;
     let events = Arc::clone(&life.events);
     let running = match Server::start_on(listeners, config, &life.stopper, events) {

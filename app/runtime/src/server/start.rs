@@ -92,7 +92,11 @@ impl Server {
             limits,
             certificates,
             acme,
+            notes,
         } = listeners;
+        for note in notes {
+            config.program.logger.text(Level::Warn, note);
+        }
         let ports = listening.iter().map(|one| one.acceptor.local_addr());
         let addresses: Vec<SocketAddr> = ports.filter_map(Result::ok).collect();
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
@@ -287,6 +291,8 @@ pub(crate) struct ServerListeners {
     certificates: Option<ServerCertificates>,
     /// The certificates among them that renew themselves.
     acme: Option<AcmeSettings>,
+    /// Warnings, told when the process is confined: the first line starts the thread of the log.
+    notes: Vec<String>,
 }
 
 /// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
@@ -308,9 +314,7 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     };
     let files =
         RESERVED_FILES + capabilities::open_files_max() + (files + of_redirect + of_metrics) as u64;
-    if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
-        config.program.logger.text(Level::Warn, note);
-    }
+    let mut notes = Vec::from_iter(sampan_http::raise_open_files(&mut limits, files));
     let user = config
         .base
         .user
@@ -325,7 +329,8 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     let takes_http2 = config.serving.takes_http2;
     let certificates =
         certificates.map(|tls| ServerCertificates::read(tls, acme.as_ref(), takes_http2, logger));
-    let certificates = certificates.transpose()?;
+    let (certificates, warnings) = certificates.transpose()?.unzip();
+    notes.extend(warnings.into_iter().flatten());
     let tls = certificates.as_ref().map(ServerCertificates::tls);
     let listening = listening::open(config, &limits, user.as_ref(), tls.as_ref())?;
     let plain = listening::open_plain(config, &limits, user.as_ref())?;
@@ -341,6 +346,7 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
         limits,
         certificates,
         acme,
+        notes,
     })
 }
 

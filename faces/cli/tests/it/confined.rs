@@ -299,3 +299,35 @@ fn a_required_sandbox_starts_where_the_kernel_can() {
     let process = Process::start(command.arg("run").arg(scene.project()).args(required));
     assert_eq!(get(process.address, "/version"), "one");
 }
+
+#[test]
+fn the_memory_of_the_process_is_bounded() {
+    let scene = Scene::new("app.lua", LUA);
+    let project = scene.project();
+    let mut command = Command::new(SAMPAN);
+    command.args(["run", &project, "--set", "limits.process_bytes_max=400MB"]);
+    let process = Process::start_until(&mut command, "process_bytes_max: ");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", process.id())).expect("a process");
+    let data = limits
+        .lines()
+        .find(|line| line.starts_with("Max data size"));
+    let is_bounded = data
+        .and_then(|line| line.split_whitespace().nth(3))
+        .is_some_and(|soft| soft != "unlimited");
+    let group = fs::read_to_string(format!("/proc/{}/cgroup", process.id())).expect("a process");
+    let group = group
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .unwrap_or_default();
+    let group = fs::read_to_string(format!("/sys/fs/cgroup{group}/memory.max"));
+    assert!(
+        is_bounded || group.is_ok_and(|max| max.trim() != "max"),
+        "{limits}"
+    );
+    let (status, _, errors) = output(&[&project, "--set", "limits.process_bytes_max=1MB"]);
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(
+        errors.contains("it must be 0 or at least 67108864"),
+        "{errors}"
+    );
+}
