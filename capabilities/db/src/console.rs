@@ -12,7 +12,6 @@ pub use dump::DumpError;
 pub use load::{Keys, LoadReport};
 
 use crate::config::DatabaseConfig;
-use crate::migrate::position;
 use crate::plan::{self, PlanStep};
 use crate::sqlite::error::words;
 use crate::sqlite::open::Role;
@@ -21,6 +20,7 @@ use read_only::ReadOnly;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, InterruptHandle};
+use sampan_host::statement_text::position;
 use sampan_host::{Error, ErrorKind};
 use statements::{Statement, statements};
 use std::io;

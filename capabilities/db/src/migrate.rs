@@ -19,8 +19,8 @@ use files::{File, SqlDialect, fault};
 use postgres::PostgresMigrations;
 use rusqlite::OpenFlags;
 use sampan_host::Error;
+use sampan_host::statement_text::position;
 use split::Statements;
-pub(crate) use split::position;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -4,11 +4,9 @@
 //! with the statement, shortened to one line.
 
 use crate::sql::Sql;
+use sampan_host::statement_text::{position, with_statement};
 use sampan_host::{Details, Error, ErrorKind, Hint};
 use std::fmt::Write;
-
-/// The most characters of a statement that an error message shows.
-const SHOWN_CHARS_MAX: usize = 200;
 
 /// The code of errors after which a commit may have happened or not.
 pub const COMMIT_UNKNOWN: &str = "commit_unknown";
@@ -288,49 +286,4 @@ pub(crate) fn refused(code: &'static str, message: &str, sql: &str) -> Error {
 /// Returns the error of parameters that do not fit.
 pub(crate) fn parameter(message: &str, hint: Option<Hint>, sql: &str) -> Error {
     refused("parameter", message, sql).with_hint(hint)
-}
-
-/// The message with the statement behind it.
-fn with_statement(message: &str, sql: &str) -> String {
-    let shown = shorten(sql);
-    if shown.is_empty() {
-        return message.to_owned();
-    }
-    format!("{message} (in: {shown})")
-}
-
-/// The statement on one line, at most [`SHOWN_CHARS_MAX`] characters of it. Control characters become spaces.
-fn shorten(sql: &str) -> String {
-    let mut shown = String::new();
-    let mut count = 0;
-    let mut gap = false;
-    for char in sql.chars() {
-        if char.is_whitespace() || char.is_control() {
-            gap = count > 0;
-            continue;
-        }
-        let needed = 1 + usize::from(gap);
-        if count + needed > SHOWN_CHARS_MAX {
-            shown.push('…');
-            break;
-        }
-        if gap {
-            shown.push(' ');
-            gap = false;
-        }
-        shown.push(char);
-        count += needed;
-    }
-    shown
-}
-
-/// Line and column, both from 1 and in characters, of a byte of the statement.
-fn position(sql: &str, offset: usize) -> (usize, usize) {
-    let before = &sql.as_bytes()[..offset.min(sql.len())];
-    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-    let line = 1 + memchr::memchr_iter(b'\n', before).count();
-    // Bytes that continue a character are none of their own.
-    let is_start = |byte: &&u8| **byte & 0xC0 != 0x80;
-    let column = 1 + before[line_start..].iter().filter(is_start).count();
-    (line, column)
 }

@@ -191,14 +191,6 @@ fn skip(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// Line and column of a byte, both from 1; columns are characters.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = &text[..text.floor_char_boundary(at)];
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    let line = 1 + before.matches('\n').count();
-    (line, 1 + before[line_start..].chars().count())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,7 +244,6 @@ mod tests {
         let text = "SELECT 1;\n\nCREATE TABEL a(x);";
         let fault = split(text).expect_err("a wrong word");
         assert_eq!((fault.start, fault.place), (11, Some(18)));
-        assert_eq!(position(text, 18), (3, 8));
         assert!(
             fault.message.starts_with("near \"TABEL\""),
             "{}",
@@ -262,7 +253,6 @@ mod tests {
         assert!(fault.start == 10 && fault.message.contains("parameter"));
         let fault = split("SELECT (1").expect_err("no end");
         assert_eq!(fault.message, "incomplete input");
-        assert_eq!(position("ä\nöä x", 8), (2, 4));
     }
 
     #[test]

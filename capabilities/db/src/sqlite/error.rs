@@ -8,12 +8,10 @@
 use crate::sqlite::limits::{PATTERN_BYTES_MAX, VALUE_BYTES_MAX};
 use rusqlite::ErrorCode as SqliteCode;
 use rusqlite::ffi;
+use sampan_host::statement_text::{position, with_statement};
 use sampan_host::{Details, Error, ErrorKind};
 use std::fmt::Write;
 use std::time::Duration;
-
-/// The most characters of a statement that an error message shows.
-const SHOWN_CHARS_MAX: usize = 200;
 
 /// The kind of a statement's error: group commit acts on it, and scripts see its name as `code`. The names are
 /// documented in `docs/data/database.md`, stay the
@@ -321,54 +319,6 @@ fn constraint(extended_code: i32) -> ErrorCode {
         // Of the table, or of a module such as R*Tree.
         _ => ErrorCode::Check,
     }
-}
-
-/// The message with the statement behind it.
-pub(crate) fn with_statement(message: &str, sql: &str) -> String {
-    let shown = shorten(sql);
-    if shown.is_empty() {
-        return message.to_owned();
-    }
-    format!("{message} (in: {shown})")
-}
-
-/// The statement on one line, at most [`SHOWN_CHARS_MAX`] characters of it. Control characters become spaces.
-fn shorten(sql: &str) -> String {
-    let mut shown = String::new();
-    let mut count = 0;
-    let mut gap = false;
-    for char in sql.chars() {
-        if char.is_whitespace() || char.is_control() {
-            gap = count > 0;
-            continue;
-        }
-        let needed = 1 + usize::from(gap);
-        if count + needed > SHOWN_CHARS_MAX {
-            shown.push('…');
-            break;
-        }
-        if gap {
-            shown.push(' ');
-            gap = false;
-        }
-        shown.push(char);
-        count += needed;
-    }
-    shown
-}
-
-/// Line and column, both from 1 and in characters, of a byte of the statement.
-fn position(sql: &str, offset: usize) -> (usize, usize) {
-    let before = &sql.as_bytes()[..offset.min(sql.len())];
-    let line_start = before
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-    // Bytes that continue a character are none of their own.
-    let is_start = |byte: &&u8| **byte & 0xC0 != 0x80;
-    let column = 1 + before[line_start..].iter().filter(is_start).count();
-    (line, column)
 }
 
 #[cfg(test)]

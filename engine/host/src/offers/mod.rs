@@ -16,5 +16,6 @@ pub mod pages;
 pub mod renderer;
 pub mod sealer;
 pub mod sockets;
+pub mod statement_text;
 pub mod texts;
 pub mod topics;

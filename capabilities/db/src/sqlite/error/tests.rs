@@ -1,26 +1,6 @@
-//! Messages, places and codes of errors.
+//! Messages and codes of errors.
 
 use super::*;
-
-#[test]
-fn a_statement_is_shown_on_one_line_and_cut() {
-    assert_eq!(shorten("  SELECT\n\t1,\u{0}  2 "), "SELECT 1, 2");
-    assert_eq!(shorten(" \n"), "");
-    let exact = "ä".repeat(SHOWN_CHARS_MAX);
-    assert_eq!(shorten(&exact), exact);
-    let cut = shorten(&format!("{exact}x"));
-    assert_eq!(cut.chars().count(), SHOWN_CHARS_MAX + 1);
-    assert!(cut.ends_with('…'));
-    assert!(shorten(&"a ".repeat(1000)).chars().count() <= SHOWN_CHARS_MAX + 1);
-}
-
-#[test]
-fn a_position_counts_characters_from_one() {
-    assert_eq!(position("SELECT", 0), (1, 1));
-    assert_eq!(position("SELECT 'ä' x", 11), (1, 11));
-    assert_eq!(position("a\nbc\nd", 5), (3, 1));
-    assert_eq!(position("a", 99), (1, 2));
-}
 
 #[test]
 fn codes_tell_a_failed_sync_from_a_failed_write() {
