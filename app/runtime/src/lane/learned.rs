@@ -1,5 +1,5 @@
-//! The file of routes that were measured slow, beside the database: lines of text, written as a whole and renamed into
-//! place.
+//! The file of routes that were measured slow, beside the database, or in the storage folder where the database is on
+//! a server: lines of text, written as a whole and renamed into place.
 //!
 //! ```text
 //! sampan slow routes 1
@@ -23,12 +23,20 @@ const LAST_WORD: &str = "end";
 /// The end of the file's name, behind that of the database.
 const SUFFIX: &str = "-routes";
 
-/// Returns the file of a project; `None` where its database is no file.
+/// The name of the file in the storage folder. Scripts and URLs do not reach hidden files.
+const STORED_NAME: &str = ".sampan-routes";
+
+/// Returns the file of a project; `None` where its database is in memory.
 pub(crate) fn file_of(config: &AppConfig) -> Option<PathBuf> {
     let database = &config.database.config;
+    if database.is_postgres() {
+        let folder = config.storage_folder();
+        let is_there = !folder.as_os_str().is_empty();
+        return is_there.then(|| folder.join(STORED_NAME));
+    }
     let path = &database.path;
     let is_memory = path.as_os_str().is_empty() || path.as_os_str() == ":memory:";
-    if database.is_postgres() || is_memory || path.ends_with(":memory:") {
+    if is_memory || path.ends_with(":memory:") {
         return None;
     }
     let mut name = path.clone().into_os_string();
@@ -94,6 +102,10 @@ pub(crate) fn write(path: &Path, learned: &[Learned]) -> io::Result<()> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
+    }
+    if let Some(folder) = path.parent() {
+        // The storage folder is made at first use.
+        fs::create_dir_all(folder)?;
     }
     let mut new = path.to_path_buf().into_os_string();
     new.push(format!(".{}", std::process::id()));

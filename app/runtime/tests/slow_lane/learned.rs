@@ -1,6 +1,7 @@
 //! Routes that were measured slow are known to the next process.
 
-use super::{Served, serve};
+use super::{SETTINGS, Served, serve, serve_with};
+use sampan_client::postgres::PostgresServer;
 use sampan_client::wait;
 use std::path::Path;
 
@@ -54,6 +55,28 @@ fn a_new_process_knows_slow_routes_from_its_first_request() {
         end(served);
         assert_eq!(kept(folder.path()).as_deref(), Some(KEPT), "{file}");
     }
+}
+
+#[test]
+fn with_a_database_on_a_server_they_are_kept_in_the_storage_folder() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let url = server.url(&server.database());
+    let settings = SETTINGS.replace("path = \"data.db\"", &format!("url = {url:?}"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("storage/.sampan-routes");
+    let served = serve_with(folder.path(), "app.lua", LUA, &settings);
+    assert_eq!(served.ask("/computes"), "quick");
+    wait::until("the route is known to be slow", || {
+        served.ask("/computes?times=60000000") == "slow"
+    });
+    end(served);
+    let kept = std::fs::read_to_string(&path).expect("the file");
+    assert_eq!(kept, KEPT);
+    let served = serve_with(folder.path(), "app.lua", LUA, &settings);
+    assert_eq!(served.ask("/computes"), "slow");
+    end(served);
 }
 
 #[test]

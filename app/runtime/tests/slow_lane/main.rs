@@ -20,16 +20,25 @@ pub(crate) struct Served {
 }
 
 pub(crate) fn config(folder: &Path, logger: &Logger) -> AppConfig {
-    let mut config = AppConfig::from_text(folder, SETTINGS).expect("valid");
+    config_of(folder, logger, SETTINGS)
+}
+
+fn config_of(folder: &Path, logger: &Logger, settings: &str) -> AppConfig {
+    let mut config = AppConfig::from_text(folder, settings).expect("valid");
     config.program.logger = logger.clone();
     config
 }
 
 /// Serves a project of one file.
 pub(crate) fn serve(folder: &Path, file: &str, text: &str) -> Served {
+    serve_with(folder, file, text, SETTINGS)
+}
+
+/// Serves a project of one file with other settings.
+pub(crate) fn serve_with(folder: &Path, file: &str, text: &str, settings: &str) -> Served {
     std::fs::write(folder.join(file), text).expect("written");
     let logger = Logger::captured(Level::Info);
-    let running = Server::start(config(folder, &logger)).expect("it starts");
+    let running = Server::start(config_of(folder, &logger, settings)).expect("it starts");
     Served { running, logger }
 }
 
