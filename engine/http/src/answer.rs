@@ -6,7 +6,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::codec::fault::{Exceeded, Fault};
 use crate::codec::status::reason;
@@ -183,6 +183,9 @@ pub enum ConnectionFault {
 /// Notified of the outcome of one request, once. A handler that gets its own observer back finds its type by
 /// [`Any`].
 pub trait Observer: Any {
+    /// The time at which the request was whole, or was refused. Called before the request is handled.
+    fn begun(&self, _at: Instant) {}
+
     /// The answer has been sent, or never will be.
     fn done(&self, outcome: &RequestOutcome);
 }

@@ -48,6 +48,10 @@ pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
             let accepted = accepting.accepted() as f64;
             readings.put(&known::CONNECTIONS_ACCEPTED, &[], accepted);
         }
+        if let Some((to_slow, to_quick)) = shared.lane_moves() {
+            readings.put(&known::SLOW_MOVES, &["slow"], to_slow as f64);
+            readings.put(&known::SLOW_MOVES, &["quick"], to_quick as f64);
+        }
         readings.put(&known::WORKERS, &[], workers as f64);
         readings.put(&known::CONNECTIONS, &[], open as f64);
     });

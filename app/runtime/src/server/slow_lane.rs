@@ -47,6 +47,12 @@ impl ServerShared {
         Ok(())
     }
 
+    /// Returns the numbers of routes that moved to the lane, and back, if there is one.
+    pub(crate) fn lane_moves(&self) -> Option<(u64, u64)> {
+        let lane = self.lane.as_ref()?;
+        Some(lane.routes.moves().counts())
+    }
+
     fn start_isolate(
         self: &Arc<Self>,
         lane: &Arc<Lane>,

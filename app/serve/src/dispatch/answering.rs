@@ -1,12 +1,13 @@
 //! The isolate's end: answers a request that another worker has handed over.
 
 use crate::dispatch::dispatch::Dispatch;
-use crate::lane::crossing::{Cost, LaneMessage, LaneRequest, OwnedAnswer, SlowLane};
+use crate::lane::crossing::{LaneMessage, LaneRequest, OwnedAnswer, SlowLane};
 use crate::lane::link::LaneLink;
 use crate::lane::meter::Meter;
 use crate::lane::route_lane::RouteLane;
 use crate::request::observers::Observers;
 use crate::request::record::Record;
+use crate::request::times::RecordedTimes;
 use sampan_http::{
     Answer, BodyError, BodyStream, Chunk, Handler, Request, WorkerMoment, decided, panic_text,
 };
@@ -44,15 +45,17 @@ pub async fn answer_apart(dispatch: Rc<Dispatch>, lane: Arc<dyn SlowLane>, given
     let LaneRequest {
         request,
         route,
-        is_timed,
-        id,
+        timing,
         answers,
         link,
     } = given;
     link.begin();
     // No connection of this thread tells it the time.
     dispatch.ticked(now_millis());
-    let record = is_timed.then(|| dispatch.record_apart(id));
+    let record = timing.map(|timing| {
+        let logger = Rc::clone(&dispatch.loaded().control.logger);
+        Record::apart(logger, timing.id, timing.arrived)
+    });
     let run = LaneRun {
         dispatch,
         lane,
@@ -88,8 +91,8 @@ impl LaneRun {
         if !hints.is_empty() {
             let _ = self.answers.send(LaneMessage::Hints(hints)).await;
         }
-        let cost = self.cost();
-        let sent = self.answers.send(LaneMessage::Answer(answer, cost)).await;
+        let message = LaneMessage::Answer(answer, self.times());
+        let sent = self.answers.send(message).await;
         if let (Ok(()), Some(stream)) = (sent, stream) {
             self.send_all(stream).await;
         }
@@ -108,14 +111,18 @@ impl LaneRun {
         };
         let mut work = pin!(work);
         let answer = {
-            let (meter, answers) = (&mut self.meter, &self.answers);
+            let (meter, answers, link) = (&mut self.meter, &self.answers, &self.link);
+            let watch = dispatch.loaded().control.gate.watch();
             let mut closed = pin!(answers.closed());
             poll_fn(|cx| {
                 if closed.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Polled::GivenUp);
                 }
                 let poll = || catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
-                match meter.run(poll) {
+                let Some(polled) = link.during(&watch, || meter.run(poll)) else {
+                    return Poll::Ready(Polled::GivenUp);
+                };
+                match polled {
                     Ok(Poll::Ready(answer)) => Poll::Ready(Polled::Done(answer)),
                     Ok(Poll::Pending) => {
                         send_hints(request, answers);
@@ -164,7 +171,7 @@ impl LaneRun {
         };
         drop(stream);
         self.measured();
-        let end = LaneMessage::End(ended, self.cost());
+        let end = LaneMessage::End(ended, self.times());
         let _ = self.answers.send(end).await;
     }
 
@@ -223,16 +230,15 @@ impl LaneRun {
         let longest = self.meter.longest();
         // Nothing has run for a request that was given up before.
         let has_run = !longest.is_zero();
-        if has_run && self.route.note(longest, self.lane.routes().slow_time()) {
+        if has_run && self.lane.routes().note(&self.route, longest) {
             self.lane.moved();
         }
     }
 
     /// Returns the times since they were asked for last.
-    fn cost(&self) -> Cost {
+    fn times(&self) -> RecordedTimes {
         let taken = self.record.as_ref().map(|record| record.take_times());
-        let (script, db) = taken.unwrap_or_default();
-        Cost { script, db }
+        taken.unwrap_or_default()
     }
 }
 

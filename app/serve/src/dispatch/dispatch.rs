@@ -108,12 +108,6 @@ impl Dispatch {
         }
     }
 
-    /// Creates the record of a request whose line another worker writes: it collects times alone.
-    pub(crate) fn record_apart(&self, id: Option<Box<str>>) -> Rc<Record> {
-        let logger = Rc::clone(&self.current.borrow().control.logger);
-        Record::apart(logger, id)
-    }
-
     /// Returns the project that answers a request, the path in normal form, and the route: those found at its head, if
     /// its body had to be waited for.
     #[inline]

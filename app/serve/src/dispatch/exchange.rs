@@ -304,9 +304,12 @@ impl DispatchedRequest {
             error
         };
         let shown = self.with_declaration(error);
-        self.log(&shown);
         AnswerHooks::handler_failed(&*self.view);
         let loaded = &self.loaded;
+        if errors::is_given_up(error) {
+            return self.release(&visit, self.default_answer(&shown, None));
+        }
+        self.log(&shown);
         if let Some(meters) = &loaded.control.meters
             && errors::is_logged(error.kind())
         {

@@ -3,15 +3,16 @@
 use crate::answer::errors;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
 use crate::gate::control::{Control, log};
-use crate::lane::crossing::{Cost, LaneMessage, LaneRequest, OwnedAnswer};
+use crate::lane::crossing::{LaneMessage, LaneRequest, LaneTiming, OwnedAnswer};
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::RouteLane;
 use crate::request::observers::Observers;
 use crate::request::record::Record;
+use crate::request::times::RecordedTimes;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::Exceeded;
-use sampan_http::{Answer, BodyError, BodyStream, Chunk, Request, Response, WorkerMoment};
+use sampan_http::{Answer, BodyError, BodyStream, Chunk, Method, Request, Response, WorkerMoment};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -55,8 +56,12 @@ fn hand_over_slow(
     let owned = request.to_owned_request()?;
     let record = observers.record.clone();
     let (given, receiver, link) = {
-        let id = record.as_ref().and_then(|record| record.id());
-        LaneRequest::new(owned, route, record.is_some(), id)
+        let only_reads = matches!(request.method(), Method::Get | Method::Head);
+        let timing = record.as_ref().map(|record| LaneTiming {
+            arrived: record.take_arrival(),
+            id: record.id().map(Into::into),
+        });
+        LaneRequest::new(owned, route, only_reads, timing)
     };
     if let Some(record) = &record {
         record.set_route(&entry.info);
@@ -104,10 +109,9 @@ impl Answers {
         }
     }
 
-    fn add(&self, cost: Cost) {
+    fn add(&self, times: RecordedTimes) {
         if let Some(record) = &self.record {
-            record.add_script(cost.script);
-            record.add_db(cost.db);
+            record.add_times(times);
         }
     }
 }
@@ -125,14 +129,14 @@ impl Future for HandedOver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
         loop {
-            let (answer, cost) = match ready!(self.answers.poll(cx)) {
+            let (answer, times) = match ready!(self.answers.poll(cx)) {
                 Some(LaneMessage::Hints(lines)) => {
                     self.request.add_early_hints(&lines);
                     // They leave while it waits, so it does once more.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Some(LaneMessage::Answer(answer, cost)) => (answer, cost),
+                Some(LaneMessage::Answer(answer, times)) => (answer, times),
                 Some(LaneMessage::Chunk(_) | LaneMessage::End(..)) => continue,
                 None => {
                     self.is_answered = true;
@@ -141,7 +145,7 @@ impl Future for HandedOver {
                 }
             };
             self.is_answered = true;
-            self.answers.add(cost);
+            self.answers.add(times);
             return Poll::Ready(match answer {
                 OwnedAnswer::Precomputed(response) => Answer::Precomputed(response),
                 OwnedAnswer::Whole(response) => Answer::Now(response.into_response(None)),
@@ -168,11 +172,15 @@ impl HandedOver {
 
 impl Drop for HandedOver {
     fn drop(&mut self) {
-        if self.is_answered || !self.request.is_overdue() {
+        if self.is_answered {
             return;
         }
-        self.answers.link.set_overdue();
-        if !self.answers.link.has_begun() {
+        let is_overdue = self.request.is_overdue();
+        if is_overdue {
+            self.answers.link.set_overdue();
+        }
+        self.answers.link.give_up();
+        if is_overdue && !self.answers.link.has_begun() {
             // No isolate tells the log of it.
             let millis = self.control.handler_time_max.as_millis();
             let (method, path) = (self.request.method_str(), self.request.path());
@@ -198,8 +206,8 @@ impl BodyStream for LaneStream {
         loop {
             return Poll::Ready(match ready!(self.0.poll(cx)) {
                 Some(LaneMessage::Chunk(bytes)) => Some(Ok(Chunk::Bytes(bytes))),
-                Some(LaneMessage::End(ended, cost)) => {
-                    self.0.add(cost);
+                Some(LaneMessage::End(ended, times)) => {
+                    self.0.add(times);
                     ended.err().map(|text| Err(BodyError(text)))
                 }
                 Some(LaneMessage::Hints(_) | LaneMessage::Answer(..)) => continue,

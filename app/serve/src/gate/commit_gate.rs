@@ -72,6 +72,11 @@ impl Gate {
         let _ = self.worker.set(worker);
     }
 
+    /// The stopwatch of the worker.
+    pub(crate) fn watch(&self) -> Arc<Watch> {
+        Arc::clone(&self.watch)
+    }
+
     /// Waits until a project can be loaded while others are answered: none of this worker's transactions could go on
     /// meanwhile.
     pub async fn before_loading(&self) {

@@ -128,6 +128,7 @@ impl Control {
         }
         let done = run();
         if let (Some(begun), Some(record)) = (begun, view.and_then(|view| view.record())) {
+            record.script_began(begun);
             let all = begun.elapsed();
             let (inside, waited) = self.current.take();
             record.add_script(all.saturating_sub(inside));

@@ -2,9 +2,10 @@
 
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::{LaneRoutes, RouteLane};
+use crate::request::times::RecordedTimes;
 use sampan_http::{OwnedRequest, OwnedResponse, Precomputed};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// The messages that may wait for the connection: a stream runs ahead of its client by so many chunks.
@@ -32,14 +33,20 @@ pub trait SlowLane: Send + Sync {
 #[derive(Debug)]
 pub struct LaneFull;
 
+/// The beginning of a request whose times are measured.
+pub(crate) struct LaneTiming {
+    /// The time at which it was whole, if that is known.
+    pub(crate) arrived: Option<Instant>,
+    /// The id for the access log, where that is on.
+    pub(crate) id: Option<Box<str>>,
+}
+
 /// A request on its way to the slow lane.
 pub struct LaneRequest {
     pub(crate) request: OwnedRequest,
     pub(crate) route: Arc<RouteLane>,
-    /// True if the connection's worker wants to know its times.
-    pub(crate) is_timed: bool,
-    /// The id for the access log, where that is on.
-    pub(crate) id: Option<Box<str>>,
+    /// The beginning of its times, where the connection's worker measures them.
+    pub(crate) timing: Option<LaneTiming>,
     pub(crate) answers: Sender<LaneMessage>,
     pub(crate) link: Arc<LaneLink>,
 }
@@ -49,16 +56,15 @@ impl LaneRequest {
     pub(crate) fn new(
         request: OwnedRequest,
         route: &Arc<RouteLane>,
-        is_timed: bool,
-        id: Option<&str>,
+        only_reads: bool,
+        timing: Option<LaneTiming>,
     ) -> (Self, Receiver<LaneMessage>, Arc<LaneLink>) {
         let (answers, receiver) = channel(MESSAGES_MAX);
-        let link = Arc::new(LaneLink::default());
+        let link = Arc::new(LaneLink::new(only_reads));
         let given = Self {
             request,
             route: Arc::clone(route),
-            is_timed,
-            id: id.map(Into::into),
+            timing,
             answers,
             link: Arc::clone(&link),
         };
@@ -81,11 +87,11 @@ pub(crate) enum LaneMessage {
     /// Fields `Link` that may be sent before the answer.
     Hints(Vec<u8>),
     /// The answer. Where it has a stream, the messages from then on are that stream.
-    Answer(OwnedAnswer, Cost),
+    Answer(OwnedAnswer, RecordedTimes),
     /// A chunk of the answer's stream.
     Chunk(Vec<u8>),
     /// The end of the stream: a fault cuts it.
-    End(Result<(), String>, Cost),
+    End(Result<(), String>, RecordedTimes),
 }
 
 /// An answer on its way to its connection.
@@ -93,11 +99,4 @@ pub(crate) enum OwnedAnswer {
     Whole(OwnedResponse),
     Streamed(OwnedResponse),
     Precomputed(Arc<Precomputed>),
-}
-
-/// The times of a request for the access log.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cost {
-    pub(crate) script: Duration,
-    pub(crate) db: Duration,
 }

@@ -1,8 +1,10 @@
 //! The state that the two ends of a request in the slow lane share beside its answer.
 
+use sampan_host::{StopCause, Watch};
 use sampan_http::codec::Exceeded;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 /// The state of a request in the slow lane, for both threads.
@@ -17,6 +19,10 @@ pub struct LaneLink {
     ends_over_millis: AtomicU64,
     /// The limit that has cut the answer's stream.
     cut: Mutex<Option<Exceeded>>,
+    /// True if its runs are stopped once no client waits: it only reads.
+    is_stoppable: bool,
+    /// The run that goes on, if a run goes on and the request was not given up.
+    run: Mutex<LaneRunState>,
     /// The tasks to wake: of the connection, and of the isolate.
     connection: Mutex<Option<Waker>>,
     isolate: Mutex<Option<Waker>>,
@@ -30,9 +36,29 @@ impl Default for LaneLink {
             is_overdue: AtomicBool::new(false),
             ends_over_millis: AtomicU64::new(u64::MAX),
             cut: Mutex::default(),
+            is_stoppable: false,
+            run: Mutex::default(),
             connection: Mutex::default(),
             isolate: Mutex::default(),
         }
+    }
+}
+
+/// The run of a request in its isolate.
+#[derive(Default)]
+struct LaneRunState {
+    is_given_up: bool,
+    /// The stopwatch of the isolate while it runs scripts of the request.
+    watch: Option<Arc<Watch>>,
+}
+
+impl fmt::Debug for LaneRunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_running = self.watch.is_some();
+        f.debug_struct("LaneRunState")
+            .field("is_given_up", &self.is_given_up)
+            .field("is_running", &is_running)
+            .finish()
     }
 }
 
@@ -55,6 +81,46 @@ fn wake(place: &Mutex<Option<Waker>>) {
 }
 
 impl LaneLink {
+    /// Creates the link of a request, whose runs are stopped when it is given up if it only reads.
+    pub(crate) fn new(only_reads: bool) -> Self {
+        Self {
+            is_stoppable: only_reads,
+            ..Self::default()
+        }
+    }
+
+    fn lock_run(&self) -> MutexGuard<'_, LaneRunState> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection waits no more. A run that goes on is stopped, where that leaves nothing half done.
+    pub(crate) fn give_up(&self) {
+        let mut run = self.lock_run();
+        run.is_given_up = true;
+        let watch = run.watch.as_ref().filter(|_| self.is_stoppable);
+        if let Some(watch) = watch {
+            let epoch = watch.epoch();
+            if epoch & 1 == 1 {
+                watch.stop_for(epoch, StopCause::GivenUp);
+            }
+        }
+    }
+
+    /// Runs a part of the request in its isolate, whose stopwatch is `watch`. Returns `None` with nothing done if the
+    /// request was given up.
+    pub(crate) fn during<T>(&self, watch: &Arc<Watch>, run: impl FnOnce() -> T) -> Option<T> {
+        {
+            let mut state = self.lock_run();
+            if state.is_given_up {
+                return None;
+            }
+            state.watch = Some(Arc::clone(watch));
+        }
+        let done = run();
+        self.lock_run().watch = None;
+        Some(done)
+    }
+
     /// Tells the connection that its isolate was abandoned.
     pub fn lose(&self) {
         self.is_lost.store(true, Ordering::Release);

@@ -12,4 +12,4 @@ pub(crate) mod route_lane;
 
 pub use crossing::{LaneFull, LaneRequest, SlowLane};
 pub use link::LaneLink;
-pub use route_lane::{LaneRoutes, Learned, RouteLane};
+pub use route_lane::{LaneMoves, LaneRoutes, Learned, RouteLane};

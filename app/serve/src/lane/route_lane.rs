@@ -5,7 +5,7 @@
 
 use sampan_host::LaneRule;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ impl RouteLane {
     }
 
     /// Takes note of a run in the slow lane. Returns true if the route moves back because of it.
-    pub(crate) fn note(&self, longest: Duration, slow_time: Duration) -> bool {
+    fn note(&self, longest: Duration, slow_time: Duration) -> bool {
         if !self.is_measured() {
             return false;
         }
@@ -119,6 +119,21 @@ pub struct LaneRoutes {
     /// The time of a run from which on its route is slow.
     slow_time: Duration,
     known: Mutex<Known>,
+    moves: LaneMoves,
+}
+
+/// The numbers of routes that have moved since the server started.
+#[derive(Debug, Default)]
+pub struct LaneMoves {
+    to_slow: AtomicU64,
+    to_quick: AtomicU64,
+}
+
+impl LaneMoves {
+    /// Returns the number of moves to the slow lane, and back.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.to_slow.load(Relaxed), self.to_quick.load(Relaxed))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -139,6 +154,7 @@ impl LaneRoutes {
                 learned: learned.into_iter().collect(),
                 ..Known::default()
             }),
+            moves: LaneMoves::default(),
         }
     }
 
@@ -170,7 +186,25 @@ impl LaneRoutes {
     pub fn mark(&self, number: u32) -> bool {
         let at = (number as usize).checked_sub(1);
         let route = at.and_then(|at| self.known().all.get(at).cloned());
-        route.is_some_and(|route| route.mark())
+        let has_moved = route.is_some_and(|route| route.mark());
+        if has_moved {
+            self.moves.to_slow.fetch_add(1, Relaxed);
+        }
+        has_moved
+    }
+
+    /// Takes note of the runs of a request in the slow lane, by the longest. Returns true if the route moves back.
+    pub(crate) fn note(&self, route: &RouteLane, longest: Duration) -> bool {
+        let has_moved = route.note(longest, self.slow_time);
+        if has_moved {
+            self.moves.to_quick.fetch_add(1, Relaxed);
+        }
+        has_moved
+    }
+
+    /// The numbers of routes that have moved.
+    pub fn moves(&self) -> &LaneMoves {
+        &self.moves
     }
 
     /// Reports whether any route runs in the slow lane.
@@ -222,7 +256,9 @@ mod tests {
         assert_eq!(routes.learned(), [("GET /a".to_owned(), 1)]);
         assert_eq!(runs_until_back(&route), QUICK_RUNS_MIN);
         assert!(!route.is_apart() && routes.learned().is_empty());
-        assert!(route.mark());
+        assert_eq!(routes.moves().counts(), (1, 0));
+        assert!(routes.mark(route.number()));
+        assert_eq!(routes.moves().counts(), (2, 0));
         assert_eq!(
             runs_until_back(&route),
             2 * QUICK_RUNS_MIN,

@@ -1,6 +1,7 @@
 //! The measurements of one worker's requests. Without `[metrics]` there are none.
 
 use crate::request::route_meter::{NO_ROUTE, RouteMeter};
+use crate::request::times::RecordedTimes;
 use sampan_host::metrics::{Counter, KnownMetric, Level, LevelGuard, Registry, known};
 use sampan_host::{ErrorKind, WorkerPlace};
 use sampan_http::{Method, RequestOutcome};
@@ -8,7 +9,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The label of requests that a file answers.
 const FILE: &str = "(file)";
@@ -84,7 +84,7 @@ impl WorkerMeters {
             (false, None) => &*self.none,
         };
         meter.answered(request.method, outcome.status);
-        meter.took(outcome.elapsed, request.script, request.sql);
+        meter.took(outcome.elapsed, &request.times);
     }
 
     /// Counts an answer that is held, until the guard is dropped.
@@ -151,6 +151,5 @@ pub(crate) struct MeasuredRequest<'a> {
     pub(crate) method: Option<Method>,
     pub(crate) route: Option<&'a RouteMeter>,
     pub(crate) is_file: bool,
-    pub(crate) script: Duration,
-    pub(crate) sql: Duration,
+    pub(crate) times: RecordedTimes,
 }

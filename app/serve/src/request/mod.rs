@@ -10,4 +10,5 @@ pub(crate) mod record;
 pub(crate) mod request_view;
 pub(crate) mod route_info;
 pub(crate) mod route_meter;
+pub(crate) mod times;
 pub(crate) mod tls;

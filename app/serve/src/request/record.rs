@@ -4,12 +4,13 @@
 use crate::request::meters::{MeasuredRequest, WorkerMeters};
 use crate::request::proxies;
 use crate::request::route_info::{self, RouteInfo};
+use crate::request::times::RecordedTimes;
 use sampan_host::RanStatement;
 use sampan_host::log::{Access, Log, RequestLine};
 use sampan_http::{Method, Observer, Peer, Request, RequestOutcome};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// One request on its way into the access log and the metrics.
 pub struct Record {
@@ -23,6 +24,10 @@ pub struct Record {
     is_file: Cell<bool>,
     script: Cell<Duration>,
     db: Cell<Duration>,
+    /// The time at which the request was whole, until a script runs for it.
+    arrived: Cell<Option<Instant>>,
+    /// The time from then until a script began to run.
+    queued: Cell<Option<Duration>>,
 }
 
 /// Records without a line, which are used again.
@@ -142,6 +147,8 @@ impl Record {
             is_file: Cell::default(),
             script: Cell::default(),
             db: Cell::default(),
+            arrived: Cell::default(),
+            queued: Cell::default(),
         }
     }
 
@@ -154,10 +161,15 @@ impl Record {
         self.is_file.set(false);
         self.script.set(Duration::ZERO);
         self.db.set(Duration::ZERO);
+        self.queued.set(None);
     }
 
     /// A record for the times of a request whose line another worker writes; `id` is the one that it has there.
-    pub(crate) fn apart(logger: Rc<dyn Log>, id: Option<Box<str>>) -> Rc<Self> {
+    pub(crate) fn apart(
+        logger: Rc<dyn Log>,
+        id: Option<Box<str>>,
+        arrived: Option<Instant>,
+    ) -> Rc<Self> {
         let line = RecordedLine {
             logger,
             since_1970: Duration::ZERO,
@@ -169,12 +181,40 @@ impl Record {
             trace: None,
             statements: RefCell::default(),
         };
-        Rc::new(Self::empty(Some(Box::new(line))))
+        let record = Self::empty(Some(Box::new(line)));
+        record.arrived.set(arrived);
+        Rc::new(record)
     }
 
-    /// Takes the times of the script and of the database.
-    pub(crate) fn take_times(&self) -> (Duration, Duration) {
-        (self.script.take(), self.db.take())
+    /// Takes the times since they were asked for last.
+    pub(crate) fn take_times(&self) -> RecordedTimes {
+        RecordedTimes {
+            script: self.script.take(),
+            db: self.db.take(),
+            queued: self.queued.take(),
+        }
+    }
+
+    /// Adds times that another worker has measured.
+    pub(crate) fn add_times(&self, times: RecordedTimes) {
+        self.add_script(times.script);
+        self.add_db(times.db);
+        if times.queued.is_some() {
+            self.queued.set(times.queued);
+        }
+    }
+
+    /// Returns the time at which the request was whole, for the worker that it is handed over to.
+    pub(crate) fn take_arrival(&self) -> Option<Instant> {
+        self.arrived.take()
+    }
+
+    /// A script began to run at this time.
+    #[inline]
+    pub(crate) fn script_began(&self, at: Instant) {
+        if let Some(arrived) = self.arrived.take() {
+            self.queued.set(Some(at.saturating_duration_since(arrived)));
+        }
     }
 
     /// The request's id.
@@ -254,6 +294,10 @@ impl Record {
 
 /// Writes the line and counts the request when it is over.
 impl Observer for Record {
+    fn begun(&self, at: Instant) {
+        self.arrived.set(Some(at));
+    }
+
     fn done(&self, outcome: &RequestOutcome) {
         if let Some(meters) = self.meters.take() {
             let route = self.route.borrow();
@@ -261,8 +305,11 @@ impl Observer for Record {
                 method: self.method.get(),
                 route: route.as_ref().and_then(|info| info.meter.as_deref()),
                 is_file: self.is_file.get(),
-                script: self.script.get(),
-                sql: self.db.get(),
+                times: RecordedTimes {
+                    script: self.script.get(),
+                    db: self.db.get(),
+                    queued: self.queued.get(),
+                },
             };
             meters.ended(&request, outcome);
         }

@@ -1,5 +1,6 @@
 //! The measurements of one route, on one worker.
 
+use crate::request::times::RecordedTimes;
 use sampan_host::metrics::{Counter, Family, Histogram, KnownMetric, Registry, known};
 use sampan_http::Method;
 use std::cell::{OnceCell, RefCell};
@@ -19,6 +20,7 @@ pub(crate) struct RouteMeter {
     /// By method and status: a route has few.
     answers: RefCell<Vec<(Option<Method>, u16, Counter)>>,
     elapsed: LazyTimes,
+    queued: LazyTimes,
     script: LazyTimes,
     sql: LazyTimes,
 }
@@ -50,6 +52,7 @@ impl RouteMeter {
             requests: registry.known(&known::REQUESTS),
             answers: RefCell::default(),
             elapsed: LazyTimes::new(&known::REQUEST_SECONDS),
+            queued: LazyTimes::new(&known::QUEUE_SECONDS),
             script: LazyTimes::new(&known::SCRIPT_SECONDS),
             sql: LazyTimes::new(&known::SQL_SECONDS),
         })
@@ -73,8 +76,12 @@ impl RouteMeter {
 
     /// Takes note of the times of a request. Those without a script or a statement are left out.
     #[inline]
-    pub(super) fn took(&self, elapsed: Duration, script: Duration, sql: Duration) {
+    pub(super) fn took(&self, elapsed: Duration, times: &RecordedTimes) {
+        let (script, sql) = (times.script, times.db);
         self.elapsed.observe(self, elapsed);
+        if let Some(queued) = times.queued {
+            self.queued.observe(self, queued);
+        }
         if !script.is_zero() {
             self.script.observe(self, script);
         }

@@ -21,9 +21,11 @@ pub(super) struct PendingOutcome {
 
 impl PendingOutcome {
     pub(super) fn new(observer: Rc<dyn Observer>) -> Box<PendingOutcome> {
+        let begun = Instant::now();
+        observer.begun(begun);
         Box::new(PendingOutcome {
             observer: Some(observer),
-            begun: Instant::now(),
+            begun,
         })
     }
 

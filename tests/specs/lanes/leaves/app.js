@@ -13,7 +13,11 @@ const wait = (name) => async () => {
 };
 app.get("/waits", { slow: true }, wait("waits"));
 app.get("/late", { slow: true }, wait("late"));
-app.get("/spins", { slow: true }, () => {
+app.get("/endless", { slow: true }, () => {
+  cache.set("endless", "runs");
+  while (!cache.get("never"));
+});
+app.post("/spins", { slow: true }, () => {
   cache.set("spins", "runs");
   while (!cache.get("go"));
   return "done";

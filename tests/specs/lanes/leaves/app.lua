@@ -14,7 +14,11 @@ app.get("/late", { slow = true }, function()
   cache.set("late", ok and "ended" or err.code)
   return "never"
 end)
-app.get("/spins", { slow = true }, function()
+app.get("/endless", { slow = true }, function()
+  cache.set("endless", "runs")
+  repeat until cache.get("never")
+end)
+app.post("/spins", { slow = true }, function()
   cache.set("spins", "runs")
   repeat until cache.get("go")
   return "done"

@@ -109,6 +109,11 @@ pub fn prefers_page(request: &Request) -> bool {
     request.header("accept").is_some_and(request::prefers_html)
 }
 
+/// Reports whether a run was stopped because its client waits no more, which is no fault.
+pub(crate) fn is_given_up(error: &Error) -> bool {
+    error.kind() == ErrorKind::Stopped && error.code() == Some(CANCELLED)
+}
+
 /// Reports whether an error is worth a line in the log: the client's own faults are not.
 pub(crate) fn is_logged(kind: ErrorKind) -> bool {
     !kind.is_public()

@@ -55,6 +55,8 @@ known! {
     REQUESTS = counter("sampan_http_requests_total", &["route", "method", "status"], "Requests that were answered.");
     REQUEST_SECONDS = times("sampan_http_request_seconds", &["route"],
         "Time from the whole request until the system took the last byte of its answer.");
+    QUEUE_SECONDS = times("sampan_http_queue_seconds", &["route"],
+        "Time from the whole request until a script began to run for it.");
     SCRIPT_SECONDS = times("sampan_script_seconds", &["route"], "Time in the script of a request, over all its runs.");
     SQL_SECONDS = times("sampan_sql_seconds", &["route"], "Time of a request in the database, commits included.");
     IN_FLIGHT = gauge("sampan_http_requests_in_flight", &[], "Requests that are being answered.");
@@ -63,6 +65,8 @@ known! {
         "Requests that failed in the script or in the server: script, stopped (too long), memory and others.");
     REFUSALS = counter("sampan_refusals_total", &["reason"],
         "Requests and connections that the server refused, by the limit or the status.");
+    SLOW_MOVES = counter("sampan_slow_route_moves_total", &["to"],
+        "Routes that moved to the slow lane (slow), or back to the workers (quick).");
     SOCKETS = gauge("sampan_websockets", &[], "WebSockets that are open.");
     EVENT_STREAMS = gauge("sampan_event_streams", &[], "Streams of events that are open.");
     CONNECTIONS = gauge("sampan_connections", &[], "Connections that are open.");
@@ -73,7 +77,7 @@ known! {
     ISOLATES_REPLACED = counter("sampan_isolates_replaced_total", &[],
         "Isolates that ran out of memory and were replaced.");
     BUILD = gauge("sampan_build_info", &["version", "language"], "Always 1: the version is in the label.");
-    COMMIT_SECONDS = times("sampan_db_commit_seconds", &[], "Time of a commit of SQLite.");
+    COMMIT_SECONDS = times("sampan_db_commit_seconds", &[], "Time of a commit.");
     COMMIT_WRITES = metric("sampan_db_commit_writes", Histogram, &[], "Statements that wrote, of one commit of SQLite.",
         &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
     JOBS = gauge("sampan_jobs", &["queue", "state"],
