@@ -114,10 +114,11 @@ impl WorkerBackend {
         }
     }
 
-    /// Measures commits from now on, where they are this process's.
+    /// Measures commits from now on.
     pub fn measure_commits(&self, registry: &Registry) {
-        if let Self::Sqlite(db) = self {
-            db.measure_commits(registry);
+        match self {
+            Self::Sqlite(db) => db.measure_commits(registry),
+            Self::Postgres(db) => db.measure_commits(registry),
         }
     }
 

@@ -133,7 +133,7 @@ fn keep(setup: &KeeperSetup<'_>) -> LocalFuture<()> {
         let waiting = tables.as_ref().and_then(|tables| tables.waiting());
         if let (Some(desk), Some(waiting)) = (&desk, waiting) {
             let keeper = ServerKeeper::new(Arc::clone(desk), waiting, log);
-            return keeper.keep().await;
+            return keeper.measured(meters).keep().await;
         }
         if let (Some(desk), Some(tables), Some(outbox)) = (desk, tables, outbox) {
             let keeper = Keeper::new(desk, Rc::clone(&*tables), outbox, log);

@@ -213,7 +213,8 @@ fn leave(
             // What was published before comes before it.
             db.database.carrier.flushed().await;
         }
-        let sent = db.timed_all(db.client.batch(&statements)).await;
+        let sent = db.committing(db.client.batch(&statements));
+        let sent = db.timed_all(sent).await;
         settled(place, sent)?;
         recorded.tell_sent();
         Ok(())

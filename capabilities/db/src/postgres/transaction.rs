@@ -269,7 +269,7 @@ impl OpenTransaction {
         let Some(open) = self.take(TransactionEnd::Done).and_then(Rc::into_inner) else {
             return self.check();
         };
-        let committed = open.commit().await;
+        let committed = db.committing(open.commit()).await;
         self.place.outbox.settle(match committed {
             Ok(()) => Verdict::Committed,
             Err(_) => Verdict::Failed,

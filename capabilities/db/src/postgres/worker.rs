@@ -6,6 +6,7 @@ use super::tables::ServerTables;
 use crate::running::{self, Running, RunningKind, RunningPlace};
 use crate::sqlite::error::ErrorCode;
 use sampan_host::database::{AppTables, RouteUse, TableResult, WaitingTables, WorkerDatabase};
+use sampan_host::metrics::{Histogram, Registry, known};
 use sampan_host::{
     CurrentRun, Error, ErrorKind, HandlerId, LocalFuture, Outbox, RequestView, RunOwner, Value,
     Verdict,
@@ -15,6 +16,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::Notify;
 
 /// PostgreSQL as one worker sees it.
 #[derive(Clone)]
@@ -25,6 +28,8 @@ pub(super) struct PostgresWorker {
     pub(super) client: PostgresClient,
     /// The observer of the durations of statements, if there is one.
     meter: OnceCell<CurrentRun>,
+    /// The times of commits, if they are measured.
+    commits: OnceCell<Histogram>,
     /// The batch whose function runs.
     pub(super) recording: RefCell<Recording>,
     /// Transactions of requests that are open, and statements that a request has begun and does not wait for.
@@ -42,6 +47,7 @@ impl PostgresDb {
             client: database.server.client(),
             database: Arc::clone(database),
             meter: OnceCell::new(),
+            commits: OnceCell::new(),
             recording: RefCell::default(),
             running: Rc::default(),
             transactions: RefCell::default(),
@@ -57,6 +63,12 @@ impl PostgresDb {
     /// Tells `run` from now on how long statements take, if it measures.
     pub(crate) fn measure(&self, run: CurrentRun) {
         let _ = self.0.meter.set(run);
+    }
+
+    /// Measures commits from now on.
+    pub(crate) fn measure_commits(&self, registry: &Registry) {
+        let family = registry.known(&known::COMMIT_SECONDS);
+        let _ = self.0.commits.set(registry.histogram(&family, &[]));
     }
 }
 
@@ -110,6 +122,17 @@ impl PostgresWorker {
         if let Some(meter) = meter {
             meter.end_waiting(begun);
             meter.ran(sql, params, begun);
+        }
+        done
+    }
+
+    /// Waits for the end of a transaction, whose time is that of a commit.
+    pub(super) async fn committing<T>(&self, wait: impl Future<Output = T>) -> T {
+        let commits = self.commits.get();
+        let begun = commits.map(|_| Instant::now());
+        let done = wait.await;
+        if let Some((commits, begun)) = commits.zip(begun) {
+            commits.observe_time(begun.elapsed());
         }
         done
     }
@@ -239,6 +262,31 @@ impl WaitingTables for WorkerTables {
     fn record(&self, sql: &str, params: &Value, sent: OnSent) -> Result<bool, Error> {
         self.0.check_outside()?;
         self.0.recording.borrow_mut().add_if_open(sql, params, sent)
+    }
+
+    fn listen(&self, channel: &str, heard: Box<dyn Fn()>) -> LocalFuture<Result<(), Error>> {
+        let server = Arc::clone(&self.0.database.server);
+        let listen = format!("LISTEN {channel}");
+        Box::pin(async move {
+            // A pooler passes none on.
+            if !server.config().prepare {
+                return Ok(());
+            }
+            let bell = Arc::new(Notify::new());
+            let session = server.session(Arc::clone(&bell)).await?;
+            session.script(&listen).await?;
+            heard();
+            loop {
+                bell.notified().await;
+                if session.has_ended() {
+                    let text = "the connection to PostgreSQL was lost";
+                    return Err(Error::new(ErrorKind::Unavailable, text));
+                }
+                if session.take_heard() {
+                    heard();
+                }
+            }
+        })
     }
 
     fn run_in_place(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {

@@ -27,6 +27,10 @@ pub(crate) struct Desk {
     pub(crate) threads: Notify,
     /// True if jobs may have been added.
     news: AtomicBool,
+    /// True if this process may have added jobs.
+    has_added: AtomicBool,
+    /// True if other processes are about to be told of jobs.
+    is_ringing: AtomicBool,
     /// True if jobs that run may have been cancelled.
     is_in_doubt: AtomicBool,
     /// True if no thread takes a job any more.
@@ -66,6 +70,8 @@ impl Desk {
             keeper: Notify::new(),
             threads: Notify::new(),
             news: AtomicBool::new(false),
+            has_added: AtomicBool::new(false),
+            is_ringing: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             is_cut: AtomicBool::new(false),
@@ -169,6 +175,12 @@ impl Desk {
             (room > 0).then(|| (name.to_owned(), room))
         });
         rooms.collect()
+    }
+
+    /// Reports whether some queue may have jobs that this process has not taken.
+    pub(crate) fn may_have_more(&self) -> bool {
+        let state = self.lock();
+        state.queues.values().any(|queue| queue.may_have_more)
     }
 
     /// Returns true if the rate of a queue keeps jobs from starting, so that time makes room.

@@ -4,10 +4,31 @@ use super::Desk;
 use std::sync::atomic::Ordering;
 
 impl Desk {
-    /// Tells the keeper that jobs may have been added.
+    /// Tells the keeper that jobs may have been added in this process.
     pub(crate) fn tell(&self) {
+        self.has_added.store(true, Ordering::Release);
+        self.hear();
+    }
+
+    /// Tells the keeper that jobs may have been added anywhere.
+    pub(crate) fn hear(&self) {
         self.news.store(true, Ordering::Release);
         self.keeper.notify_one();
+    }
+
+    /// Reports whether this process may have added jobs since the last call.
+    pub(crate) fn take_added(&self) -> bool {
+        self.has_added.swap(false, Ordering::AcqRel)
+    }
+
+    /// Reports whether the caller is to tell other processes of jobs: no other caller is about to.
+    pub(crate) fn begin_ringing(&self) -> bool {
+        !self.is_ringing.swap(true, Ordering::AcqRel)
+    }
+
+    /// Takes note that other processes are told now: of jobs from now on they are told anew.
+    pub(crate) fn end_ringing(&self) {
+        self.is_ringing.store(false, Ordering::Release);
     }
 
     /// Reports whether jobs may have been added since the last call.

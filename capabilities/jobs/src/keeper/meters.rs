@@ -1,6 +1,7 @@
 //! The measurements of jobs, as the keeper takes them.
 
 use crate::table::JobTable;
+use sampan_host::Error;
 use sampan_host::metrics::{Counter, Gauge, Registry, known};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,6 +21,9 @@ pub(crate) struct JobMeters {
     next: Option<Instant>,
 }
 
+/// The numbers of jobs by queue and state.
+type TableCounts = Result<Vec<(String, String, i64)>, Error>;
+
 /// The outcome of an attempt, for [`JobMeters::ended`].
 pub(crate) type CountedAttempt = (String, &'static str);
 
@@ -34,7 +38,7 @@ impl JobMeters {
     }
 
     /// Counts attempts whose ends are committed.
-    pub(super) fn ended(&mut self, attempts: Vec<CountedAttempt>) {
+    pub(crate) fn ended(&mut self, attempts: Vec<CountedAttempt>) {
         let registry = &self.registry;
         for (queue, outcome) in attempts {
             let counter = self.attempts.entry((queue.clone(), outcome));
@@ -49,10 +53,25 @@ impl JobMeters {
     /// Counts the jobs of the table, once in a while. A table that cannot be read keeps the counts as they were.
     pub(super) fn look(&mut self, table: JobTable<'_>) {
         let begun = Instant::now();
-        if self.next.is_some_and(|next| begun < next) {
-            return;
+        if self.is_due(begun) {
+            self.counted(table.counts(), begun);
         }
-        if let Ok(counts) = table.counts() {
+    }
+
+    /// Counts the jobs on a server, as [`JobMeters::look`] does.
+    pub(crate) async fn look_waiting(&mut self, counts: impl Future<Output = TableCounts>) {
+        let begun = Instant::now();
+        if self.is_due(begun) {
+            self.counted(counts.await, begun);
+        }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.next.is_none_or(|next| now >= next)
+    }
+
+    fn counted(&mut self, counts: TableCounts, begun: Instant) {
+        if let Ok(counts) = counts {
             // A queue may have none any more.
             self.counts.values().for_each(|gauge| gauge.set(0.0));
             let registry = &self.registry;

@@ -1,6 +1,8 @@
 //! Adding and cancelling jobs on a server.
 
-use super::columns::{clock_millis, no_tables, now_millis, number, set_time, texts};
+use super::columns::{clock_millis, no_tables, number, set_time, texts};
+use super::ring::ring;
+use super::statements::CANCEL;
 use crate::handle::QueueHandle;
 use crate::queue::IsolateJobs;
 use crate::rows::NewJobs;
@@ -49,23 +51,6 @@ const INSERT_BATCH: &str = concat!(
     clock_millis!(),
     " AS now) t, unnest(?::text[]) WITH ORDINALITY AS a(args, place) ORDER BY a.place)
     SELECT id FROM batch"
-);
-
-/// Jobs that have not ended, by their numbers.
-pub(super) const CANCEL: &str = concat!(
-    "WITH found AS MATERIALIZED (
-      SELECT id, batch FROM _sampan_jobs
-      WHERE id = ANY(?::bigint[]) AND state IN ('ready', 'scheduled', 'running') ORDER BY id FOR UPDATE),
-    cancelled AS (
-      UPDATE _sampan_jobs j SET state = 'cancelled', ended = ",
-    now_millis!(),
-    ", lease = NULL, holder = NULL, unique_key = NULL, token = token + 1
-      FROM found WHERE j.id = found.id RETURNING found.batch),
-    counted AS (
-      UPDATE _sampan_job_batches b SET remaining = b.remaining - c.jobs, cancelled = b.cancelled + c.jobs
-      FROM (SELECT batch, count(*) AS jobs FROM cancelled WHERE batch IS NOT NULL GROUP BY batch) c
-      WHERE b.id = c.batch)
-    SELECT count(*) FROM cancelled"
 );
 
 fn insert(job: &NewJob, queue: &str) -> (&'static str, Value) {
@@ -176,10 +161,19 @@ impl QueueHandle {
     }
 }
 
-/// Tells the keeper of a job that was committed.
+/// Tells the keeper of a job that was committed. A process that does no jobs has none, and tells the others.
 fn tells(jobs: &IsolateJobs) -> Rc<dyn Fn()> {
     let desk = Arc::clone(&jobs.desk);
-    Rc::new(move || desk.tell())
+    let others = match desk.config().workers {
+        0 => jobs.tables.waiting(),
+        _ => None,
+    };
+    Rc::new(move || {
+        desk.tell();
+        if let Some(tables) = &others {
+            ring(&desk, tables);
+        }
+    })
 }
 
 /// Runs a statement, or records it where the function of `db.batch` runs. `tell` is called once it is committed.

@@ -4,10 +4,14 @@
 //! and less often. What has ended meanwhile is written when the server is back, unless the lease has ended before and
 //! another process has taken the job.
 
+use super::people::ServerConsole;
+use super::ring::{listen, ring};
+use super::server_clock::ServerClock;
 use super::turn::{Turn, TurnResults};
 use crate::crons::{CronRules, Crons};
 use crate::desk::{Desk, Ended, Failure, Outcome};
 use crate::failures::{FailedAttempt, attempts_of, failure_end};
+use crate::keeper::meters::JobMeters;
 use crate::keeper::upkeep::LEASE_ENDED;
 use crate::limits::{AWAY_PAUSE_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
 use crate::queue::now;
@@ -24,6 +28,7 @@ use tokio::time::timeout;
 pub(crate) struct ServerKeeper {
     desk: Arc<Desk>,
     tables: Rc<dyn WaitingTables>,
+    console: ServerConsole,
     log: Option<Rc<dyn Log>>,
     /// The name of this process in the rows of jobs that it has taken.
     holder: String,
@@ -39,6 +44,9 @@ pub(crate) struct ServerKeeper {
     patient_until: Instant,
     /// The turns that have failed, one after the other.
     failures: Option<Failures>,
+    /// True if this process has added jobs which the others are told of where it does not take them.
+    has_added: bool,
+    meters: Option<JobMeters>,
 }
 
 /// Turns that have failed one after the other.
@@ -46,30 +54,6 @@ struct Failures {
     count: u32,
     /// The beginning of the first: what it wrote may have been committed.
     since: Instant,
-}
-
-/// The server's clock, as it was seen last.
-struct ServerClock {
-    millis: i64,
-    seen: Instant,
-}
-
-impl ServerClock {
-    /// Returns about what it shows now.
-    fn now(&self) -> i64 {
-        let passed = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
-        self.millis.saturating_add(passed)
-    }
-
-    /// Takes note of what it showed at some time since `asked`. Reports whether it has jumped since it was seen before.
-    fn see(&mut self, millis: i64, asked: Instant) -> bool {
-        let jump = i64::try_from(JUMP.as_millis()).unwrap_or(i64::MAX);
-        let waited = i64::try_from(asked.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let latest = self.now().saturating_add(jump);
-        let earliest = self.now().saturating_sub(waited).saturating_sub(jump);
-        (self.millis, self.seen) = (millis, Instant::now());
-        !(earliest..=latest).contains(&millis)
-    }
 }
 
 impl ServerKeeper {
@@ -81,6 +65,7 @@ impl ServerKeeper {
         let begun = Instant::now();
         Self {
             desk,
+            console: ServerConsole(Rc::clone(&tables)),
             tables,
             log,
             holder: holder(),
@@ -96,17 +81,37 @@ impl ServerKeeper {
             pruned: None,
             patient_until: begun,
             failures: None,
+            has_added: false,
+            meters: None,
         }
     }
 
+    /// Measures jobs from now on.
+    pub(crate) fn measured(self, meters: Option<JobMeters>) -> Self {
+        Self { meters, ..self }
+    }
+
     /// Keeps jobs until the desk is closed.
-    pub(crate) async fn keep(mut self) {
+    pub(crate) async fn keep(self) {
+        let listening = listen(Arc::clone(&self.desk), Rc::clone(&self.tables));
+        let listening = tokio::task::spawn_local(listening);
+        self.keep_listening().await;
+        listening.abort();
+    }
+
+    async fn keep_listening(mut self) {
         loop {
             let is_closing = self.desk.is_closed();
             let begun = Instant::now();
             let pause = match self.turn().await {
                 Ok(has_done) => {
                     self.tell_back();
+                    if std::mem::take(&mut self.has_added) && self.desk.may_have_more() {
+                        ring(&self.desk, &self.tables);
+                    }
+                    if let Some(meters) = &mut self.meters {
+                        meters.look_waiting(self.console.counts()).await;
+                    }
                     if has_done && !is_closing {
                         continue;
                     }
@@ -180,6 +185,7 @@ impl ServerKeeper {
         let is_first = self.looked.is_none();
         let is_look = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK)
             || self.next_due.is_some_and(|due| due <= self.clock.now());
+        self.has_added |= self.desk.take_added();
         let is_look = self.desk.take_news() || is_look;
         if is_look {
             self.desk.look_anew();
@@ -206,7 +212,7 @@ impl ServerKeeper {
         };
         let held = extends.then(|| self.desk.held());
         let mut turn = Turn::default();
-        turn.end(&ended, &self.desk, self.clock.now());
+        let words = turn.end(&ended, &self.desk, self.clock.now());
         if let Some(failures) = &self.failures {
             let known = self.desk.known().into_iter();
             let known = known.chain(ended.iter().map(|one| one.job.id));
@@ -255,6 +261,13 @@ impl ServerKeeper {
             for (id, name, attempt) in self.desk.lose(&lost) {
                 self.tell_lost(&name, id, attempt);
             }
+        }
+        if let Some(meters) = &mut self.meters {
+            let counted = ended.iter().zip(words).filter_map(|(one, word)| {
+                let is_counted = results.counted.contains(&(one.job.id, one.job.token));
+                Some((one.job.queue.clone(), word.filter(|_| is_counted)?))
+            });
+            meters.ended(counted.collect());
         }
         // The crons follow once the server's clock is known.
         Ok(self.apply(results, ended, &room, asked) || is_first)

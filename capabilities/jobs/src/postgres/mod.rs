@@ -9,7 +9,9 @@ mod columns;
 mod crons;
 pub(crate) mod keeper;
 pub(crate) mod people;
+mod ring;
 pub(crate) mod schema;
+mod server_clock;
 mod statements;
 mod turn;
 

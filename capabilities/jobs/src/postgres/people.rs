@@ -1,7 +1,7 @@
 //! Jobs on a server as people see and change them.
 
-use super::added::CANCEL;
 use super::columns::{now_millis, number, numbers};
+use super::statements::CANCEL;
 use crate::table::people::{
     COUNTS, CRONS, CronView, JobFilter, JobView, ShowStatement, count_views, cron_views,
     list_statement, show_statement, views,

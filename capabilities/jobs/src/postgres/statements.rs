@@ -161,3 +161,20 @@ pub(super) const PRUNE: &str = concat!(
 /// The arguments of a job, unless it was taken anew since.
 pub(crate) const ARGS: &str =
     "SELECT args FROM _sampan_jobs WHERE id = ?::bigint AND token = ?::bigint";
+
+/// Jobs that have not ended, by their numbers.
+pub(super) const CANCEL: &str = concat!(
+    "WITH found AS MATERIALIZED (
+      SELECT id, batch FROM _sampan_jobs
+      WHERE id = ANY(?::bigint[]) AND state IN ('ready', 'scheduled', 'running') ORDER BY id FOR UPDATE),
+    cancelled AS (
+      UPDATE _sampan_jobs j SET state = 'cancelled', ended = ",
+    now_millis!(),
+    ", lease = NULL, holder = NULL, unique_key = NULL, token = token + 1
+      FROM found WHERE j.id = found.id RETURNING found.batch),
+    counted AS (
+      UPDATE _sampan_job_batches b SET remaining = b.remaining - c.jobs, cancelled = b.cancelled + c.jobs
+      FROM (SELECT batch, count(*) AS jobs FROM cancelled WHERE batch IS NOT NULL GROUP BY batch) c
+      WHERE b.id = c.batch)
+    SELECT count(*) FROM cancelled"
+);

@@ -67,10 +67,15 @@ impl Turn {
         self.statements.len() - 1
     }
 
-    /// Writes how attempts have ended.
-    pub(super) fn end(&mut self, ended: &[Ended], desk: &Desk, now: i64) {
+    /// Writes how attempts have ended. Returns the outcome of each for those who measure; nothing where none was made.
+    pub(super) fn end(
+        &mut self,
+        ended: &[Ended],
+        desk: &Desk,
+        now: i64,
+    ) -> Vec<Option<&'static str>> {
         if ended.is_empty() {
-            return;
+            return Vec::new();
         }
         let (mut outcomes, mut pauses, mut errors, mut args) = (vec![], vec![], vec![], vec![]);
         for Ended { job, outcome } in ended {
@@ -90,6 +95,12 @@ impl Turn {
             errors.push(error);
             args.push(new_args);
         }
+        let measured = outcomes.iter().map(|word| match *word {
+            "off" => None,
+            "again" => Some("failed"),
+            word => Some(word),
+        });
+        let measured = measured.collect();
         let is_kept = Value::Bool(desk.config().keep_done_millis > 0);
         let params = vec![
             set_time(),
@@ -103,6 +114,7 @@ impl Turn {
             is_kept,
         ];
         self.ends = Some(self.add(END, params));
+        measured
     }
 
     /// Adds the jobs that follow batches.

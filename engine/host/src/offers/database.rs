@@ -261,6 +261,15 @@ pub trait WaitingTables {
     /// The run that goes on has a transaction open and must use that, or the batch has too many statements.
     fn record(&self, sql: &str, params: &Value, sent: Box<dyn FnOnce()>) -> Result<bool, Error>;
 
+    /// Listens to notifications of a channel, on a connection of its own. `heard` is called once it does, and whenever
+    /// one has come. Ends where notifications do not come, as through a pooler of connections.
+    ///
+    /// # Errors
+    /// The connection was lost, or cannot be made.
+    fn listen(&self, _channel: &str, _heard: Box<dyn Fn()>) -> LocalFuture<Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Runs a statement as [`WaitingTables::run`] does, but blocks the thread, on a connection of its own.
     ///
     /// # Errors

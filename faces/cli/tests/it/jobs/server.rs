@@ -6,6 +6,7 @@ use crate::support::{Process, Scratch};
 use sampan_client::postgres::PostgresServer;
 use sampan_testkit::wait;
 use serde_json::Value;
+use std::thread;
 
 const APP: &str = r#"
 local app = require "sampan"
@@ -178,6 +179,35 @@ fn two_processes_share_ten_thousand_jobs() {
         11_000,
         "none begins twice: {counts}"
     );
+}
+
+#[test]
+fn a_process_that_does_no_jobs_tells_those_that_do() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, &long_lease());
+    let _doing = rig.start("doing");
+    let listening = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND query = 'LISTEN _sampan_jobs'";
+    wait::until("it listens", || rig.psql(listening).trim() == "1");
+    rig.toml = format!("{}workers = 0\n", long_lease());
+    let adding = rig.start("adding");
+    wait::until("all who listen are told", || {
+        let heard = thread::scope(|scope| {
+            let hears = || rig.psql("LISTEN _sampan_jobs; SELECT pg_sleep(0.3); SELECT 1;");
+            let heard = scope.spawn(hears);
+            while !heard.is_finished() {
+                ask(&adding, "POST", "/later");
+            }
+            heard.join().expect("its output")
+        });
+        heard.contains("_sampan_jobs")
+    });
+    ask(&adding, "POST", "/add/7");
+    wait::until("its jobs have run elsewhere", || {
+        count(&ask(&adding, "GET", "/counts"), "ran") == 10
+    });
 }
 
 #[test]

@@ -1,0 +1,28 @@
+//! The clock of the server.
+
+use crate::limits::JUMP;
+use std::time::Instant;
+
+/// The server's clock, as it was seen last.
+pub(super) struct ServerClock {
+    pub(super) millis: i64,
+    pub(super) seen: Instant,
+}
+
+impl ServerClock {
+    /// Returns about what it shows now.
+    pub(super) fn now(&self) -> i64 {
+        let passed = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.millis.saturating_add(passed)
+    }
+
+    /// Takes note of what it showed at some time since `asked`. Reports whether it has jumped since it was seen before.
+    pub(super) fn see(&mut self, millis: i64, asked: Instant) -> bool {
+        let jump = i64::try_from(JUMP.as_millis()).unwrap_or(i64::MAX);
+        let waited = i64::try_from(asked.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let latest = self.now().saturating_add(jump);
+        let earliest = self.now().saturating_sub(waited).saturating_sub(jump);
+        (self.millis, self.seen) = (millis, Instant::now());
+        !(earliest..=latest).contains(&millis)
+    }
+}
