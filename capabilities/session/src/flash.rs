@@ -98,6 +98,22 @@ impl Flashes {
         );
     }
 
+    /// Puts messages back into what is stored now, before those that came meanwhile.
+    pub(crate) fn put_back(messages: &[Value], stored: &mut Entries) {
+        let mut all = list(stored);
+        let missing = messages.iter().filter(|one| !all.contains(one));
+        let missing: Vec<Value> = missing.cloned().collect();
+        all.splice(0..0, missing);
+        let excess = all.len().saturating_sub(FLASHES_MAX);
+        all.drain(..excess);
+        stored.put(KEY, Some(Value::List(all)));
+    }
+
+    /// Those that earlier requests left, and that this one has not lost to another.
+    pub(crate) fn seen(&self) -> &[Value] {
+        &self.seen
+    }
+
     /// Leaves the messages of earlier requests to a later one.
     pub(crate) fn leave(&mut self) {
         self.seen.clear();

@@ -8,6 +8,7 @@ use crate::sealed;
 use crate::store::server::ServerSessions;
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
 use crate::trace::{Trace, TraceOfRequest};
+use claimed::ClaimedMessages;
 use prepared::PreparedSession;
 use sampan_host::request::{self, AnswerHook, AnswerHooks, HookStep};
 use sampan_host::{Context, Error, ErrorKind, RequestView, Sealer, Value, clock};
@@ -78,6 +79,8 @@ pub struct Session {
     news: Cell<Option<CookieChange>>,
     /// The session as a server gave it before the handler ran.
     prepared: Option<Rc<PreparedSession>>,
+    /// The messages that it has taken from a server.
+    claimed: RefCell<Option<Rc<ClaimedMessages>>>,
 }
 
 /// The phase of a session: it can be changed, or not any more.
@@ -115,7 +118,7 @@ struct Found {
     /// The number of its changes, where a server keeps it.
     version: i64,
     /// The messages for the next page that were taken out of it before the handler ran.
-    messages: Option<Vec<Value>>,
+    messages: Option<Rc<ClaimedMessages>>,
 }
 
 impl Found {
@@ -210,8 +213,9 @@ impl Session {
             Some(found) => Entries::parse(&found.stored.data),
             None => Entries::default(),
         };
-        let flashes = match found.as_mut().and_then(|found| found.messages.take()) {
-            Some(removed) => Flashes::removed(removed),
+        let claimed = found.as_mut().and_then(|found| found.messages.take());
+        let flashes = match &claimed {
+            Some(claimed) => Flashes::removed(claimed.messages.clone()),
             None => Flashes::of(&mut entries),
         };
         let phase = if request.is_answered() {
@@ -235,7 +239,15 @@ impl Session {
             }),
             news: Cell::default(),
             prepared: request.store().get(),
+            claimed: RefCell::new(claimed),
         })
+    }
+
+    /// Takes note that what was taken is shown in an answer, or is back.
+    fn settle(&self) {
+        if let Some(claimed) = &*self.claimed.borrow() {
+            claimed.settle();
+        }
     }
 
     fn check_open(&self) -> Result<(), Error> {
@@ -375,8 +387,13 @@ impl Session {
             Keeper::Server(store) => store.change_in_place(key, remove),
             Keeper::Cookie(_) => return,
         };
-        if removed.is_err_and(|error| is_busy(&error)) {
-            state.flashes.leave();
+        match (removed, &self.shared.keeper) {
+            (Ok(()), Keeper::Server(store)) => {
+                let messages = state.flashes.seen().to_vec();
+                *self.claimed.borrow_mut() = Some(ClaimedMessages::new(store, key, messages));
+            }
+            (Err(error), _) if is_busy(&error) => state.flashes.leave(),
+            _ => {}
         }
     }
 }
@@ -433,6 +450,7 @@ impl AnswerHook for Session {
             Phase::Writing | Phase::Written | Phase::Over => return Ok(HookStep::Done),
         }
         self.phase.set(Phase::Written);
+        self.settle();
         Ok(HookStep::Done)
     }
 
@@ -448,6 +466,7 @@ impl AnswerHook for Session {
     }
 }
 
+mod claimed;
 pub(crate) mod ending;
 pub(crate) mod prepared;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! A request with a session's cookie is prepared where its route has looked at sessions before, or where that is not
 //! known. A route that never did and does now waits in place, once.
 
+use super::claimed::ClaimedMessages;
 use super::{Found, SessionOfRequest, SharedSessions, now};
 use crate::cookie::{Cookie, SessionId};
 use crate::entries::Entries;
@@ -10,10 +11,11 @@ use crate::flash::Flashes;
 use crate::store::server::{ServerSessions, VersionedSession};
 use crate::store::{Change, SessionKey, StoredSession};
 use sampan_host::database::{Preparation, PreparedUse, RouteUse};
-use sampan_host::{Error, LocalFuture, RequestView, Value};
+use sampan_host::{Error, ErrorKind, LocalFuture, RequestView, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio::task::spawn_local;
 
 /// Reads the sessions of a worker's requests before their handlers run.
 pub(crate) struct SessionPreparation {
@@ -34,7 +36,7 @@ pub(super) struct PreparedSession {
 struct ReadSession {
     session: VersionedSession,
     /// The messages that were taken out of it.
-    messages: Option<Vec<Value>>,
+    messages: Option<Rc<ClaimedMessages>>,
 }
 
 impl PreparedSession {
@@ -79,7 +81,7 @@ impl Preparation for SessionPreparation {
             let read = read(&store, key, seen == PreparedUse::Taken).await;
             let messages = read.as_ref().ok().and_then(Option::as_ref);
             let messages = messages.and_then(|read| read.messages.as_ref());
-            let has_messages = messages.is_some_and(|messages| !messages.is_empty());
+            let has_messages = messages.is_some_and(|claimed| !claimed.messages.is_empty());
             prepared.read.replace(Some(read));
             if has_messages {
                 // What the handler does not take goes back at the end of the session, also where nothing looks at it.
@@ -93,50 +95,71 @@ impl Preparation for SessionPreparation {
 /// Reads a session. Where the route takes messages, they are removed from the store now: of requests that run at the
 /// same time only one gets them.
 async fn read(
-    store: &ServerSessions,
+    store: &Rc<ServerSessions>,
     key: SessionKey,
     takes_messages: bool,
 ) -> Result<Option<ReadSession>, Error> {
     let Some(session) = store.load(&key).await? else {
         return Ok(None);
     };
-    let mut messages = None;
-    let mut current = Some(session.clone());
     let has_messages = |stored: &StoredSession| {
         let mut entries = Entries::parse(&stored.data);
         !Flashes::remove_all_from(&mut entries).is_empty()
     };
-    if takes_messages && session.stored.ends > now() && has_messages(&session.stored) {
-        let removed = store.change(key, Some(session), |stored| {
-            messages = None;
-            let Some(StoredSession { data, began, ends }) = stored else {
-                current = None;
-                return Ok(Change::Keep);
-            };
-            let mut entries = Entries::parse(&data);
-            let found = Flashes::remove_all_from(&mut entries);
-            if found.is_empty() {
-                return Ok(Change::Keep);
-            }
-            messages = Some(found);
-            let stored = StoredSession {
-                data: entries.text()?,
-                began,
-                ends,
-            };
-            Ok(Change::Put(key, stored))
-        });
-        removed.await?;
-        if let Some(current) = &mut current {
-            let mut entries = Entries::parse(&current.stored.data);
-            Flashes::remove_all_from(&mut entries);
-            current.stored.data = entries.text()?;
-            current.version += 1;
-        }
-        // Without them another request has taken them meanwhile.
-        messages.get_or_insert_default();
+    if !takes_messages || session.stored.ends <= now() || !has_messages(&session.stored) {
+        return Ok(Some(ReadSession {
+            session,
+            messages: None,
+        }));
     }
-    Ok(current.map(|session| ReadSession { session, messages }))
+    // Goes on where the client leaves meanwhile: then it is known what has to go back.
+    let claim = spawn_local(claim(Rc::clone(store), key, session));
+    claim.await.unwrap_or_else(|error| {
+        let text = format!("a session could not be read: {error}");
+        Err(Error::new(ErrorKind::Internal, text))
+    })
+}
+
+/// Removes the messages of a session from the store.
+async fn claim(
+    store: Rc<ServerSessions>,
+    key: SessionKey,
+    session: VersionedSession,
+) -> Result<Option<ReadSession>, Error> {
+    let mut messages: Option<Vec<Value>> = None;
+    let mut current = Some(session.clone());
+    let removed = store.change(key, Some(session), |stored| {
+        messages = None;
+        let Some(StoredSession { data, began, ends }) = stored else {
+            current = None;
+            return Ok(Change::Keep);
+        };
+        let mut entries = Entries::parse(&data);
+        let found = Flashes::remove_all_from(&mut entries);
+        if found.is_empty() {
+            return Ok(Change::Keep);
+        }
+        messages = Some(found);
+        let stored = StoredSession {
+            data: entries.text()?,
+            began,
+            ends,
+        };
+        Ok(Change::Put(key, stored))
+    });
+    removed.await?;
+    // Without them another request has taken them meanwhile.
+    let claimed = ClaimedMessages::new(&store, key, messages.unwrap_or_default());
+    if let Some(current) = &mut current {
+        let mut entries = Entries::parse(&current.stored.data);
+        Flashes::remove_all_from(&mut entries);
+        current.stored.data = entries.text()?;
+        current.version += 1;
+    }
+    Ok(current.map(|session| ReadSession {
+        session,
+        messages: Some(claimed),
+    }))
 }
 
 /// Returns the session that a request has sent the key of: as it was prepared, or waiting in place.

@@ -167,16 +167,20 @@ impl Session {
         let ending = this.state.borrow().ending(&this.shared.config, now);
         if ending == Ending::Nothing {
             this.phase.set(Phase::Written);
+            this.settle();
             return HookStep::Done;
         }
         this.phase.set(Phase::Writing);
         let (session, store) = (Rc::clone(this), Rc::clone(store));
         HookStep::Waits(Box::pin(async move {
             let written = session.write_to(&store, ending, now).await;
-            session.phase.set(match written {
-                Ok(_) => Phase::Stored,
-                Err(_) => Phase::Open,
-            });
+            match written {
+                Ok(_) => {
+                    session.phase.set(Phase::Stored);
+                    session.settle();
+                }
+                Err(_) => session.phase.set(Phase::Open),
+            }
             session.news.set(written?);
             Ok(())
         }))

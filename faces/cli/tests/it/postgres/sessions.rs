@@ -27,6 +27,11 @@ app.post("/slow/:key", function(req)
 end)
 app.post("/flash", function(req) req:flash("notice", "saved") end)
 app.get("/flashes", function(req) return { count = #req:flashes() } end)
+app.get("/leaves", function(req)
+  local count = #req:flashes()
+  db.query("SELECT 1 FROM pg_sleep(?)", { req.query.seconds or 0 })
+  return { count = count }
+end)
 app.get("/seldom", function(req)
   if req.query.look then return (req.session.user or "none") .. " " .. #req:flashes() end
   return "not looked"
@@ -53,6 +58,11 @@ app.post("/slow/:key", async (req) => {
 });
 app.post("/flash", (req) => req.flash("notice", "saved"));
 app.get("/flashes", (req) => ({ count: req.flashes().length }));
+app.get("/leaves", async (req) => {
+  const count = req.flashes().length;
+  await db.query("SELECT 1 FROM pg_sleep(?)", [Number(req.query.seconds ?? 0)]);
+  return { count };
+});
 app.get("/seldom", (req) => {
   if (req.query.look) return `${req.session.user ?? "none"} ${req.flashes().length}`;
   return "not looked";
@@ -158,6 +168,46 @@ fn two_processes_share_sessions() {
         assert_eq!(there.get("/me"), r#"{"user":"none"}"#, "{file}");
         let ended = Browser::of(&other).ask("POST", "/end/first").text();
         assert_eq!(ended, r#"{"ended":4}"#, "{file}");
+    }
+}
+
+#[test]
+fn messages_go_back_where_the_client_leaves() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for (file, source) in APPS {
+        let scratch = Scratch::new(&[(file, source)]);
+        let database = server.database();
+        let url = server.url(&database);
+        let process = Process::start(&mut serve(&scratch.file(file), &url));
+        let mut browser = Browser::of(&process);
+        assert_eq!(browser.post("/login/ann"), 204);
+        let count = "SELECT count(*) FROM _sampan_sessions WHERE data ->> '_flash' IS NOT NULL";
+        // The handler takes them itself; then its route is known for that, and they are taken before it runs.
+        for turn in ["the first", "the second"] {
+            assert_eq!(browser.post("/flash"), 204);
+            assert_eq!(server.psql(&database, count).trim(), "1");
+            let mut leaving = browser.at(&process);
+            let request = format!(
+                "GET /leaves?seconds=60 HTTP/1.1\r\nHost: h\r\nCookie: {}\r\n\r\n",
+                leaving.cookie
+            );
+            leaving.client.send(request.as_bytes()).expect("sent");
+            wait::until("the message is taken", || {
+                server.psql(&database, count).trim() == "0"
+            });
+            drop(leaving);
+            wait::until("the message is back", || {
+                server.psql(&database, count).trim() == "1"
+            });
+            assert_eq!(
+                browser.get("/leaves"),
+                r#"{"count":1}"#,
+                "{file}: {turn} time"
+            );
+            assert_eq!(browser.get("/flashes"), r#"{"count":0}"#, "{file}");
+        }
     }
 }
 
