@@ -1,161 +1,61 @@
 //! `sampan jobs`: the jobs and the crons of a project's database, and what people change.
 
+mod arguments;
+
 use crate::{StorageArgs, counted, say};
-use clap::Subcommand;
+pub(crate) use arguments::JobsArgs;
+use arguments::{JobsCommand, ListArgs, PlaceArgs, ShowArgs};
 use sampan_host::Error;
 use sampan_jobs::console::JobsConsole;
 use sampan_jobs::{CronView, JobFilter, JobView};
 use sampan_runtime::with_tables;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The states of a job.
-const STATES: [&str; 6] = ["ready", "scheduled", "running", "done", "dead", "cancelled"];
+/// The number of jobs of a list, unless the command says otherwise.
+const LISTED: usize = 20;
 
 /// The most bytes of a job's arguments that are printed for people.
 const SHOWN_ARGS_BYTES_MAX: usize = 2_000;
 
-/// The arguments of `sampan jobs`.
-#[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct JobsArgs {
-    #[command(subcommand)]
-    command: Option<JobsCommand>,
-    #[command(flatten)]
-    list: ListArgs,
-}
-
-#[derive(Subcommand)]
-enum JobsCommand {
-    /// Print how many jobs there are, the next runs of crons, and the newest jobs.
-    List(ListArgs),
-    /// Print all that is known of a job, the errors of its attempts among it.
-    Show(ShowArgs),
-    /// Have jobs run now that are dead, cancelled, done, or due later.
-    Retry(ChangeArgs),
-    /// Cancel jobs that have not ended.
-    Cancel(ChangeArgs),
-    /// Remove jobs that have ended.
-    Prune(PruneArgs),
-}
-
-#[derive(clap::Args)]
-struct ListArgs {
-    #[command(flatten)]
-    storage: StorageArgs,
-    /// The project's folder, or a file in it.
-    #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
-    project: Option<PathBuf>,
-    /// Only jobs in this state.
-    #[arg(long, value_parser = STATES)]
-    state: Option<String>,
-    /// Only jobs of this name.
-    #[arg(long)]
-    name: Option<String>,
-    /// Only jobs of this queue.
-    #[arg(long)]
-    queue: Option<String>,
-    /// At most so many jobs.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    limit: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(clap::Args)]
-struct ShowArgs {
-    /// The number of the job.
-    id: i64,
-    #[command(flatten)]
-    storage: StorageArgs,
-    /// The project's folder, or a file in it.
-    #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
-    project: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(clap::Args)]
-struct ChangeArgs {
-    /// The numbers of the jobs.
-    #[arg(value_name = "ID", required = true)]
-    ids: Vec<i64>,
-    #[command(flatten)]
-    place: PlaceArgs,
-}
-
-#[derive(clap::Args)]
-struct PruneArgs {
-    /// Only those that ended so many days ago.
-    #[arg(long, value_name = "N")]
-    days: Option<u32>,
-    /// All that ended.
-    #[arg(long, conflicts_with = "days")]
-    all: bool,
-    #[command(flatten)]
-    place: PlaceArgs,
-}
-
-/// The project, where numbers stand in its usual place.
-#[derive(clap::Args)]
-struct PlaceArgs {
-    /// The project's folder, or a file in it.
-    #[arg(long, value_name = "DIR|FILE", default_value = ".")]
-    project: PathBuf,
-    /// The database file [default: what sampan.toml says, or data.db in the project's folder].
-    #[arg(long, value_name = "FILE")]
-    db: Option<PathBuf>,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-impl PlaceArgs {
-    fn storage(self) -> StorageArgs {
-        StorageArgs {
-            path: self.project,
-            db: self.db,
-            config: self.config,
-        }
-    }
-}
-
 pub(crate) fn run(args: JobsArgs) -> Result<i32, String> {
-    match args.command {
-        None => list(args.list),
-        Some(JobsCommand::List(args)) => list(args),
-        Some(JobsCommand::Show(args)) => show(args),
-        Some(JobsCommand::Retry(args)) => {
-            let (ids, is_json) = (args.ids, args.place.json);
-            let (count, kept) = change(args.place, async move |jobs| {
+    let JobsArgs {
+        command,
+        place,
+        list: own,
+    } = args;
+    let Some(command) = command else {
+        return list(place, own);
+    };
+    own.check_unused()?;
+    let is_json = place.json;
+    match command {
+        JobsCommand::List(args) => list(place, args),
+        JobsCommand::Show(args) => show(place, args),
+        JobsCommand::Retry(args) => {
+            let ids = args.ids;
+            let (count, kept) = change(place, async move |jobs| {
                 let kept = unchanged(&jobs, &ids, &["ready", "running"]).await?;
                 Ok((jobs.retry(&ids).await?, kept))
             })?;
             changed(is_json, "retried", (count, kept), "runs now", "run now")
         }
-        Some(JobsCommand::Cancel(args)) => {
-            let (ids, is_json) = (args.ids, args.place.json);
-            let (count, kept) = change(args.place, async move |jobs| {
+        JobsCommand::Cancel(args) => {
+            let ids = args.ids;
+            let (count, kept) = change(place, async move |jobs| {
                 let kept = unchanged(&jobs, &ids, &["done", "dead", "cancelled"]).await?;
                 Ok((jobs.cancel(&ids).await?, kept))
             })?;
             let count = (count, kept);
             changed(is_json, "cancelled", count, "is cancelled", "are cancelled")
         }
-        Some(JobsCommand::Prune(args)) => {
+        JobsCommand::Prune(args) => {
             if args.days.is_none() && !args.all {
                 return Err("prune: --days N or --all is missing".to_owned());
             }
             let millis = i64::from(args.days.unwrap_or(0)) * 24 * 3_600 * 1_000;
-            let is_json = args.place.json;
-            let count = change(args.place, async move |jobs| jobs.prune(millis).await)?;
+            let count = change(place, async move |jobs| jobs.prune(millis).await)?;
             let count = (count, Vec::new());
             changed(is_json, "removed", count, "is removed", "are removed")
         }
@@ -177,7 +77,7 @@ fn change<T: 'static>(
     place: PlaceArgs,
     work: impl AsyncFnOnce(JobsConsole) -> Result<T, Error> + 'static,
 ) -> Result<T, String> {
-    with_jobs(place.storage(), work)
+    with_jobs(place.storage(None)?, work)
 }
 
 /// Returns why jobs are not changed: those that are not there, or in one of these states.
@@ -251,25 +151,24 @@ fn cron_json(cron: &CronView) -> Value {
     json!({ "name": cron.name, "pattern": cron.pattern, "tz": cron.zone, "next": next })
 }
 
-fn list(mut args: ListArgs) -> Result<i32, String> {
-    if let Some(project) = args.project {
-        args.storage.path = project;
-    }
+fn list(place: PlaceArgs, args: ListArgs) -> Result<i32, String> {
+    let is_json = place.json;
+    let storage = place.storage(args.path)?;
     let is_filtered = args.state.is_some() || args.name.is_some() || args.queue.is_some();
     let filter = JobFilter {
         state: args.state,
         name: args.name,
         queue: args.queue,
-        count_max: args.limit,
+        count_max: args.limit.unwrap_or(LISTED),
     };
-    let (counts, crons, jobs) = with_jobs(args.storage, async move |jobs| {
+    let (counts, crons, jobs) = with_jobs(storage, async move |jobs| {
         Ok((
             jobs.counts().await?,
             jobs.crons().await?,
             jobs.list(&filter).await?,
         ))
     })?;
-    if args.json {
+    if is_json {
         let counts = counts
             .iter()
             .map(|(queue, state, count)| json!({ "queue": queue, "state": state, "count": count }));
@@ -348,14 +247,12 @@ fn last_error(job: &JobView) -> Option<String> {
     last.as_str().map(str::to_owned)
 }
 
-fn show(mut args: ShowArgs) -> Result<i32, String> {
-    let id = args.id;
-    if let Some(project) = args.project {
-        args.storage.path = project;
-    }
-    let job = with_jobs(args.storage, async move |jobs| jobs.show(id).await)?;
+fn show(place: PlaceArgs, args: ShowArgs) -> Result<i32, String> {
+    let (id, is_json) = (args.id, place.json);
+    let storage = place.storage(args.path)?;
+    let job = with_jobs(storage, async move |jobs| jobs.show(id).await)?;
     let job = job.ok_or_else(|| no_job(id))?;
-    if args.json {
+    if is_json {
         say(job_json(&job))?;
         return Ok(0);
     }

@@ -146,6 +146,28 @@ fn a_job_that_is_not_declared_waits_for_a_process_that_declares_it() {
 }
 
 #[test]
+fn the_project_is_named_before_a_command_or_behind_it() {
+    let scratch = Scratch::new(&[("app.lua", APP)]);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let id = ask(&process, "/later/fine").to_string();
+    let folder = scratch.path().display().to_string();
+    let elsewhere = Scratch::new(&[("note.txt", "")]);
+    for args in [
+        ["--project", &folder, "show", &id],
+        ["show", &id, "--project", &folder],
+    ] {
+        let (is_fine, text) = jobs(&elsewhere, &args);
+        assert!(is_fine && text.contains("fine"), "{text}");
+    }
+    let (is_fine, text) = jobs(&elsewhere, &["--project", &folder, "cancel", &id]);
+    assert!(is_fine && text.contains("cancelled"), "{text}");
+    let (is_fine, text) = jobs(&scratch, &["--state", "dead", "retry", &id]);
+    assert!(!is_fine && text.contains("before a command"), "{text}");
+    let (is_fine, text) = jobs(&elsewhere, &["--project", &folder, "list", &folder]);
+    assert!(!is_fine && text.contains("both name the project"), "{text}");
+}
+
+#[test]
 fn a_project_without_jobs_or_database_is_told_so() {
     let scratch = Scratch::new(&[("app.lua", "local app = require 'sampan'\n")]);
     let (is_fine, text) = jobs(&scratch, &[]);
