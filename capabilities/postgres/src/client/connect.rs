@@ -1,5 +1,6 @@
 //! The way to a connection: the servers in their order, the login, and what is wrong in words.
 
+use super::deadline::within;
 use super::seats::Process;
 use crate::config::{PostgresConfig, Target};
 use crate::connection::driver;
@@ -42,10 +43,10 @@ pub(crate) async fn connect(
     let mut first = None;
     for address in &config.addresses {
         let time = Duration::from_millis(config.connect_millis_max);
-        let fault = match tokio::time::timeout(time, connect_one(process, dial, address)).await {
-            Ok(Ok(connection)) => return Ok(connection),
-            Ok(Err(fault)) => fault,
-            Err(_) => {
+        let fault = match within(time, connect_one(process, dial, address)).await {
+            Some(Ok(connection)) => return Ok(connection),
+            Some(Err(fault)) => fault,
+            None => {
                 let millis = config.connect_millis_max;
                 let message = format!("PostgreSQL at {address} did not answer within {millis} ms");
                 ConnectFault::new("io", true, message)

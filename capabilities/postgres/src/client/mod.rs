@@ -2,6 +2,7 @@
 
 mod batch;
 pub(crate) mod connect;
+mod deadline;
 mod identity;
 pub(crate) mod pool;
 mod run;

@@ -7,6 +7,7 @@
 mod giving;
 
 use super::connect::{ConnectFault, connect};
+use super::deadline::Deadline;
 use super::seats::{Process, Seat};
 use crate::connection::state::Connection;
 use crate::connection::wire::Dial;
@@ -217,7 +218,7 @@ impl Pool {
             busy("too many requests wait for a connection to PostgreSQL already".to_owned())
         })?;
         let _counted = CountedHere::new(&self.waiting);
-        let deadline = Instant::now() + Duration::from_millis(millis);
+        let mut deadline = Deadline::new(Duration::from_millis(millis));
         loop {
             // Made before the look, so that no ring is missed.
             let mut changed = pin!(self.changed.notified());
@@ -225,10 +226,11 @@ impl Pool {
             if let Some(slot) = pick(self) {
                 return Ok(slot);
             }
-            let until = self.prepare()?.unwrap_or(deadline).min(deadline);
-            if Instant::now() >= deadline {
+            let again_at = self.prepare()?;
+            if deadline.is_over() {
                 return Err(self.too_late(millis));
             }
+            let until = again_at.unwrap_or(deadline.at()).min(deadline.at());
             let mut time = pin!(tokio::time::sleep_until(until));
             poll_fn(|cx| {
                 let is_ready = changed.as_mut().poll(cx).is_ready();
@@ -274,7 +276,7 @@ impl Pool {
         let max = self.process.config.connections_max;
         busy(format!(
             "no connection to PostgreSQL was free within {millis} ms: the {max} of this process are in transactions, \
-             or being opened; end transactions sooner, or raise connections_max"
+             or being opened; end transactions sooner"
         ))
     }
 

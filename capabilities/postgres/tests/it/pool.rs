@@ -7,6 +7,7 @@ use sampan_host::{ErrorKind, Value};
 use sampan_postgres::{Postgres, RowLimits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, Instant};
 
 #[test]
 fn many_statements_share_few_connections() {
@@ -45,6 +46,37 @@ fn many_statements_share_few_connections() {
         .await;
         assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 200");
         assert!(proxy.rules.connections.load(SeqCst) <= 3);
+    });
+}
+
+/// Keeps the thread, as a script that computes does.
+fn compute(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn time_in_which_the_thread_computes_is_not_the_servers() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let mut config = database.config();
+        config.acquire_millis_max = 2_000;
+        config.connect_millis_max = 2_000;
+        let db = Db::new(config);
+        let mut query = Box::pin(db.cell("SELECT 1", ()));
+        // The connection is being opened when the script begins.
+        std::future::poll_fn(|cx| {
+            assert!(query.as_mut().poll(cx).is_pending());
+            std::task::Poll::Ready(())
+        })
+        .await;
+        tokio::task::yield_now().await;
+        compute(Duration::from_millis(2_200));
+        assert_eq!(query.await, "int 1");
     });
 }
 
