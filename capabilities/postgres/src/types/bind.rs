@@ -4,6 +4,7 @@
 //! with them. Whole numbers and booleans are checked here, where the message can name the parameter.
 
 use super::array;
+use super::dates;
 use super::oids::{self, Oid};
 use bytes::{BufMut, BytesMut};
 use sampan_host::Value;
@@ -54,7 +55,13 @@ fn write_value(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String
         },
         oids::DATE | oids::TIMESTAMP | oids::TIMESTAMPTZ | oids::TIME | oids::TIMETZ => match value
         {
-            Value::Text(_) => write_text(value, oid, out),
+            Value::Text(text) => match dates::far_year(text)? {
+                Some(text) => put(text.as_bytes(), out),
+                None => write_text(value, oid, out),
+            },
+            Value::Float(number) if number.is_nan() => {
+                Err("NaN, or an invalid Date, is no time".to_owned())
+            }
             other => Err(unfit(other, oid, ": give text such as 2026-01-31 12:00:00")),
         },
         oids::JSON | oids::JSONB => match value {
@@ -118,6 +125,9 @@ fn write_integer(
         {
             *value as i64
         }
+        Value::Float(value) if value.is_finite() && value.fract() == 0.0 => {
+            return Err(outside(value, oid));
+        }
         Value::Float(value) => {
             return Err(format!(
                 "{value} is not a whole number, as the type {} has",
@@ -127,6 +137,9 @@ fn write_integer(
         // SQLite compares text with digits to numbers too: parts of paths are given so.
         Value::Text(text) => text.trim().parse().map_err(|_| {
             let shown: String = text.chars().take(40).collect();
+            if is_whole(text.trim()) {
+                return outside(&shown, oid);
+            }
             format!(
                 "the text \"{shown}\" is not a whole number, as the type {} has",
                 oids::name(oid)
@@ -135,13 +148,20 @@ fn write_integer(
         other => return Err(unfit(other, oid, "")),
     };
     if number < min || number > max {
-        return Err(format!(
-            "{number} is outside of the type {}",
-            oids::name(oid)
-        ));
+        return Err(outside(&number, oid));
     }
     out.put_slice(itoa::Buffer::new().format(number).as_bytes());
     Ok(())
+}
+
+fn outside(number: &dyn std::fmt::Display, oid: Oid) -> String {
+    format!("{number} is outside of the type {}", oids::name(oid))
+}
+
+/// Reports whether a text is a whole number of any size.
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn write_bool(value: &Value, out: &mut BytesMut) -> Result<(), String> {

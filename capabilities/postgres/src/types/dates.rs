@@ -70,3 +70,40 @@ fn write_day(days: i64, out: &mut String) -> bool {
     let _ = write!(out, "{shown:04}-{month:02}-{day:02}");
     is_before_christ
 }
+
+/// The earliest year of the server's calendar, 4713 BC, where 1 BC is the year 0.
+const YEAR_MIN: i32 = -4_712;
+
+/// Returns the server's text of a time that JavaScript writes with a year outside of 1 to 9999, as in
+/// `-000043-03-15T00:00:00.000Z`. `None` if the text is another.
+///
+/// # Errors
+/// The server's calendar begins later.
+pub(crate) fn far_year(text: &str) -> Result<Option<String>, String> {
+    let read = || {
+        let is_first = text.starts_with("0000-");
+        let (year, rest) = text.split_at_checked(if is_first { 4 } else { 7 })?;
+        let digits = if is_first {
+            year
+        } else {
+            year.strip_prefix(['+', '-'])?
+        };
+        let has_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let (day, time) = rest.strip_prefix('-')?.split_once('T')?;
+        let time = time.strip_suffix('Z')?;
+        has_digits.then_some((year.parse::<i32>().ok()?, day, time))
+    };
+    let Some((year, day, time)) = read() else {
+        return Ok(None);
+    };
+    if year < YEAR_MIN {
+        return Err(format!(
+            "the year {} BC is before 4713 BC, where the calendar of PostgreSQL begins",
+            1 - year
+        ));
+    }
+    Ok(Some(match year {
+        1.. => format!("{year:04}-{day} {time}+00"),
+        _ => format!("{:04}-{day} {time}+00 BC", 1 - year),
+    }))
+}

@@ -29,7 +29,23 @@ fn values_fit_the_type_that_the_server_has_found() {
         (Value::from("1.50"), oids::NUMERIC, "1.50"),
         (Value::from("ä"), oids::BYTEA, "ä"),
         (Value::from("{}"), oids::JSONB, "{}"),
+        (Value::from("äöüäöü-1"), oids::DATE, "äöüäöü-1"),
         (Value::from("2026-01-31"), oids::DATE, "2026-01-31"),
+        (
+            Value::from("-000043-03-15T12:00:00.000Z"),
+            oids::TIMESTAMPTZ,
+            "0044-03-15 12:00:00.000+00 BC",
+        ),
+        (
+            Value::from("0000-01-02T00:00:00.000Z"),
+            oids::TIMESTAMP,
+            "0001-01-02 00:00:00.000+00 BC",
+        ),
+        (
+            Value::from("+010000-01-01T00:00:00.000Z"),
+            oids::TIMESTAMP,
+            "10000-01-01 00:00:00.000+00",
+        ),
     ] {
         assert_eq!(bound(&value, oid).as_deref(), Ok(expected), "{value:?}");
     }
@@ -40,7 +56,26 @@ fn values_fit_the_type_that_the_server_has_found() {
             "the text \"abc\" is not a whole number, as the type integer has",
         ),
         (Value::Float(2.5), oids::INT8, "2.5 is not a whole number"),
-        (Value::Float(1e19), oids::INT8, "is not a whole number"),
+        (
+            Value::Float(1e21),
+            oids::INT8,
+            "1000000000000000000000 is outside of the type bigint",
+        ),
+        (
+            Value::from("9223372036854775808"),
+            oids::INT8,
+            "9223372036854775808 is outside of the type bigint",
+        ),
+        (
+            Value::Float(f64::NAN),
+            oids::TIMESTAMPTZ,
+            "NaN, or an invalid Date, is no time",
+        ),
+        (
+            Value::from("-004713-01-01T00:00:00.000Z"),
+            oids::DATE,
+            "the year 4714 BC is before 4713 BC",
+        ),
         (
             Value::Int(40_000),
             oids::INT2,
