@@ -158,6 +158,12 @@ impl ServerError {
         if self.sqlstate == "42P18" {
             message.push_str("; write its type: CAST(? AS text)");
         }
+        // The name of the schema is all that the server's message adds to its state.
+        if self.sqlstate == "42501" && self.message.contains("schema") {
+            message.push_str(
+                "; let the owner run GRANT CREATE ON SCHEMA for this role, or start the app once as the owner",
+            );
+        }
         let error = Error::new(kind, with_statement(&message, shown));
         let Some(code) = code else {
             return error;
