@@ -132,6 +132,7 @@ async fn copy_in(
     let (all, Others { mut left_out }) = snapshot.tables()?;
     let is_own = |table: &Table| table.name.starts_with("_sampan_");
     let (own, tables): (Vec<Table>, Vec<Table>) = all.into_iter().partition(is_own);
+    names::check_distinct(tables.iter().map(|table| &*table.target)).map_err(fault)?;
     snapshot.check_keys(&tables)?;
     let carried = CarriedMigrations::of(snapshot.migrations()?, job.migrations)?;
     // The transaction is idle while the file is read.

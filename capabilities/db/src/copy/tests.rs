@@ -136,6 +136,20 @@ fn schema_and_rows_are_those_of_the_file() {
 }
 
 #[test]
+fn names_that_the_server_would_not_tell_apart_are_refused() {
+    let long = "t".repeat(63);
+    let Some(rig) = Rig::new(&format!(
+        "CREATE TABLE {long}_one (a); CREATE TABLE {long}_two (b);"
+    )) else {
+        return;
+    };
+    let error = rig.copy().expect_err("refused");
+    let expected = format!("the tables {long}_one and {long}_two have the same first 63 bytes");
+    assert!(error.contains(&expected), "{error}");
+    assert_eq!(rig.tables(), "0");
+}
+
+#[test]
 fn names_are_as_the_statements_of_the_app_find_them() {
     let Some(rig) = Rig::new(
         "CREATE TABLE Orders (Id INTEGER PRIMARY KEY, createdAt TEXT, \"Total Sum\" REAL, \"order\" INT, \"user\" TEXT);
