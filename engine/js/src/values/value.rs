@@ -71,7 +71,7 @@ impl Drop for Atom<'_> {
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
 /// object with
-/// `toJSON`, such as a date, is what that returns.
+/// `toJSON`, such as a date, is what that returns. An invalid date is NaN, its number: as `null` it would go unnoticed.
 pub(crate) fn from_js(cx: Cx<'_>, value: RawValue<'_>) -> Result<Value, Failure> {
     ValueReader::new(cx).read(value)
 }
@@ -140,7 +140,11 @@ impl<'a> ValueReader<'a> {
     fn read_big_int(&self, value: RawValue<'_>) -> Result<Value, Failure> {
         match self.cx.text(value)?.parse() {
             Ok(whole) => Ok(Value::Int(whole)),
-            Err(_) => self.refuse("a BigInt that takes more than 64 bits", ""),
+            Err(_) => {
+                let why = cannot_pass("a BigInt that takes more than 64 bits");
+                let error = Error::script(format!("{why}: give it as text"));
+                Err(error.with_code("parameter").into())
+            }
         }
     }
 
@@ -153,6 +157,9 @@ impl<'a> ValueReader<'a> {
         }
         if let Some(bytes) = bytes_of(self.cx, value) {
             return Ok(Value::Bytes(bytes));
+        }
+        if class_id(value) == self.cx.core().classes.boxed_big_int {
+            return self.refuse("an object that holds a BigInt", ": give the BigInt itself");
         }
         if self.cx.is_function(value) {
             return self.refuse("a function", "");
@@ -206,6 +213,10 @@ impl<'a> ValueReader<'a> {
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
             let plain = cx.call(to_json.raw(), value, &[])?;
+            // SAFETY: looks at a live value.
+            if tag(plain.raw()) == qjs::JS_TAG_NULL && unsafe { qjs::JS_IsDate(value.js()) } {
+                return Ok(Value::Float(f64::NAN));
+            }
             return self.read(plain.raw());
         }
         // SAFETY: looks at a live value.

@@ -74,7 +74,11 @@ fn read(cx: Cx<'_>, value: Js<'_>, depth: usize) -> Result<Value, Failure> {
         Kind::Text => Ok(Value::Text(cx.text(value)?)),
         Kind::BigInt => match cx.big_int_of(value) {
             Some(whole) => Ok(Value::Int(whole)),
-            None => refuse("a BigInt that takes more than 64 bits", ""),
+            None => {
+                let why = cannot_pass("a BigInt that takes more than 64 bits");
+                let error = Error::script(format!("{why}: give it as text"));
+                Err(error.with_code("parameter").into())
+            }
         },
         Kind::Symbol => refuse("a symbol", ""),
         Kind::Function => refuse("a function", ""),

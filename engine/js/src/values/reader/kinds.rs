@@ -68,6 +68,9 @@ fn object(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
     if let Some(object) = objects::at(cx, value) {
         return Kind::Object(object);
     }
+    if class_id(value) == cx.core().classes.boxed_big_int {
+        return Kind::Other("BigInt object");
+    }
     if cx.is_function(value) {
         return Kind::Function;
     }

@@ -18,6 +18,8 @@ pub(crate) struct Classes {
     /// The class of generator objects.
     pub(crate) generator: qjs::JSClassID,
     pub(crate) async_generator: qjs::JSClassID,
+    /// The class of `Object(1n)`.
+    pub(crate) boxed_big_int: qjs::JSClassID,
     /// Those of native objects.
     pub(crate) objects: Vec<BoundClass>,
 }
@@ -41,6 +43,7 @@ pub(super) fn classes(cx: Cx<'_>, modules: &'static [&'static Module]) -> Result
         async_generator_function: class_of(c"(async function* () {})")?,
         generator: class_of(c"(function* () {})()")?,
         async_generator: class_of(c"(async function* () {})()")?,
+        boxed_big_int: class_of(c"Object(1n)")?,
         objects: objects::register_classes(cx, modules).map_err(failed)?,
     })
 }

@@ -20,7 +20,8 @@ function isCyclic(value, inside = new Set()) {
   inside.delete(value);
   return false;
 }
-const toJson = (value) => value.toJSON();
+// An invalid date is NaN, its number: as `null` it would go unnoticed.
+const toJson = (value) => value.toJSON() ?? (value instanceof Date ? NaN : null);
 const ofMap = (map, key) => map.get(key);
 const keysOfMap = (map) => [...map.keys()].filter((key) => typeof key === "string" || typeof key === "number");
 
