@@ -126,7 +126,7 @@ function request:csv_download(name) end
 ---@alias sampan.Options integer|{ status?: integer, headers?: table<string, string|number|string[]> }
 ---@alias sampan.Answer table|string|number|boolean an answer that is made once, when the file loads
 --- `stream`: the handler runs when the head is here, and reads the body as it comes.
----@alias sampan.RouteOptions { body_bytes_max?: integer|string, compress?: boolean, etag?: boolean, name?: string, slow?: boolean, stream?: boolean }
+---@alias sampan.RouteOptions { body_bytes_max?: integer|string, compress?: boolean, etag?: boolean, name?: string, priority?: "high"|"normal", slow?: boolean, stream?: boolean }
 ---@alias sampan.Next fun(req?: sampan.Request): sampan.Response
 
 ---@class sampan.Group

@@ -60,6 +60,7 @@ static SERVER: Capability = Capability {
     sections: &[
         &config::SERVER,
         &lane::SECTION,
+        &sampan_serve::admission::SECTION,
         &config::TLS,
         &config::ACME,
         &limits::SECTION,

@@ -230,6 +230,7 @@ impl LocalApp {
             watchdog: watchdog.clone(),
             ending: Arc::default(),
             started_once: Arc::default(),
+            takes_connections: false,
             lane: None,
             health: None,
             metrics_answers: None,

@@ -4,6 +4,7 @@
 //! [`Loaded`] is a project on one worker and [`Dispatch`] the handler that answers with it. The capabilities and the
 //! engines are known here by their traits alone.
 
+pub mod admission;
 mod answer;
 mod compression;
 mod dispatch;

@@ -125,6 +125,9 @@ pub struct RouteDef {
     pub body: BodyOptions,
     /// The lane of its requests.
     pub lane: LaneRule,
+    /// True for `priority = "high"`: its requests do not wait behind others of a worker that is overloaded, and are not
+    /// refused for that.
+    pub has_priority: bool,
     /// The name for `url_for`.
     pub name: Option<String>,
     /// The place of the declaration.

@@ -13,7 +13,7 @@ use sampan_host::{
 #[derive(Clone, Copy, Debug)]
 pub enum Native {
     /// `route(method | null, pattern, stack, handler, isFixed, name | undefined, bodyBytesMax | undefined, stream,
-    /// uncompressed, etag, slow, quick)`
+    /// uncompressed, etag, slow, quick, urgent)`
     Route,
     /// `use(pattern, stack, handler | undefined, guard)`
     Use,
@@ -186,6 +186,7 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
                 (false, true) => LaneRule::Quick,
                 (false, false) => LaneRule::Measured,
             },
+            has_priority: self.is_yes(12),
         };
         self.declare(|program| program.routes.push(route))
     }

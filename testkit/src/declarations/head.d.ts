@@ -97,7 +97,7 @@ declare module "sampan" {
   export type ResponseOptions = number | { status?: number; headers?: ResponseHeaders };
   export type ResponseHeaders = Headers | [string, string][] | Record<string, string | number | readonly string[]>;
   /** `stream`: the handler runs when the head is here, and reads the body as it comes. */
-  export type RouteOptions = { bodyBytesMax?: number | string; compress?: boolean; etag?: boolean; name?: string; slow?: boolean; stream?: boolean };
+  export type RouteOptions = { bodyBytesMax?: number | string; compress?: boolean; etag?: boolean; name?: string; priority?: "high" | "normal"; slow?: boolean; stream?: boolean };
   /** What functions of `db` throw. The guide lists the codes. */
   export interface DatabaseError extends Error {
     readonly code: string;

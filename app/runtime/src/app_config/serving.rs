@@ -8,6 +8,7 @@ use crate::metrics::settings::{self as metrics, MetricsSettings};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use sampan_project::config::{Config, SERVER};
+use sampan_serve::admission::{self, OverloadSettings};
 use sampan_serve::files::{self, StaticSettings};
 use sampan_serve::{COMPRESSION, TrustedProxy};
 use std::net::SocketAddr;
@@ -37,6 +38,8 @@ pub struct ServeConfig {
     pub health: HealthSettings,
     /// The isolates of slow routes.
     pub lane: LaneSettings,
+    /// When requests begin on workers that have too many; `None`: as they come.
+    pub overload: Option<OverloadSettings>,
     /// The measurements.
     pub(crate) metrics: MetricsSettings,
     /// The files that are served by their paths.
@@ -85,6 +88,7 @@ impl ServeConfig {
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
             lane,
+            overload: OverloadSettings::from_settings(&config.sections.of(&admission::SECTION)),
             metrics: config.resolve(&metrics::SECTION, MetricsSettings::from_settings)?,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
         })

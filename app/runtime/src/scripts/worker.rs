@@ -124,6 +124,7 @@ impl Worker {
             ending: Arc::clone(&shared.ending),
             started_once: Arc::clone(&shared.started_once),
             health: None,
+            takes_connections: false,
             lane: None,
             metrics_answers: None,
             metrics: None,

@@ -96,6 +96,7 @@ impl ServerShared {
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),
+            takes_connections: false,
             lane: None,
             health: self.health_answers(),
             metrics_answers: self.metrics_answers(),
@@ -111,6 +112,7 @@ impl ServerShared {
             Box::new(move |handle, name| shared.abandon(id, place, &handle, name));
         let lane = self.lane.clone().map(|lane| lane as Arc<dyn SlowLane>);
         let plan = WorkerPlan {
+            takes_connections: true,
             lane,
             parking: self.parking.clone(),
             ..self.plan(id, place, self.generation(), on_deaf)

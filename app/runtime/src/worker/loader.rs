@@ -30,6 +30,7 @@ use sampan_serve::Gate;
 use sampan_serve::Ids;
 use sampan_serve::Serving;
 use sampan_serve::WorkerMeters;
+use sampan_serve::admission::Admission;
 use sampan_serve::files::StaticFiles;
 use sampan_serve::lane::SlowLane;
 use sampan_serve::routing::names::RouteNames;
@@ -117,6 +118,8 @@ pub(crate) struct Loader {
     lane: Option<Arc<dyn SlowLane>>,
     /// The measurements of the worker, if there are any.
     meters: Option<Rc<WorkerMeters>>,
+    /// Decides when requests begin, for all isolates of the worker.
+    admission: Option<Rc<Admission>>,
     /// Requests that were given up and are ending, over all isolates.
     endings: Rc<Cell<usize>>,
     pub(crate) dispatch: RefCell<Weak<Dispatch>>,
@@ -141,8 +144,12 @@ impl Loader {
         };
         let meters = plan.metrics.as_ref();
         let meters = meters.map(|registry| WorkerMeters::new(registry, place));
+        let overload = generation.shared.config.serving.overload;
+        let overload = overload.filter(|_| plan.takes_connections);
+        let admission = overload.map(|settings| Admission::new(settings, Rc::clone(&gate)));
         Self {
             meters,
+            admission,
             generation: RefCell::new(generation),
             watch,
             worker: {
@@ -177,6 +184,9 @@ impl Loader {
     pub(crate) fn serve_database(&self) {
         for task in self.db.tasks() {
             drop(spawn_local(task));
+        }
+        if let Some(admission) = &self.admission {
+            drop(spawn_local(Rc::clone(admission).serve()));
         }
     }
 
@@ -394,6 +404,7 @@ impl Loader {
             endings: Rc::clone(&self.endings),
             streams: StreamsEnd::default(),
             lane: self.lane.clone(),
+            admission: self.admission.clone(),
             dev: {
                 let development = config.program.development.clone();
                 development.map(|development| development.error_pages(&config.base.project))

@@ -36,6 +36,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) ending: Arc<OnceLock<Instant>>,
     /// True if the functions that start once for the process have run.
     pub(crate) started_once: Arc<AtomicBool>,
+    /// True for a worker of connections, whose requests may have to wait for their turn.
+    pub(crate) takes_connections: bool,
     /// The isolates of slow routes, for a worker that takes connections.
     pub(crate) lane: Option<Arc<dyn SlowLane>>,
     /// The answers about the server's health, where they are not turned off.

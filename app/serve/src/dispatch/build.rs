@@ -92,6 +92,7 @@ impl Loaded {
                 guards,
                 fixed,
                 native: None,
+                has_priority: def.has_priority,
                 is_rest: pattern.ends_in_rest(),
                 body: body_rule(&def.body, &def.pattern, def.place.as_ref(), language)?,
             });
@@ -129,6 +130,8 @@ impl Loaded {
                 guards: guards.around(&pattern),
                 fixed: None,
                 native: Some(route.handler.clone()),
+                // They are part of the program, and run no script unless middleware does.
+                has_priority: true,
                 is_rest: pattern.ends_in_rest(),
                 body: route.body,
             });

@@ -2,6 +2,7 @@
 
 use crate::answer::error_log::log_of;
 use crate::answer::errors;
+use crate::dispatch::admitting;
 use crate::dispatch::connection_faults;
 use crate::dispatch::exchange::{DispatchedRequest, view};
 use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
@@ -144,6 +145,8 @@ impl Dispatch {
                 let guards = &loaded.guards;
                 let guards = guards.of_route(&entry.guards, request.method(), &normal);
                 let fixed = entry.fixed.as_ref().filter(|_| chain.is_empty());
+                let waits =
+                    fixed.is_none() && admitting::has_to_wait(&loaded.control, entry.has_priority);
                 if let (Some(fixed), []) = (fixed, &*guards) {
                     if let Some(record) = observers.record {
                         record.set_route(&entry.info);
@@ -164,6 +167,10 @@ impl Dispatch {
                     Some(_) => Way::Fixed(index),
                     None => Way::Chain(chain),
                 };
+                if waits {
+                    let (guards, way) = (guards.to_vec(), way.into_owned());
+                    return admitting::wait(exchange, move |exchange| exchange.check(&guards, way));
+                }
                 exchange.check(&guards, way)
             }
             RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal)
@@ -388,6 +395,13 @@ fn no_route(
     };
     let chain = loaded.middleware.of_path(&normal);
     let guards = loaded.guards.of_path(request.method(), &normal);
+    let runs_script = end.handler().is_some();
+    let waits = runs_script && admitting::has_to_wait(&loaded.control, false);
     let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
-    exchange.check(&guards, Way::ChainOrNone(chain.into()))
+    let way = Way::ChainOrNone(chain.into());
+    if waits {
+        let guards = guards.to_vec();
+        return admitting::wait(exchange, move |exchange| exchange.check(&guards, way));
+    }
+    exchange.check(&guards, way)
 }

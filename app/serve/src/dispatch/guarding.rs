@@ -19,7 +19,7 @@ pub(crate) enum Way<'a> {
 }
 
 impl Way<'_> {
-    fn into_owned(self) -> Way<'static> {
+    pub(crate) fn into_owned(self) -> Way<'static> {
         match self {
             Self::Fixed(index) => Way::Fixed(index),
             Self::Chain(chain) => Way::Chain(chain.into_owned().into()),

@@ -52,6 +52,8 @@ pub(crate) struct RouteEntry {
     /// The handler of a route of the embedding program.
     pub(crate) native: Option<NativeHandler>,
     pub(crate) body: BodyRule,
+    /// True if its requests do not wait when the worker has too many.
+    pub(crate) has_priority: bool,
     /// True if its pattern ends in `*`: then a file in its place answers first.
     pub(crate) is_rest: bool,
 }

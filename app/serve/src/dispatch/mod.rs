@@ -1,5 +1,6 @@
 //! A project on one worker, and the way of a request through it.
 
+pub(crate) mod admitting;
 pub(crate) mod answering;
 pub(crate) mod build;
 mod connection_faults;

@@ -1,5 +1,6 @@
 //! The services of a worker for the requests of one isolate.
 
+use crate::admission::Admission;
 use crate::answer::error_log::log_of;
 use crate::compression::Compression;
 use crate::files::StaticFiles;
@@ -98,6 +99,8 @@ pub struct Control {
     pub streams: StreamsEnd,
     /// The isolates of slow routes, if this worker has others for them.
     pub lane: Option<Arc<dyn SlowLane>>,
+    /// Decides when requests begin; `None`: as they come.
+    pub admission: Option<Rc<Admission>>,
     /// In development: what makes pages of errors.
     pub dev: Option<Box<dyn ErrorPages>>,
 }

@@ -3,22 +3,30 @@
 // The place where a route or middleware was declared: native code reads it from the stack of this error.
 const here = () => new Error().stack;
 
-const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "slow", "stream"];
+const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "priority", "slow", "stream"];
 function routeOptions(owner, opts) {
   check(owner, "map", "options", opts);
   for (const key of keys(opts)) if (!ROUTE_OPTIONS.includes(key)) unknownOption(owner, key, ...ROUTE_OPTIONS);
-  const { bodyBytesMax: limit, compress = true, etag = false, name, slow, stream: isStream = false } = opts;
+  const {
+    bodyBytesMax: limit, compress = true, etag = false, name, priority = "normal", slow, stream: isStream = false,
+  } = opts;
   check(owner, "boolean", "option 'compress'", compress);
   check(owner, "boolean", "option 'etag'", etag);
   if (name !== undefined) check(owner, "string", "option 'name'", name);
   check(owner, "boolean", "option 'stream'", isStream);
   if (slow !== undefined) check(owner, "boolean", "option 'slow'", slow);
+  check(owner, "string", "option 'priority'", priority);
+  if (priority !== "high" && priority !== "normal") {
+    throw new TypeError(`${owner}: option 'priority' must be 'high' or 'normal', not '${priority}'`);
+  }
+  const isUrgent = priority === "high";
   // Checked where the routes are arranged, for both languages.
   const written = limit === undefined ? undefined : String(limit);
-  return { limit: written, isStream, isUncompressed: !compress, etag, name, slow };
+  return { limit: written, isStream, isUncompressed: !compress, etag, name, slow, isUrgent };
 }
 const NO_OPTIONS = {
   limit: undefined, isStream: false, isUncompressed: false, etag: false, name: undefined, slow: undefined,
+  isUrgent: false,
 };
 
 // Reports whether a value is nothing but options: then its handler was forgotten.
@@ -42,10 +50,10 @@ function declareVerb(owner, prefix, verb) {
     const given = args.length > 2 ? routeOptions(name, options) : NO_OPTIONS;
     const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
     if (handler === undefined) check(name, "function", "handler", handler);
-    const { limit, isStream, isUncompressed, etag, slow } = given;
+    const { limit, isStream, isUncompressed, etag, slow, isUrgent } = given;
     const isFixed = typeof handler !== "function";
     native.route(verbs[verb], joined(prefix, pattern), here(), keepHandler(handler), isFixed, given.name,
-      limit, isStream, isUncompressed, etag, slow === true, slow === false);
+      limit, isStream, isUncompressed, etag, slow === true, slow === false, isUrgent);
     return owner;
   };
 }

@@ -266,6 +266,8 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             }
             lua_getfield(state, route, c"slow".as_ptr());
             let slow = (lua_type(state, -1) == LUA_TBOOLEAN).then(|| lua_toboolean(state, -1) != 0);
+            lua_getfield(state, route, c"urgent".as_ptr());
+            let has_priority = lua_toboolean(state, -1) != 0;
             let method = text_field(state, route, c"method");
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
             let name = text_field(state, route, c"name");
@@ -277,6 +279,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 fixed,
                 body,
                 lane: LaneRule::of(slow),
+                has_priority,
                 name,
                 place,
             });

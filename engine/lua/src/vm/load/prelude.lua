@@ -458,7 +458,8 @@ end
 local scope
 
 local route_options = {
-  body_bytes_max = true, compress = true, etag = true, name = true, slow = true, stream = true,
+  body_bytes_max = true, compress = true, etag = true, name = true, priority = true, slow = true,
+  stream = true,
 }
 -- Whether a value is nothing but options: then its handler was forgotten.
 local function is_options(value)
@@ -561,7 +562,7 @@ local function declare(into, prefix)
       if options == nil and is_options(handler) then handler = nil end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
-      local body_bytes_max, stream, compress, etag, name, slow
+      local body_bytes_max, stream, compress, etag, name, priority, slow
       for key, value in pairs(options or {}) do
         if key == "stream" then
           host.check("app." .. verb, "boolean", "option 'stream'", value)
@@ -575,6 +576,12 @@ local function declare(into, prefix)
         elseif key == "slow" then
           host.check("app." .. verb, "boolean", "option 'slow'", value)
           slow = value
+        elseif key == "priority" then
+          host.check("app." .. verb, "string", "option 'priority'", value)
+          if value ~= "high" and value ~= "normal" then
+            error("app." .. verb .. ": option 'priority' must be 'high' or 'normal', not '" .. value .. "'", 2)
+          end
+          priority = value
         elseif key == "name" then
           host.check("app." .. verb, "string", "option 'name'", value)
           name = value
@@ -582,7 +589,8 @@ local function declare(into, prefix)
           -- Checked where the routes are arranged, for both languages.
           body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
         else
-          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "etag", "name", "slow", "stream")
+          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "etag", "name",
+            "priority", "slow", "stream")
         end
       end
       local fixed = type(handler) ~= "function"
@@ -591,7 +599,7 @@ local function declare(into, prefix)
       local file, line = place()
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
         body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false,
-        etag = etag, name = name, slow = slow, file = file, line = line }
+        etag = etag, name = name, slow = slow, urgent = priority == "high", file = file, line = line }
       program.routes[#program.routes + 1] = route
       note(verb, pattern, route)
     end

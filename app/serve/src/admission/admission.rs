@@ -1,0 +1,163 @@
+//! Decides for one worker whether a request may run at once.
+
+use super::fair_queue::{Client, Decision, FairQueue};
+use super::settings::OverloadSettings;
+use super::waiting::{Place, decided};
+use crate::gate::commit_gate::Gate;
+use rustix::time::{ClockId, clock_gettime};
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The requests that a worker runs before it looks how many are ready.
+const UNSEEN_MAX: u32 = 16;
+
+/// The processor time for which requests run before others are looked for.
+const SLICE: Duration = Duration::from_micros(500);
+
+/// The same while writes wait for their commit: each slice ends with one.
+const WRITING_SLICE: Duration = Duration::from_millis(5);
+
+/// The most requests that begin in a slice.
+const BEGIN_MAX: u32 = 4_096;
+
+/// The fewest requests by which their cost is measured.
+const MEASURED_MIN: u32 = 4;
+
+/// The state of one worker, which all its isolates share.
+pub struct Admission {
+    settings: OverloadSettings,
+    gate: Rc<Gate>,
+    /// The requests that have run since this was looked at.
+    passed: Cell<u32>,
+    /// The number of these from which on requests wait.
+    passed_max: Cell<u32>,
+    /// The mean processor time of a request.
+    cost: Cell<Duration>,
+    /// The processor time of this thread when it was looked at.
+    looked: Cell<Duration>,
+    queue: RefCell<FairQueue<Rc<Place>>>,
+    /// Wakes [`Admission::serve`].
+    bell: Notify,
+}
+
+/// The processor time that this thread has had.
+fn thread_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+impl Admission {
+    /// Creates the admission of a worker.
+    pub fn new(settings: OverloadSettings, gate: Rc<Gate>) -> Rc<Self> {
+        let admission = Self {
+            settings,
+            gate,
+            passed: Cell::new(0),
+            passed_max: Cell::new(0),
+            cost: Cell::new(Duration::from_micros(20)),
+            looked: Cell::new(Duration::ZERO),
+            queue: RefCell::default(),
+            bell: Notify::new(),
+        };
+        admission.set_passed_max();
+        Rc::new(admission)
+    }
+
+    /// The number of requests that can run within a time.
+    fn requests_in(&self, slice: Duration) -> u32 {
+        let count = slice.as_nanos() / self.cost.get().as_nanos().max(1);
+        u32::try_from(count).map_or(BEGIN_MAX, |count| count.clamp(1, BEGIN_MAX))
+    }
+
+    fn set_passed_max(&self) {
+        let ready = self.requests_in(SLICE).max(MEASURED_MIN);
+        self.passed_max.set(UNSEEN_MAX + ready);
+    }
+
+    /// Reports whether a request may run at once; if not, it has to [wait](Self::wait).
+    #[inline]
+    pub(crate) fn passes(&self) -> bool {
+        let passed = self.passed.get() + 1;
+        if passed < UNSEEN_MAX {
+            self.passed.set(passed);
+            return true;
+        }
+        self.passes_slowly(passed)
+    }
+
+    #[cold]
+    fn passes_slowly(&self, passed: u32) -> bool {
+        if passed > self.passed_max.get() {
+            return false;
+        }
+        self.passed.set(passed);
+        if passed == UNSEEN_MAX {
+            // It has its turn when all that is ready now has had its own.
+            self.looked.set(thread_time());
+            self.bell.notify_one();
+        }
+        true
+    }
+
+    /// Queues a request. The future tells whether it may begin or is refused.
+    pub(crate) fn wait(&self, client: Option<IpAddr>) -> impl Future<Output = bool> + use<> {
+        let place = Rc::new(Place::default());
+        let mut queue = self.queue.borrow_mut();
+        let (client, waiting) = (Client::of(client), Rc::clone(&place));
+        queue.push(client, waiting, thread_time(), &self.settings);
+        async move { decided(place).await == Decision::Begin }
+    }
+
+    /// Lets requests begin, for as long as the worker serves.
+    pub async fn serve(self: Rc<Self>) {
+        loop {
+            self.bell.notified().await;
+            self.measure(self.passed.get() - UNSEEN_MAX);
+            while !self.queue.borrow().is_empty() {
+                let begun = self.begin();
+                // These run, and what has arrived meanwhile queues up behind them.
+                tokio::task::yield_now().await;
+                self.measure(begun);
+            }
+            self.queue.borrow_mut().settle();
+            self.set_passed_max();
+            self.passed.set(0);
+        }
+    }
+
+    /// Takes note of the processor time that so many requests took.
+    fn measure(&self, requests: u32) {
+        let now = thread_time();
+        let spent = now.saturating_sub(self.looked.replace(now));
+        if requests >= MEASURED_MIN {
+            let (mean, old) = (spent / requests, self.cost.get());
+            self.cost.set((old * 7 + mean) / 8);
+        } else if requests > 0 && spent / requests > self.cost.get() {
+            self.cost.set(spent / requests);
+        }
+    }
+
+    /// Lets the next requests begin, and refuses those that have waited too long. Returns how many begin.
+    fn begin(&self) -> u32 {
+        let slice = match self.gate.is_writing() {
+            true => WRITING_SLICE,
+            false => SLICE,
+        };
+        let (now, most) = (thread_time(), self.requests_in(slice));
+        let mut begun = 0;
+        while begun < most {
+            let popped = self.queue.borrow_mut().pop(now, &self.settings);
+            let Some((place, decision)) = popped else {
+                break;
+            };
+            // Of those whose client has left, no other holds the place.
+            if Rc::strong_count(&place) > 1 {
+                begun += u32::from(decision == Decision::Begin);
+                place.decide(decision);
+            }
+        }
+        begun
+    }
+}

@@ -1,0 +1,91 @@
+//! Tells a queue that is long for a moment from one that stays long: by the shortest wait of an interval, as CoDel does
+//! (RFC 8289), with the rule for servers that requests above the target are refused while the queue stays long. Times are
+//! processor times of the worker: while it waits for the disk, nothing is overloaded.
+
+use super::settings::OverloadSettings;
+use std::time::Duration;
+
+/// The waits in one queue.
+#[derive(Debug)]
+pub(crate) struct Delay {
+    /// The end of the interval that is measured.
+    interval_end: Duration,
+    /// The shortest wait in it.
+    shortest: Duration,
+    /// True if the shortest wait of the interval before was above the target.
+    is_long: bool,
+}
+
+impl Delay {
+    /// Begins to measure.
+    pub(crate) fn new(now: Duration, settings: &OverloadSettings) -> Self {
+        Self {
+            interval_end: now + settings.interval,
+            shortest: Duration::MAX,
+            is_long: false,
+        }
+    }
+
+    /// Takes note of a wait that ends now. Returns true if the queue has been long for an interval, and so was this
+    /// wait.
+    pub(crate) fn note(
+        &mut self,
+        wait: Duration,
+        now: Duration,
+        settings: &OverloadSettings,
+    ) -> bool {
+        if now >= self.interval_end {
+            self.is_long = self.shortest > settings.target && self.shortest != Duration::MAX;
+            self.shortest = wait;
+            self.interval_end = now + settings.interval;
+        } else {
+            self.shortest = self.shortest.min(wait);
+        }
+        self.is_long && wait > settings.target
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: OverloadSettings = OverloadSettings {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        waiting_min: 0,
+    };
+
+    /// Notes a wait every millisecond, and returns how many of them were refused.
+    fn refused(waits: impl Iterator<Item = u64>) -> usize {
+        let mut delay = Delay::new(Duration::ZERO, &SETTINGS);
+        let noted = waits.enumerate().filter(|(at, wait)| {
+            let now = Duration::from_millis(*at as u64);
+            delay.note(Duration::from_millis(*wait), now, &SETTINGS)
+        });
+        noted.count()
+    }
+
+    #[test]
+    fn a_queue_that_is_long_for_less_than_an_interval_refuses_nothing() {
+        let burst = (0..99).map(|_| 50).chain((0..300).map(|_| 1));
+        assert_eq!(refused(burst), 0);
+    }
+
+    #[test]
+    fn a_queue_that_stays_long_refuses_what_waited_longer_than_the_target() {
+        assert_eq!(refused((0..300).map(|_| 50)), 200);
+        let mixed = (0..300).map(|at| if at % 2 == 0 { 50 } else { 6 });
+        assert_eq!(refused(mixed), 200, "6 ms are above the target too");
+        let short_now_and_then = (0..300).map(|at| if at % 50 == 0 { 4 } else { 50 });
+        assert_eq!(refused(short_now_and_then), 0);
+    }
+
+    #[test]
+    fn it_recovers_after_an_interval_with_a_short_wait() {
+        let waits = (0..200)
+            .map(|_| 50)
+            .chain((0..100).map(|_| 1))
+            .chain((0..99).map(|_| 50));
+        assert_eq!(refused(waits), 100);
+    }
+}

@@ -1,0 +1,54 @@
+//! A request whose script may have to wait for its turn.
+
+use crate::answer::errors;
+use crate::dispatch::exchange::DispatchedRequest;
+use crate::gate::control::Control;
+use crate::request::route_info::client;
+use sampan_host::log::{Cause, Entry, Level};
+use sampan_host::metrics::known;
+use sampan_http::{Answer, Request, Response};
+
+/// The time after which a client should ask again, in seconds.
+const RETRY_SECONDS: &[u8] = b"1";
+
+/// Reports whether a request has to wait, see [`wait`].
+#[inline]
+pub(crate) fn has_to_wait(control: &Control, has_priority: bool) -> bool {
+    let admission = control.admission.as_ref();
+    admission.is_some_and(|admission| !has_priority && !admission.passes())
+}
+
+/// Goes on with a request when it is its client's turn.
+#[cold]
+pub(crate) fn wait(
+    exchange: DispatchedRequest,
+    run: impl FnOnce(DispatchedRequest) -> Answer + 'static,
+) -> Answer {
+    let control = &exchange.loaded.control;
+    let Some(admission) = &control.admission else {
+        return run(exchange);
+    };
+    let turn = admission.wait(client(exchange.view.request(), &control.trusted));
+    Answer::Later(Box::pin(async move {
+        match turn.await {
+            true => run(exchange),
+            false => Answer::Now(refuse(&exchange.loaded.control, exchange.view.request())),
+        }
+    }))
+}
+
+/// The answer to a request that has waited for too long.
+fn refuse(control: &Control, request: &Request) -> Response {
+    if let Some(meters) = &control.meters {
+        meters.count(&known::REFUSALS, "overload");
+    }
+    let text = "a request was answered 503: requests come faster than the scripts answer, and have waited longer than \
+                [overload] target_millis";
+    let cause = Cause::place("overload");
+    control
+        .logger
+        .write_limited(Level::Warn, cause, &Entry::text(text.to_owned()));
+    let mut response = errors::refusal(503, None, Some(request));
+    let _ = response.header(b"Retry-After", RETRY_SECONDS);
+    response
+}

@@ -1,0 +1,2 @@
+import { app } from "sampan";
+app.get("/", { priority: "urgent" }, () => "never");

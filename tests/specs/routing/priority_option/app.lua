@@ -1,0 +1,2 @@
+local app = require "sampan"
+app.get("/", { priority = "urgent" }, function() return "never" end)
