@@ -10,6 +10,10 @@ use sampan_http::BodyError;
 use sampan_http::codec::Exceeded;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+/// The time for which one stream makes chunks, one after another, before others have their turn.
+const TURN_TIME: Duration = Duration::from_millis(1);
 
 /// A script's stream as the HTTP engine reads it.
 pub(crate) struct ScriptStream {
@@ -18,6 +22,8 @@ pub(crate) struct ScriptStream {
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
     held: Option<(Chunk, Fate)>,
+    /// The beginning of its turn, while chunks follow each other without a wait.
+    turn: Option<Instant>,
     /// The control whose log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
     /// The request that is answered.
@@ -38,6 +44,7 @@ impl ScriptStream {
             body: Some(body),
             visit: control.gate.visit(),
             held: None,
+            turn: None,
             control: Rc::clone(control),
             view: view.cloned(),
         }
@@ -100,6 +107,18 @@ impl ScriptStream {
         self.control.streams.watch(stream);
     }
 
+    /// Ends a turn that was long enough: the stream is polled again when others have had theirs.
+    fn gives_way(&mut self, cx: &Context<'_>) -> bool {
+        let now = Instant::now();
+        let begun = *self.turn.get_or_insert(now);
+        let is_over = now.saturating_duration_since(begun) > TURN_TIME;
+        if is_over {
+            self.turn = None;
+            cx.waker().wake_by_ref();
+        }
+        is_over
+    }
+
     /// Reports whether another project has taken the place of its own, and its time is up.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.control.streams.is_here() && self.body.is_some()
@@ -142,7 +161,14 @@ impl sampan_http::BodyStream for ScriptStream {
         if self.is_cut_off() {
             return Poll::Ready(Some(Err(self.cut_off())));
         }
-        self.next(cx).map(|made| {
+        if self.gives_way(cx) {
+            return Poll::Pending;
+        }
+        let polled = self.next(cx);
+        if polled.is_pending() {
+            self.turn = None;
+        }
+        polled.map(|made| {
             let made = made.map(|chunk| {
                 chunk.map(|chunk| match chunk {
                     Chunk::Bytes(bytes) => sampan_http::Chunk::Bytes(bytes),
