@@ -19,6 +19,7 @@ mod profile;
 mod repl;
 mod servers;
 mod shell_help;
+mod supervise;
 mod terminal;
 mod test;
 mod tls;
@@ -96,6 +97,9 @@ struct RunArgs {
     /// Print what the server keeps of its rights when it has started ([sandbox]), and what this kernel can do.
     #[arg(long)]
     explain_sandbox: bool,
+    /// Run the server as a process of its own, and start it again each time that it crashes.
+    #[arg(long)]
+    supervise: bool,
 }
 
 /// The project to serve, and the options.
@@ -234,6 +238,7 @@ fn command() -> Result<i32, String> {
         Command::Run(args) if args.explain_sandbox => {
             explain_sandbox(&args.server.flags()).map(|()| 0)
         }
+        Command::Run(args) if args.supervise => supervise::run(),
         Command::Run(args) => run(args.server.flags()),
         Command::Dev(args) => dev::run(args),
         Command::Reload(args) => control::run(&args, ControlRequest::Reload).map(|()| 0),

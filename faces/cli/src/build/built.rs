@@ -22,6 +22,9 @@ struct BuiltCli {
     command: Option<BuiltCommand>,
     #[command(flatten)]
     options: ServerOptions,
+    /// Run the server as a process of its own, and start it again each time that it crashes.
+    #[arg(long)]
+    supervise: bool,
     /// Print what is in this file, with versions and checksums.
     #[arg(long)]
     about: bool,
@@ -100,6 +103,7 @@ pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
         return tell(&archive.about()?, cli.json).map(|()| 0);
     }
     match cli.command {
+        None if cli.supervise => crate::supervise::run(),
         None => crate::run(carried(cli.options)),
         Some(BuiltCommand::Migrate { database, status }) => {
             let storage = database.storage(archive)?;

@@ -1,0 +1,224 @@
+//! `sampan run --supervise`: starts the server as a process of its own, and again each time that it crashes.
+//!
+//! A server that ends in good order, or cannot start at all, is not started again. Between two starts there is a pause,
+//! which doubles with each crash in a row. Signals go on to the server. A process that an upgrade puts in the server's
+//! place becomes a child of this process when its parent has ended (`PR_SET_CHILD_SUBREAPER`), and is watched from then
+//! on.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR2};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::signal_name;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+/// The flag, which the server itself is not given.
+const FLAG: &str = "--supervise";
+
+/// The pause before the first new start.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// A server that has run for so long has started well: the next pause is the shortest again.
+const STEADY_TIME: Duration = Duration::from_secs(10);
+
+/// The signals that are passed on.
+const PASSED_ON: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGUSR2];
+
+/// The pause before the next start.
+#[derive(Debug)]
+struct Backoff(Duration);
+
+impl Backoff {
+    /// Returns the pause after a process that ran for this long.
+    fn next(&mut self, ran: Duration) -> Duration {
+        if ran >= STEADY_TIME {
+            self.0 = PAUSE_MIN;
+        }
+        let pause = self.0;
+        self.0 = (pause * 2).min(PAUSE_MAX);
+        pause
+    }
+}
+
+/// The process that watches the server.
+struct Supervisor {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    signals: Receiver<i32>,
+    /// True once the server has been told to end.
+    is_stopping: bool,
+}
+
+/// Runs the command of this process without `--supervise`, again and again until it ends in good order. Returns its
+/// exit status.
+///
+/// # Errors
+/// The server cannot be started, or signals cannot be watched.
+pub(crate) fn run() -> Result<i32, String> {
+    let program = env::current_exe().map_err(|error| format!("{FLAG}: {error}"))?;
+    let arguments = env::args_os().skip(1).filter(|argument| argument != FLAG);
+    let (sender, signals) = channel();
+    let watched = PASSED_ON.into_iter().chain([SIGCHLD]);
+    let mut watched = Signals::new(watched).map_err(|error| format!("{FLAG}: {error}"))?;
+    thread::spawn(move || {
+        for signal in watched.forever() {
+            // Without a receiver the process ends.
+            let _ = sender.send(signal);
+        }
+    });
+    // Where the system has no such thing, the process of an upgrade is not watched, and goes on by itself.
+    let _ = rustix::process::set_child_subreaper(Some(getpid()));
+    let supervisor = Supervisor {
+        program,
+        arguments: arguments.collect(),
+        signals,
+        is_stopping: false,
+    };
+    supervisor.supervise()
+}
+
+impl Supervisor {
+    fn supervise(mut self) -> Result<i32, String> {
+        let mut backoff = Backoff(PAUSE_MIN);
+        let mut has_crashed = false;
+        loop {
+            let started = Instant::now();
+            let (server, end) = self.watch(self.start()?)?;
+            let status = status_of(end);
+            // One that cannot start says why, and a new start would say the same. After a crash the reason may go away.
+            let cannot_start = !has_crashed && matches!(status, 1 | 2);
+            if status == 0 || cannot_start || self.is_stopping {
+                return Ok(status);
+            }
+            has_crashed = true;
+            let pause = backoff.next(started.elapsed());
+            let millis = pause.as_millis();
+            say(&format!(
+                "the server (process {server}) {}: it starts again in {millis} ms",
+                told(end)
+            ));
+            if self.is_stopped_within(pause) {
+                return Ok(status);
+            }
+        }
+    }
+
+    fn start(&self) -> Result<Pid, String> {
+        // A group of its own: Ctrl-C would reach it twice.
+        let child = Command::new(&self.program)
+            .args(&self.arguments)
+            .process_group(0)
+            .spawn();
+        let child = child.map_err(|error| format!("{}: {error}", self.program.display()))?;
+        let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        number.ok_or_else(|| format!("{FLAG}: the system gave no number of a process"))
+    }
+
+    /// Passes signals on until no server is left. Returns the number of the last one, and its end.
+    fn watch(&mut self, mut server: Pid) -> Result<(Pid, WaitStatus), String> {
+        let mut end = None;
+        loop {
+            loop {
+                match wait(WaitOptions::NOHANG) {
+                    Ok(Some((ended, status))) if ended == server => end = Some(status),
+                    Ok(Some(_)) | Err(Errno::INTR) => {}
+                    Ok(None) => break,
+                    Err(Errno::CHILD) => {
+                        let end = end.ok_or_else(|| format!("{FLAG}: the server is lost"))?;
+                        return Ok((server, end));
+                    }
+                    Err(error) => return Err(format!("{FLAG}: {error}")),
+                }
+            }
+            if end.is_some()
+                && let Some(next) = child()
+            {
+                (server, end) = (next, None);
+            }
+            match self.signals.recv() {
+                Ok(SIGCHLD) => {}
+                Ok(signal) => self.pass_on(signal, server),
+                Err(_) => return Err(format!("{FLAG}: signals do not arrive any more")),
+            }
+        }
+    }
+
+    fn pass_on(&mut self, signal: i32, server: Pid) {
+        self.is_stopping |= matches!(signal, SIGTERM | SIGINT);
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            // It may have ended: then its end is read next.
+            let _ = kill_process(server, signal);
+        }
+    }
+
+    /// Waits for the time to pass. Returns true if the supervisor is told to end meanwhile.
+    fn is_stopped_within(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        loop {
+            let rest = until.saturating_duration_since(Instant::now());
+            match self.signals.recv_timeout(rest) {
+                Ok(SIGTERM | SIGINT) | Err(RecvTimeoutError::Disconnected) => return true,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return false,
+            }
+        }
+    }
+}
+
+/// Returns the newest child of this process: the one that an upgrade has put in the server's place.
+fn child() -> Option<Pid> {
+    let own = getpid().as_raw_nonzero();
+    let children = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).ok()?;
+    let newest = children.split_whitespace().next_back()?;
+    Pid::from_raw(newest.parse().ok()?)
+}
+
+/// Returns the exit status of a process as shells tell it: 128 + the number of a signal that ended it.
+fn status_of(end: WaitStatus) -> i32 {
+    let signal = || end.terminating_signal().map(|signal| 128 + signal);
+    end.exit_status().or_else(signal).unwrap_or(1)
+}
+
+fn told(end: WaitStatus) -> String {
+    match end.terminating_signal() {
+        Some(signal) => {
+            let name = signal_name(signal).unwrap_or("a signal");
+            format!("was ended by {name}")
+        }
+        None => format!("ended with status {}", status_of(end)),
+    }
+}
+
+fn say(text: &str) {
+    // Standard error may be full or gone.
+    let _ = writeln!(io::stderr(), "sampan: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_minute_and_begin_anew_after_a_good_start() {
+        let mut backoff = Backoff(PAUSE_MIN);
+        let pauses: Vec<u128> = (0..12)
+            .map(|_| backoff.next(Duration::ZERO).as_millis())
+            .collect();
+        let expected = [
+            100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 60_000, 60_000,
+        ];
+        assert_eq!(pauses, expected);
+        assert_eq!(backoff.next(STEADY_TIME), PAUSE_MIN);
+        assert_eq!(backoff.next(Duration::ZERO), 2 * PAUSE_MIN);
+    }
+}
