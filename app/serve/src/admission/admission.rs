@@ -17,7 +17,7 @@ const UNSEEN_MAX: u32 = 16;
 /// The processor time for which requests run before others are looked for.
 const SLICE: Duration = Duration::from_micros(500);
 
-/// The same while writes wait for their commit: each slice ends with one.
+/// The slice while writes wait for their commit, with which each slice ends.
 const WRITING_SLICE: Duration = Duration::from_millis(5);
 
 /// The most requests that begin in a slice.

@@ -1,6 +1,6 @@
 //! Tells a queue that is long for a moment from one that stays long: by the shortest wait of an interval, as CoDel does
-//! (RFC 8289), with the rule for servers that requests above the target are refused while the queue stays long. Times are
-//! processor times of the worker: while it waits for the disk, nothing is overloaded.
+//! (RFC 8289), with the rule for servers that requests above the target are refused while the queue stays long. Times
+//! are processor times of the worker: while it waits for the disk, nothing is overloaded.
 
 use super::settings::OverloadSettings;
 use std::time::Duration;

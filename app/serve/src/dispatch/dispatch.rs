@@ -9,6 +9,7 @@ use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
 use crate::dispatch::guarding::Way;
 use crate::dispatch::handover;
 use crate::dispatch::loaded::Loaded;
+use crate::dispatch::no_route::no_route;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
 use crate::request::record::{Record, RecordPool, RequestTrace};
@@ -358,50 +359,4 @@ static RELEASE_MEMORY: OnceLock<fn()> = OnceLock::new();
 /// Has workers call this function after large answers were freed. The first call counts.
 pub fn release_memory_with(release: fn()) {
     let _ = RELEASE_MEMORY.set(release);
-}
-
-/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through
-/// the middleware of the path in any case.
-fn no_route(
-    loaded: Rc<Loaded>,
-    request: &Rc<Request>,
-    normal: Cow<'_, str>,
-    allow: Allow,
-    observers: Observers,
-) -> Answer {
-    let is_options = request.method() == Method::Options;
-    // Another method asks for a file: one that GET asks for has been found before.
-    let has_file = loaded.fetch.is_none()
-        && !matches!(request.method(), Method::Get | Method::Head)
-        && matches!(loaded.control.files.find(&normal), Ok(Some(_)));
-    let allow = if has_file { allow.with_get() } else { allow };
-    let missing = |status, allow| {
-        let handler = match status {
-            204 => None,
-            _ => loaded.not_found,
-        };
-        ChainEnd::Status {
-            status,
-            allow,
-            handler,
-        }
-    };
-    let end = match (loaded.fetch, allow.is_empty()) {
-        (Some(fetch), _) => ChainEnd::Handler(fetch),
-        (None, true) if is_options && normal == "*" => missing(204, Allow::ALL),
-        (None, true) => missing(404, allow),
-        (None, false) if is_options => missing(204, allow),
-        (None, false) => missing(405, allow),
-    };
-    let chain = loaded.middleware.of_path(&normal);
-    let guards = loaded.guards.of_path(request.method(), &normal);
-    let runs_script = end.handler().is_some();
-    let waits = runs_script && admitting::has_to_wait(&loaded.control, false);
-    let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
-    let way = Way::ChainOrNone(chain.into());
-    if waits {
-        let guards = guards.to_vec();
-        return admitting::wait(exchange, move |exchange| exchange.check(&guards, way));
-    }
-    exchange.check(&guards, way)
 }

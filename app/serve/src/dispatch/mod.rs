@@ -15,4 +15,5 @@ mod fixed_answer;
 mod guarding;
 mod handover;
 pub(crate) mod loaded;
+mod no_route;
 mod switch;

@@ -12,6 +12,7 @@ mod mails;
 mod measured;
 mod postgres;
 mod serving;
+mod supervised;
 #[path = "../support/mod.rs"]
 mod support;
 mod top;

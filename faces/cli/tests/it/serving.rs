@@ -12,7 +12,6 @@ mod requests;
 mod scripts;
 mod shutdown;
 mod streams;
-mod supervise;
 mod unread;
 pub(crate) mod upgrade;
 pub(crate) mod uploads;

@@ -1,6 +1,6 @@
 //! `sampan run --supervise`: a server that crashes is started again.
 
-use super::upgrade::upgrades;
+use crate::serving::upgrade::upgrades;
 use crate::support::{LiveLog, Process, Scratch};
 use rustix::process::{Pid, Signal, kill_process};
 use sampan_client::ports;
