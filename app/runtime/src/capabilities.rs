@@ -44,6 +44,7 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_cache::CAPABILITY,
     &sampan_lock::CAPABILITY,
     &sampan_metrics::CAPABILITY,
+    &sampan_trace::CAPABILITY,
     &sampan_mail::CAPABILITY,
     &sampan_fetch::CAPABILITY,
 ];

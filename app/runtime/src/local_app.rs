@@ -235,6 +235,7 @@ impl LocalApp {
             health: None,
             metrics_answers: None,
             metrics: None,
+            tracing: None,
             on_deaf: Box::new(move |_, name| told_later(name)),
         };
         let fault = |error: Error| config.base.project.load_fault(&error);

@@ -12,7 +12,7 @@ use sampan_host::database::{AppTables, WaitingTables};
 use sampan_host::jobs::{
     JobCall, JobDue, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX,
 };
-use sampan_host::{Error, LocalFuture, Prompt, Value, Verdict};
+use sampan_host::{CurrentRun, Error, LocalFuture, Prompt, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,9 +45,19 @@ impl QueueHandle {
         }
     }
 
+    /// Has an attempt in this process continue the trace of the request that adds the job.
+    fn keep_trace(&self, id: i64) {
+        let context = self.0.context.upgrade();
+        let run = context.and_then(|context| context.get::<CurrentRun>());
+        if let Some(trace) = run.and_then(|run| run.trace()) {
+            self.0.desk.keep_trace(id, trace.as_parent());
+        }
+    }
+
     /// Adds a job in a transaction that is open.
     fn add_in(&self, tables: &dyn AppTables, job: &NewJob, queue: &str) -> Result<i64, Error> {
         let id = add(tables, job, queue)?;
+        self.keep_trace(id);
         // Another outbox than that of a group, which may be open too.
         let desk = Arc::clone(&self.0.desk);
         self.0.effects.when_settled(None, move |verdict| {
@@ -152,6 +162,7 @@ impl JobQueue for QueueHandle {
         }
         self.begin(may_wait)?;
         let id = add(&*self.0.tables, job, &queue)?;
+        self.keep_trace(id);
         self.0.tell_when_committed()?;
         Ok(id)
     }

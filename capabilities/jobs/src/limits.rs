@@ -63,3 +63,6 @@ pub(crate) const MISSED_MILLIS: i64 = 60_000;
 pub(crate) const BATCH_JOBS_MAX: usize = 10_000;
 /// A schedule of a cron is forgotten so many milliseconds after its next run, if no process has it any more.
 pub(crate) const FORGOTTEN_MILLIS: i64 = 24 * 3_600 * 1_000;
+
+/// The most jobs whose traces a process keeps until they run.
+pub(crate) const TRACES_MAX: usize = 10_000;

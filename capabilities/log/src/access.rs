@@ -2,6 +2,7 @@
 
 use crate::{json, time};
 use sampan_host::log::Access;
+use sampan_host::trace::TraceIds;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -62,6 +63,9 @@ pub(crate) fn common(out: &mut String, access: &Access<'_>) {
         access.db.as_secs_f64(),
     );
     quoted(out, access.id.unwrap_or("-").as_bytes());
+    if let Some(TraceIds { trace, span }) = access.trace {
+        let _ = write!(out, " trace_id={trace} span_id={span}");
+    }
     if access.is_aborted {
         out.push_str(" aborted=true");
     }
@@ -102,6 +106,9 @@ pub(crate) fn json(out: &mut String, access: &Access<'_>) {
         access.db.as_secs_f64() * 1e3,
     );
     member(out, "id", access.id.map(str::as_bytes));
+    if let Some(TraceIds { trace, span }) = access.trace {
+        let _ = write!(out, ",\"trace_id\":\"{trace}\",\"span_id\":\"{span}\"");
+    }
     member(out, "referer", access.referer);
     member(out, "agent", access.agent);
     if access.is_aborted {
@@ -142,6 +149,7 @@ mod tests {
             script: Duration::from_micros(1_000),
             db: Duration::from_micros(2),
             id: Some("r1"),
+            trace: None,
             referer: Some(b"http://x/\xff\" x"),
             agent: None,
             is_aborted: false,

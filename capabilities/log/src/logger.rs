@@ -8,6 +8,7 @@ use crate::writer::{self, LogStream};
 use crate::{json, text, time};
 use sampan_host::Value;
 use sampan_host::log::{Access, Cause, Entry, Level, Log};
+use sampan_host::trace::TraceIds;
 use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write;
@@ -347,6 +348,9 @@ fn write_json(out: &mut String, now: Duration, level: Level, entry: &Entry<'_>, 
     if let Some(id) = &entry.id {
         out.push_str(",\"id\":");
         json::string(out, id, 256);
+    }
+    if let Some(TraceIds { trace, span }) = &entry.trace {
+        let _ = write!(out, ",\"trace_id\":\"{trace}\",\"span_id\":\"{span}\"");
     }
     if let Some((method, path)) = entry.request {
         out.push_str(",\"method\":");

@@ -2,6 +2,7 @@
 
 use crate::Logger;
 use sampan_host::log::{Entry, Level};
+use sampan_host::trace::Trace;
 use sampan_host::{
     Args, Context, CurrentRun, Error, Function, FunctionKind, Module, Param, Type, Value, param,
     row,
@@ -72,6 +73,7 @@ fn write(context: &Context, level: Level, mut args: Args) -> Result<Value, Error
         Some(request) => Entry {
             id: Some(request.id()),
             request: Some((request.method(), request.path())),
+            trace: Trace::ids_of(&**request),
             ..Entry::default()
         },
         None => Entry::default(),

@@ -9,11 +9,12 @@ use crate::json;
 use crate::time;
 use sampan_host::Value;
 use sampan_host::log::{Entry, Level};
+use sampan_host::trace::TraceIds;
 use std::fmt::Write;
 use std::time::Duration;
 
 /// The space reserved for time, level and id, in bytes.
-const FRAME_BYTES: usize = 256;
+const FRAME_BYTES: usize = 384;
 
 /// The colours of a line on a terminal, as escape sequences.
 #[derive(Clone, Copy)]
@@ -96,6 +97,13 @@ pub(crate) fn write(
             break;
         }
         field(out, key, value, fields_end - out.len());
+    }
+    if let Some(TraceIds { trace, span }) = &entry.trace {
+        let _ = write!(
+            out,
+            " {}trace_id={trace} span_id={span}{}",
+            ink.aside, ink.plain
+        );
     }
     if let Some(id) = &entry.id {
         let _ = write!(out, " {}id={id}{}", ink.aside, ink.plain);
@@ -181,6 +189,7 @@ pub(crate) fn escaped(out: &mut String, text: &str, bytes_max: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::trace::{SpanId, TraceId};
     use std::borrow::Cow;
 
     fn line(entry: &Entry<'_>, bytes_max: usize) -> String {
@@ -221,6 +230,22 @@ mod tests {
         let time = "\u{1b}[2m1970-01-01T00:00:00.000Z\u{1b}[0m";
         let rest = "\u{1b}[31mERROR\u{1b}[0m a\\u{1b}[2Jb \u{1b}[2mid=r1\u{1b}[0m\n";
         assert_eq!(out, format!("{time} {rest}"));
+    }
+
+    #[test]
+    fn a_line_of_a_traced_request_has_its_ids() {
+        let ids = TraceIds {
+            trace: TraceId(0xab),
+            span: SpanId(0xcd),
+        };
+        let entry = Entry {
+            id: Some(Cow::Borrowed("r1")),
+            trace: Some(ids),
+            ..Entry::text("m")
+        };
+        let (trace, span) = (format!("{:032x}", 0xab), "00000000000000cd");
+        let expected = format!("m trace_id={trace} span_id={span} id=r1\n");
+        assert_eq!(line(&entry, 1024), expected);
     }
 
     #[test]

@@ -12,9 +12,10 @@ use crate::vm::Machine;
 use sampan_host::pages::{ForRequest, PageValue};
 use sampan_host::reader::Kind;
 use sampan_host::renderer::Renderer;
+use sampan_host::trace::{OpenSpan, SpanKind, Trace};
 use sampan_host::{
-    Args, Context, Error, ErrorKind, FunctionKind, Handle, Module, Param, Reader, RequestView,
-    Rerun, ScriptLimits, Type, Value, answer, param, refusals, row,
+    Args, Context, CurrentRun, Error, ErrorKind, FunctionKind, Handle, Module, Param, Reader,
+    RequestView, Rerun, ScriptLimits, Type, Value, answer, param, refusals, row,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -83,6 +84,8 @@ pub struct TemplateStore {
     is_loaded: std::cell::Cell<bool>,
     /// True if all that templates name must be there once the script is loaded.
     is_checked: bool,
+    /// The runs of the isolate, for their traces.
+    run: Option<Rc<CurrentRun>>,
 }
 
 impl TemplateStore {
@@ -95,6 +98,7 @@ impl TemplateStore {
             strings: RefCell::default(),
             is_loaded: std::cell::Cell::new(false),
             is_checked: true,
+            run: None,
         }
     }
 
@@ -106,6 +110,12 @@ impl TemplateStore {
             is_checked: false,
             ..self
         }
+    }
+
+    /// Has templates recorded as spans of the runs of an isolate.
+    #[must_use]
+    pub fn within(self, run: Option<Rc<CurrentRun>>) -> Self {
+        Self { run, ..self }
     }
 
     /// Adds values that all templates have.
@@ -171,6 +181,8 @@ impl TemplateStore {
                 ));
             }
         };
+        let trace = self.run.as_ref().and_then(|run| run.recorded());
+        let mut span = trace.map(|trace| traced(&trace, template, block));
         let limits = context.get::<ScriptLimits>().unwrap_or_default();
         let environment = self.functions.environment();
         let (modes, globals) = (Modes::new(&environment), self.functions.globals());
@@ -187,7 +199,13 @@ impl TemplateStore {
         let rendered = self
             .functions
             .during(request, || machine.render(template, block));
-        rendered.map_err(|fault| fault.told())
+        rendered.map_err(|fault| {
+            let error = fault.told();
+            if let Some(span) = &mut span {
+                span.fail(error.message());
+            }
+            error
+        })
     }
 
     /// A template that is not a file.
@@ -205,6 +223,16 @@ impl TemplateStore {
         strings.insert(text.to_owned(), Rc::clone(&template));
         Ok(template)
     }
+}
+
+/// Opens the span of a template.
+#[cold]
+fn traced(trace: &Trace, template: &Template, block: Option<&str>) -> OpenSpan {
+    let mut span = trace.open("render", SpanKind::Internal);
+    let name = &template.main.source.name;
+    let name = block.map_or_else(|| name.clone(), |block| format!("{name}#{block}"));
+    span.add(vec![("template.name".into(), name.into())]);
+    span
 }
 
 /// Renders files of the project for other capabilities.

@@ -51,7 +51,9 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let templates = setup.shared.get::<Templates>().ok_or_else(missing)?;
     let values = setup.context.get::<PageValues>();
     let values = values.map(|values| values.take()).unwrap_or_default();
-    let store = TemplateStore::new(templates).with_values(values);
+    let store = TemplateStore::new(templates)
+        .with_values(values)
+        .within(setup.context.get());
     setup.context.put(match setup.is_project {
         true => store,
         false => store.beside_project(),

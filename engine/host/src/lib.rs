@@ -30,7 +30,7 @@ pub mod value;
 pub use offers::topics::carrier;
 pub use offers::{
     attached, database, effects, events, fetch, health, jobs, log, mails, memberships, metrics,
-    page_log, pages, renderer, sealer, sockets, statement_text, texts, topics,
+    page_log, pages, renderer, sealer, sockets, statement_text, texts, topics, trace,
 };
 pub use run::{background, current_run, isolation, limits, outbox, samples, stopper, watch};
 pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};

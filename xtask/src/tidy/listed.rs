@@ -25,6 +25,10 @@ const OWNED: &[(&str, &str)] = &[
         "the guard against requests of other sites stands before each project",
     ),
     (
+        "sampan_trace",
+        "the server sends the spans of its workers, and ends that last",
+    ),
+    (
         "sampan_backup",
         "the server copies its database, and restores it before anything is loaded",
     ),

@@ -2,6 +2,7 @@
 
 use super::AppConfig;
 use crate::sandbox::settings::SandboxSettings;
+use sampan_host::Section;
 use sampan_project::Language;
 use std::sync::Arc;
 
@@ -68,13 +69,16 @@ impl AppConfig {
         keep("[health]", self.serving.health == running.serving.health);
         keep("[metrics]", self.serving.metrics == running.serving.metrics);
         keep("[db]", self.database.config == running.database.config);
-        let written = |config: &Self, key| {
-            let settings = config.base.sections.of(&sampan_backup::SECTION);
-            settings.written(key).cloned()
+        let is_same = |section: &'static Section| {
+            let (new, old) = (
+                self.base.sections.of(section),
+                running.base.sections.of(section),
+            );
+            let mut keys = section.keys.iter().map(|key| key.name);
+            keys.all(|key| new.written(key) == old.written(key))
         };
-        let mut keys = sampan_backup::SECTION.keys.iter().map(|key| key.name);
-        let is_same = keys.all(|key| written(self, key) == written(running, key));
-        keep("[backup]", is_same);
+        keep("[backup]", is_same(&sampan_backup::SECTION));
+        keep("[trace]", is_same(&sampan_trace::SECTION));
         let sandbox = |config: &Self| SandboxSettings::of(&config.project_settings());
         keep("[sandbox]", sandbox(self) == sandbox(running));
         keep("[log]", self.log_settings() == running.log_settings());

@@ -67,7 +67,7 @@ fn settings_of(config: &AppConfig) -> Result<Option<BackupSettings>, String> {
 }
 
 /// Returns what makes clients with the settings of `[fetch]`.
-fn fetcher(fetch: Settings, root: PathBuf) -> Result<MakeFetcher, String> {
+pub(crate) fn fetcher(fetch: Settings, root: PathBuf) -> Result<MakeFetcher, String> {
     // Wrong settings are told now.
     fetch::read(&fetch, &root).map_err(|fault| fetch.tell(&fault))?;
     Ok(Arc::new(move || {

@@ -18,7 +18,11 @@ const USUAL: [(&str, &[u16]); 8] = [
     ("file", &[]),
 ];
 /// Variables of the environment that stand for keys of the configuration.
-const VARIABLES: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+const VARIABLES: [&str; 3] = [
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT_URL",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+];
 
 /// Returns the ports of all URLs in the configuration, and that of name servers.
 pub(crate) fn of_servers(config: &AppConfig) -> Vec<u16> {

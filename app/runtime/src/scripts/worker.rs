@@ -128,6 +128,7 @@ impl Worker {
             lane: None,
             metrics_answers: None,
             metrics: None,
+            tracing: None,
             on_deaf: Box::new(move |_, name| abandon(&for_deaf, place, &deaf_state, name)),
         };
         let deaf = deaf_while_loading(&plan.generation.config, ready);

@@ -73,6 +73,7 @@ impl ServerShared {
         try_out(WorkerPlan {
             is_trial: true,
             metrics: None,
+            tracing: None,
             ..self.plan(id, 0, generation, Box::new(|_, _| ()))
         })
     }
@@ -101,6 +102,7 @@ impl ServerShared {
             health: self.health_answers(),
             metrics_answers: self.metrics_answers(),
             metrics: self.metrics.clone(),
+            tracing: self.tracing.clone(),
             on_deaf,
         }
     }

@@ -15,4 +15,5 @@ pub(crate) mod shared;
 pub(crate) mod signals;
 mod slow_lane;
 pub(crate) mod start;
+mod traces;
 pub(crate) mod worker;

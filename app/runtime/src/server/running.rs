@@ -10,6 +10,7 @@ use crate::worker::watchdog::{Watchdog, WorkerStacks};
 use sampan_acme::Renewing;
 use sampan_backup::Backup;
 use sampan_http::{Accepting, ListeningSocket};
+use sampan_trace::Exporter;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct Running {
     pub(super) renewing: Option<Renewing>,
     /// The copy of the database that is made.
     pub(super) backup: Option<Backup>,
+    /// Sends the spans of traces.
+    pub(super) exporter: Option<Exporter>,
     /// The listening addresses, for people.
     pub(super) names: String,
     pub(super) events: ServerEvents,
@@ -189,6 +192,9 @@ impl Running {
         self.shared.database.shutdown();
         if let Some(backup) = self.backup {
             backup.finish();
+        }
+        if let Some(exporter) = self.exporter {
+            exporter.finish();
         }
         all_ended
     }

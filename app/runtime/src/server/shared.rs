@@ -15,6 +15,7 @@ use crate::worker::watchdog::Watchdog;
 use sampan_db::AppDatabase;
 use sampan_host::capability::Beside;
 use sampan_host::metrics::Registry;
+use sampan_host::trace::Tracing;
 use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle, Workers};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::Sender;
@@ -85,6 +86,8 @@ pub(crate) struct ServerShared {
     pub(crate) health: Arc<HealthMonitor>,
     /// The measurements, if anything is measured.
     pub(crate) metrics: Option<Arc<Registry>>,
+    /// The rules of traces, if anything is traced.
+    pub(crate) tracing: Option<Arc<Tracing>>,
     /// True if the functions that start once for the process have run.
     pub(super) started_once: Arc<AtomicBool>,
 }

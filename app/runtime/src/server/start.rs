@@ -6,6 +6,7 @@ use super::events::{ServerEvents, Stopper};
 use super::redirect::{self, CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, RedirectAnswers};
 use super::running::Running;
 use super::shared::ServerShared;
+use super::traces;
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::database;
@@ -29,6 +30,7 @@ use sampan_host::log::Level;
 use sampan_http::{Handler, Limits, Parking, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
+use sampan_trace::Exporter;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -115,6 +117,7 @@ impl Server {
         let (lane, changes) = slow_lane_of(&config).unzip();
         let metrics = metrics::registry(&config);
         let parking = parking_of(&config)?;
+        let exporter = traces::start(&config)?;
         let config = Arc::new(config);
         let generation = Generation {
             config: Arc::clone(&config),
@@ -143,6 +146,7 @@ impl Server {
             is_stopping: Arc::clone(&stopper.is_stopping),
             health,
             metrics,
+            tracing: exporter.as_ref().map(Exporter::tracing),
             started_once: Arc::default(),
         });
         metrics::collect_workers(&shared);
@@ -185,6 +189,9 @@ impl Server {
             shared.database.shutdown();
             if let Some(backup) = backup {
                 backup.finish();
+            }
+            if let Some(exporter) = exporter {
+                exporter.finish();
             }
             return Err(database::with_applied(fault, &migrated));
         }
@@ -245,6 +252,7 @@ impl Server {
             metrics,
             renewing,
             backup,
+            exporter,
             names,
             events: inbox,
         })

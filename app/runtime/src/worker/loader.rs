@@ -19,6 +19,7 @@ use sampan_host::log::Log;
 use sampan_host::log::{Entry, Level};
 use sampan_host::metrics::known;
 use sampan_host::sockets::KeptFields;
+use sampan_host::trace::{Trace, Tracer};
 use sampan_host::{
     Background, Console, Context, CurrentRun, Error, ErrorKind, Guard, Isolation, LocalFuture,
     Module, Outbox, RequestView, Setup, Watch, WorkerPlace,
@@ -93,6 +94,7 @@ pub(crate) struct WorkerGate {
     pub(crate) gate: Rc<Gate>,
     pub(crate) db: WorkerBackend,
     pub(crate) outbox: Outbox,
+    pub(crate) tracer: Option<Rc<Tracer>>,
 }
 
 /// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
@@ -120,6 +122,8 @@ pub(crate) struct Loader {
     meters: Option<Rc<WorkerMeters>>,
     /// Decides when requests begin, for all isolates of the worker.
     admission: Option<Rc<Admission>>,
+    /// Begins traces, if anything is traced.
+    tracer: Option<Rc<Tracer>>,
     /// Requests that were given up and are ending, over all isolates.
     endings: Rc<Cell<usize>>,
     pub(crate) dispatch: RefCell<Weak<Dispatch>>,
@@ -133,7 +137,12 @@ impl Loader {
     pub(crate) fn new(
         plan: &WorkerPlan,
         watch: Arc<Watch>,
-        WorkerGate { gate, db, outbox }: WorkerGate,
+        WorkerGate {
+            gate,
+            db,
+            outbox,
+            tracer,
+        }: WorkerGate,
         generation: Rc<WorkerGeneration>,
         current: CurrentRun,
     ) -> Self {
@@ -150,6 +159,7 @@ impl Loader {
         Self {
             meters,
             admission,
+            tracer,
             generation: RefCell::new(generation),
             watch,
             worker: {
@@ -294,6 +304,9 @@ impl Loader {
         context.put(self.background(config));
         context.put(self.outbox.clone());
         context.put(self.current.clone());
+        if let Some(tracer) = &self.tracer {
+            context.put(Rc::clone(tracer));
+        }
         context.put(Rc::clone(&self.serving));
         context.put(Arc::clone(watch));
         let kept = KeptFields::default();
@@ -358,6 +371,7 @@ impl Loader {
                 request: request
                     .as_deref()
                     .map(|request| (request.method(), request.path())),
+                trace: request.as_deref().and_then(Trace::ids_of),
                 ..Entry::text(text)
             };
             logger.write(level.parse().unwrap_or(Level::Info), &entry);
@@ -391,6 +405,7 @@ impl Loader {
                 .map(|csrf| Rc::new(csrf.clone()) as Rc<dyn Guard>),
             files: Rc::clone(&generation.files),
             meters: self.meters.clone(),
+            tracer: self.tracer.clone(),
             current: self.current.clone(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {

@@ -6,6 +6,7 @@ use crate::health::handler::HealthAnswers;
 use crate::metrics::handler::MetricsAnswers;
 use sampan_db::AppDatabase;
 use sampan_host::metrics::Registry;
+use sampan_host::trace::Tracing;
 use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle};
 use sampan_serve::lane::SlowLane;
 use std::sync::atomic::AtomicBool;
@@ -46,6 +47,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) metrics_answers: Option<MetricsAnswers>,
     /// The measurements, if anything is measured.
     pub(crate) metrics: Option<Arc<Registry>>,
+    /// The rules of traces, if anything is traced.
+    pub(crate) tracing: Option<Arc<Tracing>>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,
 }

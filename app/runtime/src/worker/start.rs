@@ -4,6 +4,7 @@ use super::loader::{Loader, WorkerGate, WorkerGeneration};
 use super::plan::WorkerPlan;
 use super::watchdog::Abandon;
 use crate::app_config::AppConfig;
+use sampan_host::trace::Tracer;
 use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Watch};
 use sampan_http::WorkerHandle;
 use sampan_project::Language;
@@ -87,6 +88,14 @@ impl WorkerPlan {
                 CurrentRun::new(has_log || self.metrics.is_some())
             }
         };
+        let tracer = self
+            .tracing
+            .clone()
+            .map(|tracing| Rc::new(Tracer::new(tracing)));
+        if tracer.is_some() {
+            let is_server = config.database.config.is_postgres();
+            current.record_spans(if is_server { "postgresql" } else { "sqlite" });
+        }
         let outbox = Outbox::default();
         let db = self.database.worker(outbox.clone(), Arc::clone(&watch));
         db.measure(current.clone());
@@ -104,6 +113,7 @@ impl WorkerPlan {
             gate: Rc::clone(&gate),
             db,
             outbox,
+            tracer,
         };
         let opened = WorkerGeneration::open(&self.generation)?;
         let loader = Rc::new(Loader::new(self, watch, behind, opened, current));

@@ -2,14 +2,16 @@
 
 use crate::answer::errors;
 use sampan_host::log::{Cause, Entry, Log};
+use sampan_host::trace::{Trace, TraceIds};
 use sampan_host::{Error, RequestView};
 use std::borrow::Cow;
 
 /// Logs an error of a request, in a text that names it.
 #[cold]
 pub fn log_of(logger: &dyn Log, request: Option<&dyn RequestView>, text: String, error: &Error) {
+    let trace = request.and_then(Trace::ids_of);
     let request = request.map(|request| (request.id(), (request.method(), request.path())));
-    log_as(logger, request, text, error);
+    log_as(logger, request, trace, text, error);
 }
 
 /// Logs for a request of which only the id, the method and the path are left.
@@ -17,6 +19,7 @@ pub fn log_of(logger: &dyn Log, request: Option<&dyn RequestView>, text: String,
 pub(crate) fn log_as(
     logger: &dyn Log,
     request: Option<(Cow<'_, str>, (&str, &str))>,
+    trace: Option<TraceIds>,
     text: String,
     error: &Error,
 ) {
@@ -33,6 +36,7 @@ pub(crate) fn log_as(
         stack: error.stack(),
         request: request.as_ref().map(|(_, line)| *line),
         id: request.map(|(id, _)| id),
+        trace,
         ..Entry::text(text)
     };
     logger.write_limited(errors::level(error), cause, &entry);

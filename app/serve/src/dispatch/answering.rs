@@ -52,10 +52,8 @@ pub async fn answer_apart(dispatch: Rc<Dispatch>, lane: Arc<dyn SlowLane>, given
     link.begin();
     // No connection of this thread tells it the time.
     dispatch.ticked(now_millis());
-    let record = timing.map(|timing| {
-        let logger = Rc::clone(&dispatch.loaded().control.logger);
-        Record::apart(logger, timing.id, timing.arrived)
-    });
+    let record = timing.map(|timing| dispatch.record_apart(timing));
+    let recorded = record.clone();
     let run = LaneRun {
         dispatch,
         lane,
@@ -66,6 +64,9 @@ pub async fn answer_apart(dispatch: Rc<Dispatch>, lane: Arc<dyn SlowLane>, given
         meter: Meter::default(),
     };
     run.answer(&request.into_request()).await;
+    if let Some(record) = recorded {
+        record.end_apart();
+    }
 }
 
 impl LaneRun {

@@ -12,7 +12,7 @@ use crate::dispatch::loaded::Loaded;
 use crate::dispatch::no_route::no_route;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
-use crate::request::record::{Record, RecordPool, RequestTrace};
+use crate::request::record::RecordPool;
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use crate::sockets::Serving;
@@ -33,8 +33,8 @@ use std::sync::OnceLock;
 /// The handler of one worker: the project as it is now.
 pub struct Dispatch {
     /// Replaced as a whole; requests in flight keep the one that they began with.
-    current: RefCell<Rc<Loaded>>,
-    records: RecordPool,
+    pub(super) current: RefCell<Rc<Loaded>>,
+    pub(super) records: RecordPool,
 }
 
 /// The route of a request as it was found at its head, for when its body is here.
@@ -79,27 +79,6 @@ impl Dispatch {
     /// Returns the number of requests that were given up and are ending in order.
     pub fn ending_requests(&self) -> usize {
         self.current.borrow().control.endings.get()
-    }
-
-    /// Creates the record of a request that has just arrived.
-    pub fn record(
-        &self,
-        peer: Peer,
-        request: Option<&Request>,
-        trace: Option<Box<dyn RequestTrace>>,
-    ) -> Rc<Record> {
-        let loaded = self.current.borrow();
-        let control = &loaded.control;
-        let (meters, method) = (control.meters.as_ref(), request.map(Request::method));
-        if let (Some(meters), None, false) = (meters, &trace, control.logger.has_access_log()) {
-            return self.records.begin(meters, method);
-        }
-        let logger = Rc::clone(&control.logger);
-        let record = Record::new(logger, peer, request, &loaded.no_route, trace);
-        if let Some(meters) = meters {
-            record.measure(meters, method);
-        }
-        record
     }
 
     /// Counts something that is rare, if anything is measured.
@@ -299,7 +278,8 @@ impl Handler for Dispatch {
 
     fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Rc<dyn Observer>> {
         let control = &self.current.borrow().control;
-        let is_observed = control.meters.is_some() || control.logger.has_access_log();
+        let is_measured = control.meters.is_some() || control.tracer.is_some();
+        let is_observed = is_measured || control.logger.has_access_log();
         is_observed.then(|| self.record(peer, request, None) as Rc<dyn Observer>)
     }
 

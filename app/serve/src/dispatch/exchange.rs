@@ -223,16 +223,29 @@ impl DispatchedRequest {
             middleware,
             error: None,
         };
+        let span = self.open_script_span();
         let step = self.start(call, &mut sink, &mut visit);
         match step {
-            Step::Done => self.done(visit, sink),
-            Step::Failed(error) => self.failed(&error, visit),
+            Step::Done => {
+                drop(span);
+                self.done(visit, sink)
+            }
+            Step::Failed(error) => {
+                self.end_failed(span, &error);
+                self.failed(&error, visit)
+            }
             Step::Waiting(suspended) => {
                 visit.remember();
                 Answer::Later(Box::pin(async move {
                     match self.wait(suspended, &mut sink, &mut visit).await {
-                        Ok(()) => self.done(visit, sink),
-                        Err(error) => self.failed(&error, visit),
+                        Ok(()) => {
+                            drop(span);
+                            self.done(visit, sink)
+                        }
+                        Err(error) => {
+                            self.end_failed(span, &error);
+                            self.failed(&error, visit)
+                        }
                     }
                 }))
             }
@@ -352,45 +365,10 @@ impl DispatchedRequest {
         }
     }
 
-    /// Returns the error with the place where the route was declared behind its stack, as people see it. The script is
-    /// given the error as it is, because the engine knows by it which value was thrown.
-    fn with_declaration(&self, error: &Error) -> Error {
-        let (Some(declared), true) = (self.view.place(), errors::is_logged(error.kind())) else {
-            return error.clone();
-        };
-        let stack = error.stack().unwrap_or_default();
-        let line_end = if stack.is_empty() { "" } else { "\n" };
-        let stack = format!("{stack}{line_end}  {declared}, where the route is declared");
-        error.clone().with_stack(stack)
-    }
-
-    /// The answer of the project's `on_error`; in development a page about the error, which links it.
-    fn answered_by_project(&self, error: &Error, sink: HttpSink) -> Response {
-        let response = sink.into_response();
-        match &self.loaded.control.dev {
-            Some(dev) => dev.instead_of(error, response, &self.view),
-            None => response,
-        }
-    }
-
     fn finish(&self, sink: HttpSink) -> Response {
         let mut response = sink.into_response();
         self.end.complete(&mut response, &self.view);
         response
-    }
-
-    /// The error handler failed too: both are logged, and the first one is answered by default.
-    fn failed_twice(&self, first: &Error, second: &Error) -> Response {
-        self.log(second);
-        self.default_answer(first, Some(second))
-    }
-
-    /// Returns the answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed.
-    fn default_answer(&self, error: &Error, second: Option<&Error>) -> Response {
-        match &self.loaded.control.dev {
-            Some(dev) => dev.answer_to(error, second, &self.view),
-            None => self.view.answer_to(error),
-        }
     }
 
     pub(crate) fn log(&self, error: &Error) {

@@ -60,6 +60,7 @@ fn hand_over_slow(
         let timing = record.as_ref().map(|record| LaneTiming {
             arrived: record.take_arrival(),
             id: record.id().map(Into::into),
+            trace: record.trace().map(|trace| trace.as_parent()),
         });
         LaneRequest::new(owned, route, only_reads, timing)
     };

@@ -10,10 +10,13 @@ mod connection_faults;
 )]
 pub(crate) mod dispatch;
 mod exchange;
+mod failed_answer;
 mod file_answer;
 mod fixed_answer;
 mod guarding;
 mod handover;
 pub(crate) mod loaded;
 mod no_route;
+mod recording;
+mod script_span;
 mod switch;

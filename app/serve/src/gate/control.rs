@@ -13,6 +13,7 @@ use crate::request::request_view::View;
 use crate::request::route_meter::RouteMeter;
 use sampan_host::events::EventStream;
 use sampan_host::log::{Cause, Entry, Level, Log};
+use sampan_host::trace::{Trace, Tracer};
 use sampan_host::{BodyOptions, CurrentRun, Error, Guard, RequestView};
 use sampan_http::Response;
 use std::cell::{Cell, RefCell};
@@ -81,6 +82,8 @@ pub struct Control {
     pub files: Rc<StaticFiles>,
     /// The measurements of the worker, if there are any.
     pub meters: Option<Rc<WorkerMeters>>,
+    /// Begins traces, if anything is traced.
+    pub tracer: Option<Rc<Tracer>>,
     /// The request whose script runs.
     pub current: CurrentRun,
     /// Called when the isolate ran out of memory and could not recover.
@@ -162,6 +165,7 @@ pub(crate) fn warn_cut(control: &Control, view: &View, text: String) {
     let entry = Entry {
         id: Some(view.id()),
         request: Some((view.method(), view.path())),
+        trace: Trace::ids_of(view),
         ..Entry::text(text)
     };
     let cause = Cause::place("cut by the shutdown");

@@ -4,6 +4,7 @@ use crate::answer::errors;
 use crate::gate::commit_gate::Visit;
 use crate::gate::control::{self, Control};
 use crate::request::request_view::View;
+use sampan_host::trace::{Attributes, SpanKind};
 use sampan_host::{Outbox, Verdict};
 use sampan_http::{Answer, Response, Ticket};
 use std::cell::Cell;
@@ -39,17 +40,21 @@ impl Visit {
         }
         let (ticket, seal) = Ticket::new();
         // The request itself goes back to its pool now, and is not kept until the commit.
-        let (trace, control, begun) = (view.trace(), Rc::clone(control), control.current.begin());
+        let (remains, control, begun) =
+            (view.remains(), Rc::clone(control), control.current.begin());
         let held = control.meters.as_ref().map(|meters| meters.held());
         let told = move |verdict| {
             drop(held);
-            if let (Some(record), Some(begun)) = (trace.record(), begun) {
+            if let (Some(record), Some(begun)) = (remains.record(), begun) {
                 record.add_db(begun.elapsed());
+                if let Some(trace) = record.trace() {
+                    trace.add("commit", SpanKind::Internal, begun, Attributes::new());
+                }
             }
             match verdict {
                 Verdict::Committed => seal.release(),
                 Verdict::Failed => {
-                    trace.log(&*control.logger, &Self::lost());
+                    remains.log(&*control.logger, &Self::lost());
                     seal.replace_by_500();
                 }
             }

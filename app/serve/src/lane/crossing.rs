@@ -3,6 +3,7 @@
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::{LaneRoutes, RouteLane};
 use crate::request::times::RecordedTimes;
+use sampan_host::trace::RemoteParent;
 use sampan_http::{OwnedRequest, OwnedResponse, Precomputed};
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,12 +34,14 @@ pub trait SlowLane: Send + Sync {
 #[derive(Debug)]
 pub struct LaneFull;
 
-/// The beginning of a request whose times are measured.
+/// The beginning of a request whose times are measured, or that is traced.
 pub(crate) struct LaneTiming {
     /// The time at which it was whole, if that is known.
     pub(crate) arrived: Option<Instant>,
     /// The id for the access log, where that is on.
     pub(crate) id: Option<Box<str>>,
+    /// The request's own span, where it is traced.
+    pub(crate) trace: Option<RemoteParent>,
 }
 
 /// A request on its way to the slow lane.

@@ -1,7 +1,7 @@
 //! Bodies of native answers that come in pieces: what goes wrong with them is known too late for any answer, so the log
 //! says it.
 
-use crate::request::request_view::{Trace, View};
+use crate::request::request_view::{AnsweredRequest, View};
 use sampan_host::log::Log;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::Exceeded;
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 /// A stream of the program. It knows nothing of the project, so a reload does not end it.
 struct FollowedStream {
     stream: Box<dyn BodyStream>,
-    request: Trace,
+    request: AnsweredRequest,
     logger: Rc<dyn Log>,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn follow(response: &mut Response, view: &View, logger: &Rc<dyn Log>)
     *body = match mem::take(body) {
         Body::Stream(stream) => Body::Stream(Box::new(FollowedStream {
             stream,
-            request: view.trace(),
+            request: view.remains(),
             logger: Rc::clone(logger),
         })),
         body => body,

@@ -12,3 +12,4 @@ pub(crate) mod route_info;
 pub(crate) mod route_meter;
 pub(crate) mod times;
 pub(crate) mod tls;
+pub(crate) mod traced;

@@ -5,8 +5,10 @@ use crate::request::meters::{MeasuredRequest, WorkerMeters};
 use crate::request::proxies;
 use crate::request::route_info::{self, RouteInfo};
 use crate::request::times::RecordedTimes;
+use crate::request::traced::TracedRequest;
 use sampan_host::RanStatement;
 use sampan_host::log::{Access, Log, RequestLine};
+use sampan_host::trace::Trace;
 use sampan_http::{Method, Observer, Peer, Request, RequestOutcome};
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
@@ -28,6 +30,7 @@ pub struct Record {
     arrived: Cell<Option<Instant>>,
     /// The time from then until a script began to run.
     queued: Cell<Option<Duration>>,
+    traced: RefCell<Option<TracedRequest>>,
 }
 
 /// Records without a line, which are used again.
@@ -38,9 +41,13 @@ pub(crate) struct RecordPool(RefCell<Vec<Rc<Record>>>);
 const POOLED_RECORDS: usize = 8;
 
 impl RecordPool {
-    /// Returns the record of a request that has just arrived, for the metrics alone.
+    /// Returns the record of a request that has just arrived, for the metrics and the trace.
     #[inline]
-    pub(crate) fn begin(&self, meters: &Rc<WorkerMeters>, method: Option<Method>) -> Rc<Record> {
+    pub(crate) fn begin(
+        &self,
+        meters: Option<&Rc<WorkerMeters>>,
+        method: Option<Method>,
+    ) -> Rc<Record> {
         let mut records = self.0.borrow_mut();
         let free = records.iter().find(|record| Rc::strong_count(record) == 1);
         let record = match free {
@@ -53,7 +60,9 @@ impl RecordPool {
                 record
             }
         };
-        record.measure(meters, method);
+        if let Some(meters) = meters {
+            record.measure(meters, method);
+        }
         record
     }
 }
@@ -149,6 +158,28 @@ impl Record {
             db: Cell::default(),
             arrived: Cell::default(),
             queued: Cell::default(),
+            traced: RefCell::default(),
+        }
+    }
+
+    /// Records the spans of the request from now on.
+    pub(crate) fn begin_trace(&self, traced: TracedRequest) {
+        self.traced.replace(Some(traced));
+    }
+
+    /// Returns the trace of the request, if there is one.
+    #[inline]
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        self.traced
+            .borrow()
+            .as_ref()
+            .map(|traced| traced.trace.clone())
+    }
+
+    /// Ends the part of a trace that was recorded apart from its connection.
+    pub(crate) fn end_apart(&self) {
+        if let Some(traced) = self.traced.take() {
+            traced.end_apart();
         }
     }
 
@@ -285,6 +316,7 @@ impl Record {
             script: self.script.get(),
             db: self.db.get(),
             id: self.id(),
+            trace: self.trace().map(|trace| trace.ids()),
             referer: head.and_then(|head| head.referer.as_deref()),
             agent: head.and_then(|head| head.agent.as_deref()),
             is_aborted: !outcome.is_whole,
@@ -315,6 +347,10 @@ impl Observer for Record {
         }
         if let Some(line) = &self.line {
             self.write(line, outcome);
+        }
+        if let Some(traced) = self.traced.take() {
+            let route = self.route.borrow();
+            traced.end(route.as_ref().map(|info| &*info.pattern), outcome);
         }
         // A record that is used again keeps no project.
         self.route.take();

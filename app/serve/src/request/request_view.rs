@@ -93,6 +93,10 @@ impl View {
         let incoming = request
             .is_streamed()
             .then(|| Box::new(Incoming::new(&request)));
+        let additions = Additions::default();
+        if let Some(trace) = observers.record.as_ref().and_then(|record| record.trace()) {
+            additions.store().put(trace);
+        }
         Self {
             incoming,
             request,
@@ -101,7 +105,7 @@ impl View {
             info,
             id,
             observers,
-            additions: Additions::default(),
+            additions,
         }
     }
 
@@ -221,13 +225,13 @@ impl View {
     }
 
     /// Returns the parts that the log may need after the answer, without keeping the request and its buffers.
-    pub(crate) fn trace(&self) -> Trace {
+    pub(crate) fn remains(&self) -> AnsweredRequest {
         let (method, path) = (self.method(), self.path());
         let mut title = String::with_capacity(method.len() + 1 + path.len());
         title.push_str(method);
         title.push(' ');
         title.push_str(path);
-        Trace {
+        AnsweredRequest {
             title,
             id: self.id.get().cloned(),
             info: Rc::clone(&self.info),
@@ -237,7 +241,7 @@ impl View {
 }
 
 /// The remains of a request whose answer is held.
-pub(crate) struct Trace {
+pub(crate) struct AnsweredRequest {
     /// Method and path.
     title: String,
     /// The id, where it was asked for.
@@ -246,7 +250,7 @@ pub(crate) struct Trace {
     observers: Observers,
 }
 
-impl Trace {
+impl AnsweredRequest {
     /// Returns the record for the access log.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         self.observers.record.as_ref()
@@ -265,7 +269,8 @@ impl Trace {
             .title
             .split_once(' ')
             .map(|of| (Cow::Borrowed(&*id), of));
-        log_as(logger, request, text, error);
+        let trace = self.record().and_then(|record| record.trace());
+        log_as(logger, request, trace.map(|trace| trace.ids()), text, error);
     }
 }
 

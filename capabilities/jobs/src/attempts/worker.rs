@@ -1,6 +1,7 @@
 //! Running jobs: on a thread with an isolate, or in a test of a project.
 
 use crate::attempts::object::{Attempt, JOB, key};
+use crate::attempts::traced;
 use crate::declared::{Body, Declared};
 use crate::desk::{Desk, Failure, Handed, Outcome};
 use crate::failures::{FailedAttempt, attempts_of, pause};
@@ -221,6 +222,7 @@ async fn run(
                 })
             });
             {
+                let work = traced::within(&context, &jobs.desk, job, work);
                 let ended = background.run_within(timeout, stopper, work).await;
                 (ended, ran.take())
             }
@@ -240,6 +242,7 @@ async fn run(
             let object = objects.add_shared(&JOB, Rc::clone(&attempt));
             let args = vec![args, Value::Object(object)];
             let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
+            let future = traced::within(&context, &jobs.desk, job, future);
             let ended = background.run_within(timeout, stopper, future).await;
             attempt.is_over.set(true);
             let ran = Failure {

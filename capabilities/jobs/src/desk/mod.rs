@@ -6,12 +6,13 @@ mod signals;
 
 use crate::config::JobsConfig;
 use crate::crons::CronRules;
-use crate::limits::LOST_AFTER;
+use crate::limits::{LOST_AFTER, TRACES_MAX};
 use crate::table::Taken;
 use entries::Held;
 pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
 use queue_state::QueueState;
 use sampan_host::jobs::JobPolicy;
+use sampan_host::trace::RemoteParent;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,6 +41,8 @@ pub(crate) struct Desk {
     is_closed: AtomicBool,
     /// True if the tables on a server were made or found.
     has_tables: AtomicBool,
+    /// The traces of the requests that added jobs here, by the numbers of the jobs; the oldest go first.
+    traces: Mutex<BTreeMap<i64, RemoteParent>>,
 }
 
 struct DeskState {
@@ -77,11 +80,27 @@ impl Desk {
             is_cut: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             has_tables: AtomicBool::new(false),
+            traces: Mutex::default(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, DeskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the trace of the request that has added a job.
+    pub(crate) fn keep_trace(&self, id: i64, parent: RemoteParent) {
+        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        traces.insert(id, parent);
+        if traces.len() > TRACES_MAX {
+            traces.pop_first();
+        }
+    }
+
+    /// Returns the trace of the request that has added a job, if that was in this process.
+    pub(crate) fn trace_of(&self, id: i64) -> Option<RemoteParent> {
+        let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        traces.get(&id).cloned()
     }
 
     /// Takes note of the settings and the declarations that count from now on.

@@ -1,5 +1,6 @@
 //! The log as the rest of the server sees it: lines before they have a format, and the trait of what writes them.
 
+use crate::offers::trace::TraceIds;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -88,6 +89,8 @@ pub struct Entry<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The request that caused it: its method and path.
     pub request: Option<(&'a str, &'a str)>,
+    /// The trace of that request.
+    pub trace: Option<TraceIds>,
 }
 
 impl<'a> Entry<'a> {
@@ -189,6 +192,8 @@ pub struct Access<'a> {
     pub db: Duration,
     /// The request's id, where it has one.
     pub id: Option<&'a str>,
+    /// The trace of the request.
+    pub trace: Option<TraceIds>,
     /// The `Referer` of the request.
     pub referer: Option<&'a [u8]>,
     /// The `User-Agent` of the request.

@@ -19,3 +19,4 @@ pub mod sockets;
 pub mod statement_text;
 pub mod texts;
 pub mod topics;
+pub mod trace;

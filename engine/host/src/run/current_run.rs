@@ -4,6 +4,7 @@
 //! whose run it is, and the database: for whom a transaction is, and whose messages wait for it. In JavaScript, code of
 //! one request may run in the turn of another; what that uses of another's transaction is noted where it is used.
 
+use crate::offers::trace::{SpanKind, Trace, operation, without_values};
 use crate::request::RequestView;
 use crate::store::Store;
 use crate::value::Value;
@@ -23,6 +24,8 @@ struct CurrentRunState {
     background: RefCell<Option<Rc<BackgroundRun>>>,
     is_measured: Cell<bool>,
     is_traced: Cell<bool>,
+    /// The database, by its name in spans, where spans are recorded.
+    spans_of: Cell<Option<&'static str>>,
     statements: RefCell<Vec<RanStatement>>,
     inside: Cell<Duration>,
     waited: Cell<Duration>,
@@ -163,6 +166,11 @@ impl CurrentRun {
     #[inline]
     pub fn ran(&self, sql: &str, params: &Value, begun: Option<Instant>) {
         if let Some(begun) = begun
+            && let Some(database) = self.0.spans_of.get()
+        {
+            self.record_statement(database, sql, begun);
+        }
+        if let Some(begun) = begun
             && self.0.is_traced.get()
         {
             let mut statements = self.0.statements.borrow_mut();
@@ -174,6 +182,40 @@ impl CurrentRun {
                 });
             }
         }
+    }
+
+    /// Has spans recorded from now on; `database` is its name in spans, such as `sqlite`.
+    pub fn record_spans(&self, database: &'static str) {
+        self.0.is_measured.set(true);
+        self.0.spans_of.set(Some(database));
+    }
+
+    /// Returns the trace of what the script does now, if traces are on.
+    #[inline]
+    pub fn trace(&self) -> Option<Trace> {
+        self.0.spans_of.get()?;
+        let trace = self.owner()?.store().get::<Trace>()?;
+        Some((*trace).clone())
+    }
+
+    /// Returns the trace of what the script does now, if spans of it are recorded.
+    #[inline]
+    pub fn recorded(&self) -> Option<Trace> {
+        self.trace().filter(Trace::is_recorded)
+    }
+
+    #[cold]
+    fn record_statement(&self, database: &'static str, sql: &str, begun: Instant) {
+        let Some(trace) = self.recorded() else {
+            return;
+        };
+        let operation = operation(sql);
+        let attributes = vec![
+            ("db.system.name".into(), database.into()),
+            ("db.operation.name".into(), operation.as_str().into()),
+            ("db.query.text".into(), without_values(sql).into()),
+        ];
+        trace.add(operation, SpanKind::Client, begun, attributes);
     }
 
     /// The statements that ran since the last call.

@@ -7,6 +7,7 @@
 //! A request is given up by dropping the future of [`start`], and an answer by dropping its body.
 
 mod fault;
+mod traced;
 mod upload;
 
 pub use fault::FetchFault;
@@ -120,8 +121,13 @@ pub trait Fetcher {
 ///
 /// # Errors
 /// As for [`Fetcher::fetch`]; or what the script wrote is lost, or is in a transaction that is open.
-pub fn start(context: &Context, request: FetchRequest) -> LocalFuture<Result<FetchAnswer, Error>> {
+pub fn start(
+    context: &Context,
+    mut request: FetchRequest,
+) -> LocalFuture<Result<FetchAnswer, Error>> {
     let begun = fetcher(context).and_then(|fetcher| Ok((fetcher, settled(context)?)));
+    let trace = context.get::<CurrentRun>().and_then(|run| run.trace());
+    let span = trace.map(|trace| traced::begin(&trace, &mut request));
     Box::pin(async move {
         let (fetcher, settled) = begun?;
         if let Some(settled) = settled
@@ -129,7 +135,11 @@ pub fn start(context: &Context, request: FetchRequest) -> LocalFuture<Result<Fet
         {
             return Err(not_committed());
         }
-        fetcher.fetch(request).await
+        let answer = fetcher.fetch(request).await;
+        if let Some(span) = span {
+            traced::end(span, &answer);
+        }
+        answer
     })
 }
 

@@ -1,0 +1,7 @@
+//! `[trace]`: the spans that a collector gets, and what servers tell each other of a trace.
+
+mod collecting;
+mod parents;
+mod sampling;
+mod support;
+mod tree;

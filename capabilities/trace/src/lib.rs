@@ -1,0 +1,16 @@
+//! Traces: `[trace]`, `app.trace` for scripts, and the thread that sends spans to a collector (OTLP over HTTP, JSON).
+//!
+//! Who records spans asks the worker's tracer ([`sampan_host::trace`]). Finished spans of all workers meet in one queue
+//! with a limit, and workers never wait for it.
+
+mod capability;
+mod exporter;
+mod limits;
+mod otlp;
+mod queue;
+mod rows;
+mod settings;
+
+pub use capability::CAPABILITY;
+pub use exporter::{Exporter, MakeFetcher};
+pub use settings::{SECTION, TraceSettings};
