@@ -875,6 +875,9 @@ declare module "sampan" {
     /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
+    /** Calls the function, which may wait, and records the time as a span of the request's trace. It returns what the function returns; an error of the function marks the span and is passed on. Statements, templates, requests and spans that begin meanwhile are within this span. Without traces it only calls the function. */
+    trace<T>(name: string, attributes: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
+    trace<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
   }
 
   export const app: App;

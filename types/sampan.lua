@@ -1408,6 +1408,14 @@ local Histogram = {}
 ---@param labels? table A value for each label that was declared: text, a number or a boolean. Values have few forms, and never come from clients. They are cut after 100 characters.
 function Histogram:observe(value, labels) end
 
+--- Calls the function, which may wait, and records the time as a span of the request's trace. It returns what the function returns; an error of the function marks the span and is passed on. Statements, templates, requests and spans that begin meanwhile are within this span. Without traces it only calls the function.
+---@param name string The name of the span, 1 to 200 bytes: `price the cart`. Names have few forms.
+---@param attributes? table Named values of the span: text, numbers or booleans, at most 32. Texts are cut after 1,000 characters.
+---@param fn fun(): any
+---@overload fun(name: string, fn: fun(): any): any
+---@return any
+function app.trace(name, attributes, fn) end
+
 --- Mails.
 ---@class sampan.modules.mail
 app.mail = {}
