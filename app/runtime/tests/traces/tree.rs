@@ -8,7 +8,7 @@ local app = require "sampan"
 local db, time = app.db, app.time
 app.use(function(req, next) return next(req) end)
 app.get("/work/:port", function(req)
-  db.exec("CREATE TABLE IF NOT EXISTS t (a)")
+  db.exec("CREATE TABLE IF NOT EXISTS t (a, b)")
   return app.trace("outer", { kind = "test", n = 2 }, function()
     db.exec("INSERT INTO t VALUES ('secret', ?)", { 7 })
     app.trace("inner", function() time.sleep(0.001) end)
@@ -35,7 +35,7 @@ const JS: &str = r#"
 import { app, db, time } from "sampan";
 app.use((req, next) => next(req));
 app.get("/work/:port", async (req) => {
-  db.exec("CREATE TABLE IF NOT EXISTS t (a)");
+  db.exec("CREATE TABLE IF NOT EXISTS t (a, b)");
   return app.trace("outer", { kind: "test", n: 2 }, async () => {
     db.exec("INSERT INTO t VALUES ('secret', ?)", [7]);
     await app.trace("inner", () => time.sleep(0.001));
