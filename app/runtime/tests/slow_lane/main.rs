@@ -1,6 +1,7 @@
 //! The slow lane over reloads, restarts and shutdowns, in both languages.
 
 mod learned;
+mod parked;
 mod reloads;
 
 use sampan_client::Client;
