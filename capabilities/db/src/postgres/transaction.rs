@@ -193,17 +193,7 @@ impl OpenTransaction {
             return Ok(());
         }
         let open = self.open()?;
-        let sent = async {
-            open.savepoint().await?;
-            for (sql, params) in &statements {
-                if let Err(error) = open.exec(sql, params).await {
-                    open.end_savepoint(false).await?;
-                    return Err(error);
-                }
-            }
-            open.end_savepoint(true).await
-        };
-        self.in_time(sent).await
+        self.in_time(open.batch(&statements)).await
     }
 
     /// Publishes messages with the commit.

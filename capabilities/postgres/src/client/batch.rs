@@ -1,13 +1,14 @@
 //! Batches: statements that are recorded first and sent together, as one transaction in one round trip.
 
 use super::run::{UnderWay, may_run_again, shape};
-use super::{Client, PostgresClient, PostgresTransaction, permit};
+use super::{Client, PostgresClient, PostgresTransaction, permit, transaction};
 use crate::client::pool::Use;
 use crate::connection::exchange::{Ask, Gather, Stake, Step, StepDone};
 use crate::connection::state::Connection;
 use crate::connection::statement::Statement;
 use crate::error::Failure;
 use crate::limits::RERUNS_MAX;
+use crate::sql::Verb;
 use crate::types::params;
 use sampan_host::{Error, Value};
 use std::rc::Rc;
@@ -32,7 +33,7 @@ impl PostgresClient {
     /// # Errors
     /// As for [`PostgresClient::query`].
     pub async fn batch(&self, statements: &[(String, Value)]) -> Result<(), Error> {
-        let mut recorded = self.0.recorded(statements)?;
+        let mut recorded = self.0.recorded(statements, permit)?;
         if recorded.is_empty() {
             return Ok(());
         }
@@ -80,9 +81,14 @@ impl PostgresTransaction {
     /// # Errors
     /// As for [`PostgresTransaction::query`].
     pub async fn batch(&self, statements: &[(String, Value)]) -> Result<(), Error> {
-        let recorded = self.client.0.recorded(statements)?;
+        let recorded = self.client.0.recorded(statements, transaction::permit)?;
         if recorded.is_empty() {
             return Ok(());
+        }
+        let is_local = |one: &Recorded<'_>| one.statement.sql.verb == Verb::Local;
+        if recorded.iter().any(is_local) {
+            // What follows has other limits of time.
+            return self.one_by_one(&recorded).await;
         }
         self.savepoint().await?;
         let lease = self.lease()?;
@@ -115,10 +121,11 @@ impl PostgresTransaction {
 }
 
 impl Client {
-    /// Reads the statements of a batch.
+    /// Reads the statements of a batch, each of which must be permitted.
     pub(super) fn recorded<'a>(
         &self,
         statements: &'a [(String, Value)],
+        permit: fn(Verb, &str) -> Result<(), Error>,
     ) -> Result<Vec<Recorded<'a>>, Error> {
         let mut recorded = Vec::with_capacity(statements.len());
         for (at, (sql, params)) in statements.iter().enumerate() {

@@ -75,7 +75,7 @@ impl PostgresClient {
         statements: &[(String, Value)],
     ) -> Result<Option<Vec<TableResult>>, Error> {
         let client = &self.0;
-        let mut recorded = client.recorded(statements)?;
+        let mut recorded = client.recorded(statements, permit)?;
         if recorded.is_empty() {
             return Ok(Some(Vec::new()));
         }

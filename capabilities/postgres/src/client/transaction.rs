@@ -336,7 +336,7 @@ fn send_begin(lease: &Lease) -> Rc<Exchange> {
 }
 
 /// Refuses what would end the transaction, or change the connection behind it.
-fn permit(verb: Verb, sql: &str) -> Result<(), Error> {
+pub(super) fn permit(verb: Verb, sql: &str) -> Result<(), Error> {
     match verb {
         Verb::Local => Ok(()),
         verb => super::permit(verb, sql),

@@ -124,6 +124,8 @@ fn a_batch_is_kept_as_a_whole_and_tells_which_statement_failed() {
             "INSERT INTO u VALUES (1)",
         ];
         tx.batch(&batch(&made)).await.unwrap();
+        let local = ["SET LOCAL work_mem = '1MB'", "DELETE FROM t WHERE id = 7"];
+        tx.batch(&batch(&local)).await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(database.psql("SELECT count(*) FROM t, u"), "4");
     });
