@@ -21,7 +21,7 @@ mod sockets;
 pub use answer::error_log::log_of;
 pub use answer::errors::prefers_page;
 pub use compression::{Compression, SECTION as COMPRESSION};
-pub use dispatch::answering::answer_apart;
+pub use dispatch::apart::answering::answer_apart;
 pub use dispatch::build::check_native_routes;
 pub use dispatch::dispatch::{Dispatch, release_memory_with};
 pub use dispatch::loaded::Loaded;

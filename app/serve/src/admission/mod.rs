@@ -5,11 +5,11 @@
 //! few at a time, so a client with a thousand connections waits behind itself. If they wait too long for too long
 //! ([`delay`]), those that have waited longest are refused.
 
-pub(crate) mod admission;
 pub(crate) mod delay;
 pub(crate) mod fair_queue;
 pub(crate) mod settings;
 pub(crate) mod waiting;
+pub(crate) mod worker;
 
-pub use admission::Admission;
 pub use settings::{OverloadSettings, SECTION};
+pub use worker::Admission;

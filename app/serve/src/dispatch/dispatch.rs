@@ -3,26 +3,25 @@
 use crate::answer::error_log::log_of;
 use crate::answer::errors;
 use crate::dispatch::admitting;
+use crate::dispatch::apart::handover;
 use crate::dispatch::connection_faults;
 use crate::dispatch::exchange::{DispatchedRequest, view};
 use crate::dispatch::file_answer::{answer_file, find_fallback, find_file};
 use crate::dispatch::guarding::Way;
-use crate::dispatch::handover;
 use crate::dispatch::loaded::Loaded;
 use crate::dispatch::no_route::no_route;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
 use crate::request::record::RecordPool;
 use crate::routing::pattern::normal_form;
-use crate::routing::routes::{Allow, RouteMatch, Spans};
+use crate::routing::routes::{RouteMatch, Spans};
 use crate::sockets::Serving;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::{KnownMetric, known};
 use sampan_host::{Error, ErrorKind, answer};
 use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{
-    Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, Method, Observer, Peer, Request,
-    Response,
+    Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, Observer, Peer, Request, Response,
 };
 use std::any::Any;
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! A project on one worker, and the way of a request through it.
 
 pub(crate) mod admitting;
-pub(crate) mod answering;
+pub(crate) mod apart;
 pub(crate) mod build;
 mod connection_faults;
 #[expect(
@@ -14,7 +14,6 @@ mod failed_answer;
 mod file_answer;
 mod fixed_answer;
 mod guarding;
-mod handover;
 pub(crate) mod loaded;
 mod no_route;
 mod recording;
