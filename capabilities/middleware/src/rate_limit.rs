@@ -34,7 +34,7 @@ pub struct RateLimits {
 impl RateLimits {
     /// The limits of an isolate that is about to load.
     pub fn new(table: Arc<RateTable>, server: Option<Rc<dyn WaitingTables>>) -> Self {
-        let server = server.map(|tables| Rc::new(ServerRates::new(tables)));
+        let server = server.map(|tables| Rc::new(ServerRates::new(tables, Arc::clone(&table))));
         Self {
             table,
             server,

@@ -4,12 +4,13 @@
 //! limit allows it. A key that was refused is refused here until it has room: a flood does not reach the server.
 
 use crate::limits::{RATE_CLEAN_COUNT, RATE_CLEAN_EVERY, RATE_REFUSED_MAX};
-use crate::rate_table::{Rate, Taken, Window};
+use crate::rate_table::{Rate, RateTable, Taken, Window};
 use sampan_host::database::{TableResult, WaitingTables};
 use sampan_host::{Cell as TableCell, Error, ErrorKind, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The statements that make the table, one process after the other. The counts are no loss after a crash of the server.
@@ -60,6 +61,10 @@ pub(crate) type RateKey = [u8; 32];
 /// The shared counts as one isolate sees them.
 pub(crate) struct ServerRates {
     tables: Rc<dyn WaitingTables>,
+    /// The table of the process, which tells that all counts were forgotten.
+    process: Arc<RateTable>,
+    /// The number of times that they were, when `refused` was last looked at.
+    clears: Cell<u64>,
     /// The keys that were refused, and when they have room again.
     refused: RefCell<HashMap<RateKey, Instant>>,
     /// Requests since the table was cleaned from here.
@@ -67,9 +72,11 @@ pub(crate) struct ServerRates {
 }
 
 impl ServerRates {
-    pub(crate) fn new(tables: Rc<dyn WaitingTables>) -> Self {
+    pub(crate) fn new(tables: Rc<dyn WaitingTables>, process: Arc<RateTable>) -> Self {
         Self {
             tables,
+            clears: Cell::new(process.clears()),
+            process,
             refused: RefCell::default(),
             counted: Cell::new(0),
         }
@@ -77,6 +84,10 @@ impl ServerRates {
 
     /// Returns the result for a request of a key that was refused and still has no room.
     pub(crate) fn refused(&self, key: &RateKey) -> Option<Taken> {
+        let clears = self.process.clears();
+        if self.clears.replace(clears) != clears {
+            self.refused.borrow_mut().clear();
+        }
         let left = self
             .refused
             .borrow()

@@ -7,6 +7,7 @@
 use crate::limits::RATE_KEYS_MAX;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -38,6 +39,8 @@ pub struct RateTable {
     begun: Instant,
     /// Each is allocated when it is used first.
     shards: [Mutex<Shard>; SHARDS],
+    /// The number of times that all counts were forgotten.
+    clears: AtomicU64,
 }
 
 /// The allowed requests in a period.
@@ -70,6 +73,7 @@ impl Default for RateTable {
             hasher: RandomState::new(),
             begun: Instant::now(),
             shards: std::array::from_fn(|_| Mutex::default()),
+            clears: AtomicU64::new(0),
         }
     }
 }
@@ -83,9 +87,15 @@ impl RateTable {
 
     /// Forgets all counts.
     pub fn clear(&self) {
+        self.clears.fetch_add(1, Relaxed);
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
+    }
+
+    /// Returns the number of times that all counts were forgotten.
+    pub(crate) fn clears(&self) -> u64 {
+        self.clears.load(Relaxed)
     }
 
     fn take_at(&self, rate: Rate, key: impl Hash, millis: u64) -> Taken {

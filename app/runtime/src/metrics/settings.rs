@@ -1,6 +1,7 @@
 //! `[metrics]`.
 
 use crate::health::operators;
+use crate::health::settings::HealthSettings;
 use sampan_host::capability::ProjectSettings;
 use sampan_host::settings::{Preset, Section, SettingKey, Settings};
 use std::net::SocketAddr;
@@ -57,8 +58,24 @@ impl MetricsSettings {
 /// Checks `[metrics]`.
 ///
 /// # Errors
-/// The place, the key, and what is wrong with its value.
+/// The place, the key, and what is wrong with its value: the path may be that of the answers about the health, too.
 pub(crate) fn configure(settings: &ProjectSettings<'_>) -> Result<(), String> {
-    let checked = settings.resolve(&SECTION, MetricsSettings::from_settings);
+    let health = HealthSettings::of(settings)?.path;
+    let checked = settings.resolve(&SECTION, |settings| {
+        let metrics = MetricsSettings::from_settings(settings)?;
+        let is_elsewhere = !metrics.is_enabled || metrics.listen.is_some();
+        match &health {
+            Some(health) if !is_elsewhere && is_below(&metrics.path, health) => Err(format!(
+                "path is {:?}, which [health] answers: give one of them another path",
+                metrics.path
+            )),
+            _ => Ok(metrics),
+        }
+    });
     checked.map(drop)
+}
+
+/// Reports whether `[health]` answers a path.
+fn is_below(path: &str, health: &str) -> bool {
+    matches!(path.strip_prefix(health), Some("" | "/live" | "/ready"))
 }

@@ -19,7 +19,7 @@ use crate::migrate::{CarriedMigrations, Migrations};
 use crate::postgres::database::PostgresDatabase;
 use rows::Plan;
 use sampan_host::Error;
-use sampan_postgres::{PostgresClient, PostgresTransaction};
+use sampan_postgres::{PostgresClient, PostgresConfig, PostgresTransaction};
 use schema::Maker;
 use source::{Others, Snapshot, Table, fault};
 
@@ -109,6 +109,14 @@ pub fn copy(job: CopyJob<'_>, tell: &mut dyn FnMut(CopyProgress<'_>)) -> Result<
             }
         }
     })
+}
+
+/// Checks the URL of a server to copy to.
+///
+/// # Errors
+/// It is none of PostgreSQL.
+pub fn check_url(url: &str) -> Result<(), String> {
+    PostgresConfig::from_url(url).map(drop)
 }
 
 impl CopyJob<'_> {

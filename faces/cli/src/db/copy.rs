@@ -1,7 +1,7 @@
 //! `sampan db copy`: the rows of the project's file of SQLite on a PostgreSQL server.
 
 use crate::{StorageArgs, counted, say};
-use sampan_db::copy::{CopyJob, CopyProgress, CopyReport, copy};
+use sampan_db::copy::{CopyJob, CopyProgress, CopyReport, check_url, copy};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -26,6 +26,9 @@ pub(super) struct CopyArgs {
 }
 
 pub(super) fn run(args: CopyArgs) -> Result<i32, String> {
+    if let Some(url) = &args.to {
+        check_url(url).map_err(|fault| format!("--to: {fault}"))?;
+    }
     let storage = StorageArgs {
         path: args.path,
         db: None,

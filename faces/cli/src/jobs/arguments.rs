@@ -54,6 +54,7 @@ pub(super) struct ListArgs {
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
     /// The number of the job.
+    #[arg(value_parser = job_id)]
     pub(super) id: i64,
     /// The project's folder, or a file in it.
     #[arg(value_name = "DIR|FILE")]
@@ -63,7 +64,7 @@ pub(super) struct ShowArgs {
 #[derive(clap::Args)]
 pub(super) struct ChangeArgs {
     /// The numbers of the jobs.
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required = true, value_parser = job_id)]
     pub(super) ids: Vec<i64>,
 }
 
@@ -83,8 +84,8 @@ pub(super) struct PlaceArgs {
     /// The project's folder, or a file in it [default: the current folder].
     #[arg(long, value_name = "DIR|FILE", global = true)]
     pub(super) project: Option<PathBuf>,
-    /// The database file [default: what sampan.toml says, or data.db in the project's folder].
-    #[arg(long, value_name = "FILE", global = true)]
+    /// The database: a file, or postgres://user@host/database [default: what sampan.toml says, or data.db in the project's folder].
+    #[arg(long, value_name = "FILE|URL", global = true)]
     pub(super) db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE", global = true)]
@@ -126,4 +127,10 @@ impl ListArgs {
             false => Ok(()),
         }
     }
+}
+
+/// Reads the number of a job.
+fn job_id(text: &str) -> Result<i64, String> {
+    let advice = "an id is the whole number that `sampan jobs` prints before a job, such as 42";
+    text.parse().map_err(|_| advice.to_owned())
 }

@@ -223,4 +223,13 @@ fn other_paths_and_none() {
             "{errors}"
         );
     }
+    for path in [PATH, "/_sampan/health/live"] {
+        let toml = format!("[metrics]\npath = {path:?}\n");
+        let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", &toml)]);
+        let (status, _, errors) = run(&["run", &scratch.file("app.lua")]);
+        assert!(
+            status == 1 && errors.contains("which [health] answers"),
+            "{errors}"
+        );
+    }
 }

@@ -101,6 +101,11 @@ fn jobs_are_listed_shown_retried_cancelled_and_removed() {
     let (is_fine, text) = jobs(&scratch, &["cancel", &held.to_string()]);
     let reason = format!("0 jobs are cancelled\njob {held} is cancelled already\n");
     assert!(!is_fine && text == reason, "{text}");
+    let (is_fine, text) = jobs(&scratch, &["retry", "abc"]);
+    assert!(
+        !is_fine && text.contains("an id is the whole number"),
+        "{text}"
+    );
     let (is_fine, text) = jobs(&scratch, &["retry", "7", "--project", "."]);
     assert!(!is_fine && text.contains("there is no job 7: "), "{text}");
     let (_, text) = jobs(&scratch, &["list", "--name", "other", "--project", "."]);

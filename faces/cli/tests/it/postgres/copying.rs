@@ -187,6 +187,11 @@ fn a_copy_needs_a_server_and_a_file() {
         1,
         &["postgres://"],
     );
+    fails(
+        &["db", "copy", &app, "--to", "mysql://localhost/notes"],
+        1,
+        &["--to: "],
+    );
     let Some(server) = PostgresServer::shared() else {
         return;
     };

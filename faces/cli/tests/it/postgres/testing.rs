@@ -117,6 +117,33 @@ fn each_test_begins_with_the_same_rows() {
 }
 
 #[test]
+fn each_test_begins_without_counts_of_shared_rate_limits() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let app = r#"
+local app = require "sampan"
+app.use("/login", app.rate_limit{ limit = 1, per = 3600, shared = true })
+app.post("/login", function() return "in" end)
+"#;
+    let test = r#"
+local t = require("sampan").t
+for number = 1, 2 do
+  t.test("test " .. number, function()
+    t.equal(t.post("/login").status, 200)
+    t.equal(t.post("/login").status, 429)
+    t.equal(t.post("/login").status, 429)
+  end)
+end
+"#;
+    let scratch = project(("app.lua", app), &[("a.test.lua", test)]);
+    let url = server.url(&server.database());
+    let (code, told, errors) = run(&["test", &scratch.file("app.lua"), "--db", &url]);
+    assert_eq!(code, 0, "{told}{errors}");
+    assert!(told.contains("2 passed, 0 failed"), "{told}");
+}
+
+#[test]
 fn what_a_killed_run_has_left_is_removed_by_the_next() {
     let Some(server) = PostgresServer::shared() else {
         return;
