@@ -49,7 +49,8 @@ pub(crate) struct DbArgs {
 /// The place of the database, if not where the project's folder says.
 #[derive(clap::Args)]
 struct PlaceArgs {
-    /// The database: a file, or postgres://user@host/database [default: what sampan.toml says, or data.db in the project's folder].
+    /// The database: a file, or postgres://user@host/database
+    /// [default: what sampan.toml says, or data.db in the project's folder].
     #[arg(long, value_name = "FILE|URL")]
     db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].

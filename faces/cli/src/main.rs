@@ -193,7 +193,8 @@ struct StorageArgs {
     /// The project's folder, or a file in it.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
-    /// The database: a file, or postgres://user@host/database [default: what sampan.toml says, or data.db in the project's folder].
+    /// The database: a file, or postgres://user@host/database
+    /// [default: what sampan.toml says, or data.db in the project's folder].
     #[arg(long, value_name = "FILE|URL")]
     db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].

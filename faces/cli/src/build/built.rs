@@ -74,7 +74,8 @@ enum BuiltCommand {
 /// The options for the place of the database.
 #[derive(clap::Args)]
 struct DatabaseOptions {
-    /// The database: a file, or postgres://user@host/database [default: what the configuration says, or data.db in the current folder].
+    /// The database: a file, or postgres://user@host/database
+    /// [default: what the configuration says, or data.db in the current folder].
     #[arg(long, value_name = "FILE|URL")]
     db: Option<PathBuf>,
     /// A configuration file, instead of the one in this file.

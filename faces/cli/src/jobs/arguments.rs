@@ -84,7 +84,8 @@ pub(super) struct PlaceArgs {
     /// The project's folder, or a file in it [default: the current folder].
     #[arg(long, value_name = "DIR|FILE", global = true)]
     pub(super) project: Option<PathBuf>,
-    /// The database: a file, or postgres://user@host/database [default: what sampan.toml says, or data.db in the project's folder].
+    /// The database: a file, or postgres://user@host/database
+    /// [default: what sampan.toml says, or data.db in the project's folder].
     #[arg(long, value_name = "FILE|URL", global = true)]
     pub(super) db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].

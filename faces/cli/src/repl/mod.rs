@@ -29,7 +29,8 @@ pub(crate) struct ReplArgs {
     /// The language, where there is no project to tell it.
     #[arg(long, value_enum)]
     lang: Option<Lang>,
-    /// The database: a file, or postgres://user@host/database [default: what sampan.toml says, or data.db in the project's folder].
+    /// The database: a file, or postgres://user@host/database
+    /// [default: what sampan.toml says, or data.db in the project's folder].
     #[arg(long, value_name = "FILE|URL")]
     db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
