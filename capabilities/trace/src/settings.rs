@@ -147,14 +147,10 @@ mod tests {
     use sampan_host::settings::SettingValue;
 
     fn read(
-        keys: &[(&str, SettingValue)],
+        keys: &[(&'static str, SettingValue)],
         variables: &[(&str, &str)],
     ) -> Result<Option<TraceSettings>, String> {
-        let settings = keys
-            .iter()
-            .fold(Settings::of(&SECTION), |settings, (key, value)| {
-                settings.with(key, value.clone())
-            });
+        let settings = Settings::with(&SECTION, keys.iter().cloned())?;
         TraceSettings::read(&settings, |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())

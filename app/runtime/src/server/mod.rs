@@ -9,6 +9,7 @@ mod aside;
 pub(crate) mod beside;
 pub(crate) mod crew;
 pub(crate) mod events;
+mod metrics_address;
 mod redirect;
 pub(crate) mod running;
 pub(crate) mod shared;

@@ -1,8 +1,8 @@
 //! Starts a server: its workers first, then what accepts connections.
 
 use super::acme;
-use super::aside::Aside;
 use super::events::{ServerEvents, Stopper};
+use super::metrics_address::start_metrics;
 use super::redirect::{self, CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, RedirectAnswers};
 use super::running::Running;
 use super::shared::ServerShared;
@@ -20,19 +20,17 @@ use crate::lane::shared::{Lane, LaneChange};
 use crate::listening::{self, Listening, ServerCertificates, User};
 use crate::locks::lock;
 use crate::metrics;
-use crate::metrics::handler::{MetricsAlone, MetricsAnswers};
 use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
 use crate::worker::long_runs::LongRuns;
 use crate::worker::watchdog::Watchdog;
 use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
-use sampan_http::{Handler, Limits, Parking, UnsentBytes, Workers};
+use sampan_http::{Limits, Parking, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
 use sampan_trace::Exporter;
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -40,8 +38,6 @@ use std::time::Duration;
 
 /// Files that the process may need besides its connections: the project's sources, and what capabilities open.
 const RESERVED_FILES: u64 = 64;
-/// The most connections that are answered at one time on the address of the measurements.
-const METRICS_CONNECTIONS_MAX: usize = 32;
 
 /// Starts servers.
 #[derive(Debug)]
@@ -356,35 +352,6 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
         acme,
         notes,
     })
-}
-
-/// Answers on the address of the measurements.
-fn start_metrics(
-    listening: Option<Listening>,
-    shared: &ServerShared,
-) -> Result<Option<(SocketAddr, Aside)>, String> {
-    let settings = &shared.config.serving.metrics;
-    let answers = MetricsAnswers::apart(settings, shared.metrics.as_ref());
-    let (Some(listening), Some(answers)) = (listening, answers) else {
-        return Ok(None);
-    };
-    let address = listening.acceptor.local_addr();
-    let address = address.map_err(|error| format!("[metrics] listen: {error}"))?;
-    let make = move || Rc::new(MetricsAlone(answers)) as Rc<dyn Handler>;
-    let (listening, logger) = (vec![listening], &shared.config.program.logger);
-    let aside = Aside::start(
-        "sampan-metrics",
-        listening,
-        &shared.limits,
-        METRICS_CONNECTIONS_MAX,
-        make,
-        logger,
-    )?;
-    logger.text(
-        Level::Info,
-        format!("measurements at http://{address}{}", settings.path),
-    );
-    Ok(Some((address, aside)))
 }
 
 /// Returns the log line for the moment when connections are accepted.

@@ -104,7 +104,7 @@ impl Collector {
     /// Waits for a span with this name.
     #[track_caller]
     pub(crate) fn span(&self, name: &str) -> Collected {
-        wait::found(&format!("the span {name:?}"), || {
+        wait::found(format!("the span {name:?}"), || {
             self.spans().into_iter().find(|span| span.name() == name)
         })
     }

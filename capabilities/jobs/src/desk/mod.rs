@@ -3,10 +3,11 @@
 mod entries;
 mod queue_state;
 mod signals;
+mod traces;
 
 use crate::config::JobsConfig;
 use crate::crons::CronRules;
-use crate::limits::{LOST_AFTER, TRACES_MAX};
+use crate::limits::LOST_AFTER;
 use crate::table::Taken;
 use entries::Held;
 pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
@@ -86,21 +87,6 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, DeskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps the trace of the request that has added a job.
-    pub(crate) fn keep_trace(&self, id: i64, parent: RemoteParent) {
-        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
-        traces.insert(id, parent);
-        if traces.len() > TRACES_MAX {
-            traces.pop_first();
-        }
-    }
-
-    /// Returns the trace of the request that has added a job, if that was in this process.
-    pub(crate) fn trace_of(&self, id: i64) -> Option<RemoteParent> {
-        let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
-        traces.get(&id).cloned()
     }
 
     /// Takes note of the settings and the declarations that count from now on.
