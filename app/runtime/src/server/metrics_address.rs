@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// The most connections that are answered there at one time.
-const METRICS_CONNECTIONS_MAX: usize = 32;
+pub(super) const METRICS_CONNECTIONS_MAX: usize = 32;
 
 /// Answers on the address of the measurements.
 pub(super) fn start_metrics(

@@ -2,7 +2,7 @@
 
 use super::acme;
 use super::events::{ServerEvents, Stopper};
-use super::metrics_address::start_metrics;
+use super::metrics_address::{METRICS_CONNECTIONS_MAX, start_metrics};
 use super::redirect::{self, CONNECTIONS_MAX as REDIRECT_CONNECTIONS_MAX, RedirectAnswers};
 use super::running::Running;
 use super::shared::ServerShared;
