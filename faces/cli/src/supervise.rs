@@ -124,13 +124,18 @@ impl Supervisor {
         number.ok_or_else(|| format!("{FLAG}: the system gave no number of a process"))
     }
 
-    /// Passes signals on until no server is left. Returns the number of the last one, and its end.
+    /// Passes signals on until the server has crashed, or none is left. Returns the number of the last, and its end.
     fn watch(&mut self, mut server: Pid) -> Result<(Pid, WaitStatus), String> {
         let mut end = None;
         loop {
             loop {
                 match wait(WaitOptions::NOHANG) {
-                    Ok(Some((ended, status))) if ended == server => end = Some(status),
+                    Ok(Some((ended, status))) if ended == server => {
+                        if status_of(status) != 0 {
+                            return Ok((server, status));
+                        }
+                        end = Some(status);
+                    }
                     Ok(Some(_)) | Err(Errno::INTR) => {}
                     Ok(None) => break,
                     Err(Errno::CHILD) => {
@@ -140,6 +145,7 @@ impl Supervisor {
                     Err(error) => return Err(format!("{FLAG}: {error}")),
                 }
             }
+            // Behind an end in good order there may be the process of an upgrade, or the one that started it.
             if end.is_some()
                 && let Some(next) = child()
             {

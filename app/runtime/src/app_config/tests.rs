@@ -431,6 +431,7 @@ fn every_key_has_an_effect() {
         let value = match (section, key.name) {
             ("health" | "metrics", "path") => "\"/other\"".to_owned(),
             ("metrics", "listen") => "\"127.0.0.1:9100\"".to_owned(),
+            ("limits", "process_bytes_max") => "\"1GB\"".to_owned(),
             ("db", "url") => "\"postgres://other\"".to_owned(),
             ("fetch", "ca") => format!("{:?}", authority.path()),
             _ => other_value(key),

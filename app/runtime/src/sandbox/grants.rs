@@ -68,10 +68,16 @@ fn add_project(grants: &mut Grants, config: &AppConfig) {
     if project.archive().is_none() && root.is_absolute() {
         grants.path(root, Access::Read, "the project");
         let folder = root.join(&config.serving.static_files.folder);
-        if let Ok(folder) = folder.canonicalize()
-            && !folder.starts_with(root)
-        {
-            grants.path(folder, Access::Read, "[static] folder");
+        // Either may be a link to a folder that several projects share.
+        for (folder, reason) in [
+            (folder, "[static] folder"),
+            (root.join("migrations"), "the migrations"),
+        ] {
+            if let Ok(folder) = folder.canonicalize()
+                && !folder.starts_with(root)
+            {
+                grants.path(folder, Access::Read, reason);
+            }
         }
     }
     for folder in project.outer_folders() {

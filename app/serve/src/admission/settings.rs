@@ -18,7 +18,7 @@ pub static SECTION: Section = Section {
             "the wait that is no overload: requests are refused if all have waited longer for interval_millis"),
         SettingKey::time("interval_millis", 1..=MILLIS_MAX, 100,
             "the time after which waits above target_millis are an overload"),
-        SettingKey::count("waiting_min", 0..=1_000_000, 32,
+        SettingKey::count("waiting_min", 0..=1_000_000, 1_000,
             "requests that may wait for each worker before any is refused"),
     ],
 };

@@ -1,9 +1,9 @@
 //! The slow lane: requests of slow routes run in isolates of their own, so that quick requests never wait for them.
 //!
 //! A connection belongs to its worker. That worker hands the request over as owned bytes (`dispatch::apart::handover`),
-//! an isolate of the lane answers it as a worker does (`dispatch::apart::answering`), and the answer comes back as owned
-//! bytes. [`RouteLane`] tells which routes these are. The threads of the lane and their queue are the program's, behind
-//! [`SlowLane`].
+//! an isolate of the lane answers it as a worker does (`dispatch::apart::answering`), and the answer comes back as
+//! owned bytes. [`RouteLane`] tells which routes these are. The threads of the lane and their queue are the program's,
+//! behind [`SlowLane`].
 
 pub(crate) mod crossing;
 pub(crate) mod link;

@@ -40,7 +40,10 @@ impl Supervised {
         let children = format!("/proc/{id}/task/{id}/children");
         let number = || {
             let children = fs::read_to_string(&children).ok()?;
-            Pid::from_raw(children.split_whitespace().next_back()?.parse().ok()?)
+            let mut numbers = children.split_whitespace();
+            // What a server has left behind is a child for a moment.
+            let number = numbers.next().filter(|_| numbers.next().is_none())?;
+            Pid::from_raw(number.parse().ok()?)
         };
         wait::found("the process that serves", number)
     }
@@ -66,7 +69,6 @@ fn a_server_that_is_killed_starts_again() {
     supervised.answers();
     for (times, (signal, told)) in [
         (Signal::KILL, "was ended by SIGKILL"),
-        (Signal::SEGV, "was ended by SIGSEGV"),
         (Signal::ABORT, "was ended by SIGABRT"),
     ]
     .into_iter()
@@ -75,7 +77,7 @@ fn a_server_that_is_killed_starts_again() {
         let before = supervised.server();
         kill_process(before, signal).expect("it is there");
         supervised.log.until(told);
-        supervised.log.until_times("listening on", times + 2);
+        supervised.log.until_times("listening on", times + 1);
         supervised.answers();
         assert_ne!(supervised.server(), before);
     }
@@ -102,6 +104,7 @@ fn the_process_of_an_upgrade_is_watched_in_its_place() {
         supervised.server() != before
     });
     let after = supervised.server();
+    assert_eq!(after.as_raw_nonzero().get().to_string(), new.id());
     supervised.answers();
     kill_process(after, Signal::KILL).expect("it is there");
     supervised.log.until("was ended by SIGKILL");

@@ -76,8 +76,8 @@ app.get("/writes", () => stream(async (write) => { for (;;) try { await write("x
 app.get("/here", () => ({ here, left }));
 "#;
 
-const LIMITS: &str =
-    "[limits]\nhandler_millis_max = 400\ncleanup_millis_max = 300\nscript_millis_max = 200\n";
+const LIMITS: &str = "[limits]\nhandler_millis_max = 400\ncleanup_millis_max = 300\nscript_millis_max = 200\n\
+    [overload]\nenabled = false\n";
 
 fn server(name: &str, source: &str) -> (Scratch, Process) {
     let scratch = Scratch::new(&[(name, source), ("sampan.toml", LIMITS)]);

@@ -63,7 +63,8 @@ app.get("/count", () => ({ here, left, written }));
 "#;
 
 /// Ten thousand streams of JavaScript take 200 MB.
-const LIMITS: &str = "[workers]\nslow = 0\n[limits]\nmemory_bytes_max = 500000000\nstream_idle_millis_max = 600000\n";
+const LIMITS: &str = "[workers]\nslow = 0\n[overload]\nenabled = false\n\
+    [limits]\nmemory_bytes_max = 500000000\nstream_idle_millis_max = 600000\n";
 
 /// As many clients as can be here at once: each needs a file of this process and one of the server, which has the same
 /// limit or a higher one.

@@ -66,6 +66,11 @@ impl NewProcess {
         stat.is_ok_and(|stat| !stat.contains(") Z "))
     }
 
+    /// Returns its number.
+    pub(crate) fn id(&self) -> String {
+        self.0.to_string()
+    }
+
     fn signal(&self, name: &str) {
         let kill = Command::new("kill")
             .args([&format!("-{name}"), &self.0.to_string()])
