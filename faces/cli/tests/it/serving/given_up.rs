@@ -77,7 +77,7 @@ app.get("/here", () => ({ here, left }));
 "#;
 
 const LIMITS: &str = "[limits]\nhandler_millis_max = 400\ncleanup_millis_max = 300\nscript_millis_max = 200\n\
-    [overload]\nenabled = false\n";
+    [overload]\nenabled = false\n[workers]\nslow = 0\n";
 
 fn server(name: &str, source: &str) -> (Scratch, Process) {
     let scratch = Scratch::new(&[(name, source), ("sampan.toml", LIMITS)]);
@@ -111,6 +111,9 @@ fn handlers_and_streams_whose_clients_have_left_end_in_order() {
             ("/stream", 300, "false cancelled false cancelled"),
         ] {
             let clients: Vec<Client> = (0..count).map(|_| ask(&process, path)).collect();
+            // One whose client leaves before it has begun never begins.
+            let all = format!(r#"{{"here":{count},"#);
+            wait::until(&all, || here(&process).starts_with(&all));
             let before = if path == "/stream" {
                 let begun = format!(r#"{{"here":{count},"left":{{"false cancelled":300}}}}"#);
                 until(&process, &begun);
