@@ -1,6 +1,6 @@
 //! Traces: `[trace]`, `app.trace` for scripts, and the thread that sends spans to a collector (OTLP over HTTP, JSON).
 //!
-//! Who records spans asks the worker's tracer ([`sampan_host::trace`]). Finished spans of all workers meet in one queue
+//! The worker's tracer records spans ([`sampan_host::trace`]). Finished spans of all workers meet in one queue
 //! with a limit, and workers never wait for it.
 
 mod capability;

@@ -130,7 +130,7 @@ fn starter_of(config: &AppConfig, program: &StartedProgram) -> Starter {
     }
     match refuse_where_the_end_matters() {
         Ok(()) => Starter::apart(program),
-        Err(fault) => Starter::Nobody(fault),
+        Err(fault) => Starter::Missing(fault),
     }
 }
 

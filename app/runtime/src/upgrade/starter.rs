@@ -37,7 +37,7 @@ pub(crate) enum Starter {
     /// Another process does it.
     Apart(Arc<Mutex<StarterProcess>>),
     /// None can: the reason.
-    Nobody(String),
+    Missing(String),
 }
 
 /// The process that starts others, seen from the server.
@@ -58,7 +58,7 @@ impl Starter {
     pub(crate) fn apart(program: &StartedProgram) -> Self {
         match StarterProcess::begin(program) {
             Ok(process) => Self::Apart(Arc::new(Mutex::new(process))),
-            Err(error) => Self::Nobody(format!(
+            Err(error) => Self::Missing(format!(
                 "a confined process cannot start another, and the one that could did not start: {error}"
             )),
         }
@@ -80,7 +80,7 @@ impl Starter {
                 let pid = pid.ok_or_else(|| told(answer.clone()))?;
                 Ok(NewProcess::Apart(Arc::clone(process), pid))
             }
-            Self::Nobody(fault) => Err(told(fault.clone())),
+            Self::Missing(fault) => Err(told(fault.clone())),
         }
     }
 }
