@@ -208,7 +208,7 @@ fn what_does_not_load_says_where() {
                 "app.js",
                 "import { app } from 'sampan';\napp.get('/', { bodyBytes: 1 }, () => 1);",
             )],
-            "app.js:2: app.get: unknown option 'bodyBytes'; the options are bodyBytesMax, compress, etag, name, slow, stream",
+            "app.js:2: app.get: unknown option 'bodyBytes'; the options are bodyBytesMax, compress, etag, name, priority, slow, stream",
         ),
         (vec![("other.js", "")], "there is no file app.js"),
         (

@@ -1,6 +1,7 @@
 //! The meaning of all sections together: sources that win over others, values that are refused, defaults.
 
 use super::*;
+use crate::sandbox::settings::SandboxSettings;
 use sampan_host::log::Level;
 use sampan_host::settings::Section;
 use sampan_host::settings::{Preset, SettingKey, SettingKind};
@@ -294,9 +295,10 @@ fn shown(text: &str) -> Result<String, String> {
             .sections
             .of(&config::DEV),
     )?;
+    let sandbox = SandboxSettings::of(&resolve(text, &Flags::default())?.project_settings())?;
     let log = program.logger.settings();
     Ok(format!(
-        "{base} {database:?} {capabilities:?} {serving:?} {log:?} {dev:?}"
+        "{base} {database:?} {capabilities:?} {serving:?} {log:?} {dev:?} {sandbox:?}"
     ))
 }
 
@@ -412,6 +414,7 @@ fn other_value(key: &SettingKey) -> String {
             "except" | "immutable" => "[\"/other/*\"]",
             "editor" => "\"other:{path}\"",
             "queues" => "[\"other 2\"]",
+            "connect" => "[\"9\"]",
             "hosts" | "locales" | "no_proxy" => "[\"other\"]",
             _ => "\"other\"",
         }

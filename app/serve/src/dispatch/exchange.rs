@@ -319,10 +319,10 @@ impl DispatchedRequest {
         let shown = self.with_declaration(error);
         AnswerHooks::handler_failed(&*self.view);
         let loaded = &self.loaded;
+        self.log(&shown);
         if errors::is_given_up(error) {
             return self.release(&visit, self.default_answer(&shown, None));
         }
-        self.log(&shown);
         if let Some(meters) = &loaded.control.meters
             && errors::is_logged(error.kind())
         {

@@ -106,9 +106,10 @@ impl Process {
         Client::connect(self.address).expect("someone listens")
     }
 
-    /// The memory that it has in use (RSS), in KiB.
+    /// The memory that it has in use for data, in KiB: not the parts of the executable that it has read, most of all in
+    /// the dev profile.
     pub(crate) fn memory_kib(&self) -> u64 {
-        self.status_kib("VmRSS:")
+        self.status_kib("RssAnon:")
     }
 
     /// The most memory that it had in use so far, in KiB.

@@ -119,6 +119,11 @@ fn one_handler_of_all_processes_has_a_lock() {
         all[0].status();
         holding.join().expect("no panic");
         assert_eq!(post(all[2].address, "/take"), "taken", "{file}");
+        // The answer does not wait until the server has the lock back.
+        let rows = "SELECT count(*) FROM _sampan_locks";
+        sampan_testkit::wait::until("the lock is given back", || {
+            server.psql(&database, rows) == "0"
+        });
         assert_eq!(post(all[1].address, "/try"), "free", "{file}");
     }
 }

@@ -14,7 +14,7 @@ const BYTES: usize = 1 << 30;
 const CSV_BYTES: usize = 1 << 25;
 
 /// The most that the process may have in use meanwhile.
-const MEMORY_KIB_MAX: u64 = 32 * 1024;
+const MEMORY_KIB_MAX: u64 = 16 * 1024;
 
 /// The end of a chunk, and the last one.
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
