@@ -415,7 +415,7 @@ fn other_value(key: &SettingKey) -> String {
             "editor" => "\"other:{path}\"",
             "queues" => "[\"other 2\"]",
             "connect" => "[\"9\"]",
-            "hosts" | "locales" | "no_proxy" => "[\"other\"]",
+            "hosts" | "locales" | "no_proxy" | "read" | "write" => "[\"other\"]",
             _ => "\"other\"",
         }
         .to_owned(),
