@@ -11,6 +11,7 @@ mod fuzz;
 mod go;
 mod npm;
 mod project;
+mod soak;
 mod tally;
 mod test;
 mod tidy;
@@ -60,6 +61,8 @@ enum Task {
     Go(go::GoOptions),
     /// Build and pack the npm package, in target/npm/sampan.tgz
     Npm(npm::NpmOptions),
+    /// Load servers for minutes or hours while they are killed, reloaded, stopped and out of disk
+    Soak(soak::SoakOptions),
     /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
     #[command(disable_help_flag = true)]
     Bench {
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Task::C(options) => c::run(options),
         Task::Go(options) => go::run(options),
         Task::Npm(options) => npm::run(options),
+        Task::Soak(options) => soak::run(options),
         Task::Bench { arguments } => {
             let run = [
                 "run",

@@ -68,6 +68,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("testkit/client", &[]),
     ("bench", &["testkit/client"]),
+    ("soak", &["engine/http", "testkit"]),
     ("xtask", &[]),
     (
         "fuzz",
