@@ -123,14 +123,21 @@ impl Director {
                     wait::dawdle(next.lasts.min(LOOK));
                     self.done.reloads += 1;
                 }
-                self.done.kills += 1;
-                let samples = stage.kill();
-                stage.start(&self.program)?;
-                let name = stage.site.name.clone();
-                self.judge(&name, &samples);
+                self.kill(next.server)?;
             }
-            Fault::Full => self.fill(next)?,
+            Fault::Full | Fault::KillInFull => self.fill(next)?,
         }
+        Ok(())
+    }
+
+    /// Kills a server and starts it again.
+    fn kill(&mut self, server: usize) -> Result<(), String> {
+        self.done.kills += 1;
+        let stage = &mut self.stages[server];
+        let samples = stage.kill();
+        stage.start(&self.program)?;
+        let name = stage.site.name.clone();
+        self.judge(&name, &samples);
         Ok(())
     }
 
@@ -148,7 +155,10 @@ impl Director {
         }
         self.done.full += 1;
         self.watch(next.lasts);
-        if let Some(server) = &self.stages[next.server].server {
+        if next.fault == Fault::KillInFull {
+            // The limit goes with the process.
+            self.kill(next.server)?;
+        } else if let Some(server) = &self.stages[next.server].server {
             server.fill_disk(false)?;
         }
         let mut visitor = Visitor::new(&site);

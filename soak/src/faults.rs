@@ -26,6 +26,8 @@ pub(crate) enum Fault {
     Stop,
     /// A full disk for a while.
     Full,
+    /// A full disk, and SIGKILL before there is room again.
+    KillInFull,
 }
 
 /// The next fault.
@@ -86,6 +88,7 @@ impl Faults {
         let fault = match self.random.between(1, 10) {
             1 | 2 if kills => Fault::Kill,
             3 if kills => Fault::KillInReload,
+            4 if kills && server == 0 => Fault::KillInFull,
             4 | 5 => Fault::Stop,
             6 | 7 if server == 0 => Fault::Full,
             _ => Fault::Reload,
@@ -113,7 +116,8 @@ mod tests {
             let first: BTreeSet<String> = (0..4).map(|_| format!("{:?}", next(1))).collect();
             assert_eq!(first.len(), 4, "{first:?}");
             for _ in 0..50 {
-                assert!(!matches!(next(61), Fault::Kill | Fault::KillInReload));
+                let fault = next(61);
+                assert!(matches!(fault, Fault::Stop | Fault::Full | Fault::Reload));
             }
         }
     }

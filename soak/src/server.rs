@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// Fills the disk, or empties it: no file of the process can be written (EFBIG), which it tells as a full disk.
+    /// Makes all files of the process too large to be written (EFBIG), or ends that.
     pub(crate) fn fill_disk(&self, is_full: bool) -> Result<(), String> {
         let limit = Rlimit {
             current: is_full.then_some(0),

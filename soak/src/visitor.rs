@@ -47,6 +47,11 @@ impl Request {
         Self::new("GET", path, &[], b"")
     }
 
+    /// Returns the request as it is sent.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// A request with a body in JSON.
     pub(crate) fn post(path: &str, body: &str) -> Self {
         let lines = ["Content-Type: application/json"];

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// The longest time from the end of the load to the end of the last job, which may have failed before.
-const JOBS_TIME_MAX: Duration = Duration::from_secs(60);
+const JOBS_TIME_MAX: Duration = Duration::from_secs(120);
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 

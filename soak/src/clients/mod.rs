@@ -2,6 +2,7 @@
 
 mod answers;
 mod jobs;
+mod leavers;
 mod pages;
 mod sessions;
 mod sockets;
@@ -23,6 +24,8 @@ const WRITERS: u64 = 4;
 const ANSWERS: u64 = 4;
 /// The clients with sockets.
 const SOCKETS: u64 = 2;
+/// The clients that leave without an answer.
+const LEAVERS: u64 = 2;
 
 /// A client at work: its visitor, its random numbers, and its number among those of its kind.
 struct Client {
@@ -70,6 +73,7 @@ pub(crate) fn start(run: &Arc<Run>, sites: &[Arc<Site>]) -> Vec<JoinHandle<()>> 
             start(site, "uploads", 1, uploads::work);
             start(site, "jobs", 1, jobs::work);
             start(site, "sockets", SOCKETS, sockets::work);
+            start(site, "leavers", LEAVERS, leavers::work);
         } else {
             start(site, "pages", 1, pages::work);
         }
