@@ -1,5 +1,6 @@
 //! The director starts the servers, torments them, and looks at them meanwhile.
 
+use crate::disk::Disk;
 use crate::faults::{Fault, Faults, Next};
 use crate::flat::{Sample, Verdict, judge};
 use crate::project::Project;
@@ -33,14 +34,16 @@ struct Done {
     reloads: u64,
     stops: u64,
     full: u64,
-    /// The reason that disks are not filled.
-    no_full: Option<String>,
+    /// The full disks that could not be, and why.
+    skipped: Vec<String>,
 }
 
 pub(crate) struct Director {
     run: Arc<Run>,
     program: PathBuf,
     stages: Vec<Stage>,
+    /// The disk of the app's database.
+    disk: Option<Disk>,
     sites: Vec<Arc<Site>>,
     done: Done,
     sampled: Instant,
@@ -60,6 +63,7 @@ impl Director {
             run: Arc::clone(run),
             program: program.to_path_buf(),
             stages: Vec::new(),
+            disk: None,
             sites: Vec::new(),
             done: Done::default(),
             sampled: Instant::now(),
@@ -67,6 +71,9 @@ impl Director {
             judged: Vec::new(),
         };
         for project in projects {
+            if project.is_app() {
+                director.disk = Disk::mount(&project.data());
+            }
             let site = Site::new(project.name.clone(), run);
             director.sites.push(Arc::clone(&site));
             let mut stage = Stage {
@@ -77,6 +84,10 @@ impl Director {
             };
             stage.start(program)?;
             director.stages.push(stage);
+        }
+        if director.disk.is_none() {
+            let skipped = "full disks: no namespace in which to mount one; files that may not grow stand for them";
+            director.done.skipped.push(skipped.to_owned());
         }
         Ok(director)
     }
@@ -110,10 +121,13 @@ impl Director {
                 self.done.reloads += 1;
             }
             Fault::Stop => {
+                stage.site.turn_stopped(true);
                 server.signal(Signal::STOP);
                 self.done.stops += 1;
                 self.watch(next.lasts);
-                if let Some(server) = &self.stages[next.server].server {
+                let stage = &self.stages[next.server];
+                stage.site.turn_stopped(false);
+                if let Some(server) = &stage.server {
                     server.signal(Signal::CONT);
                 }
             }
@@ -135,32 +149,41 @@ impl Director {
         self.done.kills += 1;
         let stage = &mut self.stages[server];
         let samples = stage.kill();
+        self.disk.iter().for_each(Disk::empty);
         stage.start(&self.program)?;
         let name = stage.site.name.clone();
         self.judge(&name, &samples);
         Ok(())
     }
 
-    /// Fills the disk of a server for a while, and waits until it writes again.
+    /// Takes the room for writes from the app for a while, and waits until it writes again. There are two ways in turn:
+    /// a disk that is full (ENOSPC), and files that may not grow (EFBIG).
     fn fill(&mut self, next: &Next) -> Result<(), String> {
         let Stage { site, server, .. } = &self.stages[next.server];
         let (Some(server), site) = (server, Arc::clone(site)) else {
             return Ok(());
         };
+        let disk = self
+            .disk
+            .as_ref()
+            .filter(|_| self.done.full.is_multiple_of(2));
+        let is_limited = disk.is_none();
         site.turn_full(true);
-        if let Err(error) = server.fill_disk(true) {
-            site.turn_full(false);
-            self.done.no_full = Some(error);
-            return Ok(());
-        }
         self.done.full += 1;
+        let filled = disk.map_or_else(|| server.limit_files(true), Disk::fill);
+        if let Err(error) = filled {
+            self.done.skipped.push(format!("a full disk: {error}"));
+        }
         self.watch(next.lasts);
         if next.fault == Fault::KillInFull {
             // The limit goes with the process.
             self.kill(next.server)?;
-        } else if let Some(server) = &self.stages[next.server].server {
-            server.fill_disk(false)?;
+        } else if let Some(server) = &self.stages[next.server].server
+            && is_limited
+        {
+            server.limit_files(false)?;
         }
+        self.disk.iter().for_each(Disk::empty);
         let mut visitor = Visitor::new(&site);
         let probe = Request::new("POST", "/session/probe/1", &[], b"");
         wait::until("a write after a full disk", || {
@@ -256,11 +279,16 @@ impl Director {
         }
     }
 
+    /// Keeps what would go with the program.
+    pub(crate) fn keep(&self) {
+        self.disk.iter().for_each(Disk::keep);
+    }
+
     /// Returns the faults, and the lives that were judged.
     pub(crate) fn summary(&self) -> String {
         let mut text = format!("{}\n", self.done());
-        if let Some(error) = &self.done.no_full {
-            text += &format!("SKIPPED: full disks: {error}\n");
+        for skipped in &self.done.skipped {
+            text += &format!("SKIPPED: {skipped}\n");
         }
         if self.judged.is_empty() {
             text += "no process lived long enough to judge its memory\n";

@@ -8,6 +8,7 @@
 
 mod clients;
 mod director;
+mod disk;
 mod faults;
 mod flat;
 mod project;
@@ -42,6 +43,7 @@ struct SoakOptions {
 
 fn main() -> ExitCode {
     let options = SoakOptions::parse();
+    disk::enter_namespace();
     let seed = options.seed.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         now.map_or(1, |now| u64::from(now.subsec_nanos()) + 1)
@@ -92,6 +94,7 @@ fn soak(options: &SoakOptions, seed: u64, time: Duration) -> Result<bool, String
         println!("all held");
         return Ok(true);
     }
+    director.keep();
     folder.disable_cleanup(true);
     println!("seed {seed}: {} did not hold. The first:", run.failed());
     for failure in failures {

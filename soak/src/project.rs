@@ -10,6 +10,9 @@ pub(crate) const LANGUAGES: [&str; 2] = ["lua", "js"];
 /// The name of the project that clients write to.
 pub(crate) const APP: &str = "soak";
 
+/// The folder of the database in each project.
+const DATA: &str = "data";
+
 /// The examples, whose pages are read.
 const EXAMPLES: [&str; 3] = ["petclinic", "notes", "chat"];
 
@@ -39,7 +42,7 @@ impl Project {
         if !status.success() {
             return Err(format!("cp -r {}: {status}", source.display()));
         }
-        std::fs::create_dir(to.join("data")).map_err(told)?;
+        std::fs::create_dir(to.join(DATA)).map_err(told)?;
         Ok(Self {
             name: name.to_owned(),
             folder: to,
@@ -49,6 +52,11 @@ impl Project {
     /// Reports whether it is the app that clients write to.
     pub(crate) fn is_app(&self) -> bool {
         self.name == APP
+    }
+
+    /// Returns the folder of the database.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join(DATA)
     }
 
     /// Returns the file of the log, which all processes of the project share.
@@ -74,7 +82,7 @@ impl Project {
         let mut command = Command::new("setsid");
         command.arg(program).arg("run").arg(app);
         command.args(["--listen", "127.0.0.1:0", "--workers", "2"]);
-        command.arg("--db").arg(self.folder.join("data/soak.db"));
+        command.arg("--db").arg(self.data().join("soak.db"));
         command.env(
             "SAMPAN_SECRETS_KEYS",
             "a key of the soak that is long enough",

@@ -11,8 +11,10 @@ const FAILURES_KEPT: usize = 20;
 /// The longest text of a failure, in bytes.
 const FAILURE_BYTES_MAX: usize = 1000;
 
-/// The time for which the log may still tell of a full disk: it sums up errors that are many.
-const LOG_TIME: Duration = Duration::from_secs(2);
+/// The time for which the log may still tell of a full disk, or of a stop.
+const LOG_TIME: Duration = Duration::from_secs(1);
+/// The time for its sums of errors that were many, which come a second later, or when a stopped process goes on.
+const SUM_TIME: Duration = Duration::from_secs(10);
 
 /// One run of the program.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Counts {
     pub(crate) refused: AtomicU64,
     /// The answers that a full disk explains.
     pub(crate) failed: AtomicU64,
+    /// The answers that took too long because of a stop (504).
+    pub(crate) late: AtomicU64,
     /// The requests that a kill cut off.
     pub(crate) cut: AtomicU64,
     /// The writes that were acknowledged and found afterwards.
@@ -47,10 +51,12 @@ impl Display for Counts {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         write!(
             f,
-            "{} right answers, {} refused (503), {} failed by a full disk, {} cut by kills; {} acknowledged rows found",
+            "{} right answers, {} refused (503), {} failed by a full disk, {} late by stops (504), {} cut by kills; \
+             {} acknowledged rows found",
             get(&self.right),
             get(&self.refused),
             get(&self.failed),
+            get(&self.late),
             get(&self.cut),
             get(&self.kept)
         )
@@ -150,6 +156,10 @@ pub(crate) struct Site {
     pub(crate) full: Season,
     /// The end of the last full disk.
     emptied: Mutex<Option<Instant>>,
+    /// The process is stopped, so that what runs meanwhile may take too long.
+    pub(crate) stopped: Season,
+    /// The end of the last stop.
+    went_on: Mutex<Option<Instant>>,
 }
 
 /// The place of a running server.
@@ -168,6 +178,8 @@ impl Site {
             place: Mutex::default(),
             full: Season::default(),
             emptied: Mutex::default(),
+            stopped: Season::default(),
+            went_on: Mutex::default(),
         })
     }
 
@@ -177,10 +189,23 @@ impl Site {
         self.full.turn(is_full);
     }
 
-    /// Reports whether the log may tell of a full disk.
-    pub(crate) fn logs_full_disks(&self) -> bool {
+    /// Says that the process is stopped, or that it goes on.
+    pub(crate) fn turn_stopped(&self, is_stopped: bool) {
+        *lock(&self.went_on) = Some(Instant::now());
+        self.stopped.turn(is_stopped);
+    }
+
+    /// Reports whether the log may tell of limits of time that passed in a stop.
+    pub(crate) fn logs_stops(&self) -> bool {
+        let went_on = *lock(&self.went_on);
+        went_on.is_some_and(|at| at.elapsed() < LOG_TIME)
+    }
+
+    /// Reports whether the log may tell of a full disk, by a line or by a sum of lines.
+    pub(crate) fn logs_full_disks(&self, is_sum: bool) -> bool {
         let emptied = *lock(&self.emptied);
-        self.full.is_on() || emptied.is_some_and(|at| at.elapsed() < LOG_TIME)
+        let time = if is_sum { SUM_TIME } else { LOG_TIME };
+        self.full.is_on() || emptied.is_some_and(|at| at.elapsed() < time)
     }
 
     pub(crate) fn place(&self) -> Option<Place> {

@@ -83,9 +83,9 @@ impl Server {
     }
 
     /// Makes all files of the process too large to be written (EFBIG), or ends that.
-    pub(crate) fn fill_disk(&self, is_full: bool) -> Result<(), String> {
+    pub(crate) fn limit_files(&self, is_limited: bool) -> Result<(), String> {
         let limit = Rlimit {
-            current: is_full.then_some(0),
+            current: is_limited.then_some(0),
             maximum: None,
         };
         let set = prlimit(self.pid(), Resource::Fsize, limit);
@@ -181,11 +181,15 @@ fn follow(errors: ChildStderr, mut log: File, site: &Site, address: &Sender<Sock
     }
 }
 
-/// Records a line that tells of an error. A full disk explains those that are not a panic.
+/// Records a line that tells of an error. A full disk explains those that are not a panic, a stop those that tell of
+/// limits of time.
 fn judge(line: &str, site: &Site) {
     let is_error = line.contains(" ERROR ");
     let is_panic = line.contains("panicked at");
-    if is_panic || (is_error && !site.logs_full_disks()) {
+    let is_sum = line.contains(" more like this in the last second");
+    let is_late = line.contains("code=timeout") && site.logs_stops();
+    let is_explained = is_late || site.logs_full_disks(is_sum);
+    if is_panic || (is_error && !is_explained) {
         site.fail(format_args!("the log has: {line}"));
     }
 }

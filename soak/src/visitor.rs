@@ -91,14 +91,14 @@ impl Visitor {
 
     /// Sends requests in one go, and returns what came of each.
     pub(crate) fn ask_all(&mut self, requests: &[Request]) -> Vec<Told> {
-        let full = self.site.full.mark();
+        let (full, stopped) = (self.site.full.mark(), self.site.stopped.mark());
         let place = self.place();
         let mut all = Vec::with_capacity(requests.len());
         let answers = self.answers(place, requests, &mut all);
         let mut told: Vec<Told> = all
             .into_iter()
             .zip(requests)
-            .map(|(answer, request)| self.judge(answer, request, full))
+            .map(|(answer, request)| self.judge(answer, request, (full, stopped)))
             .collect();
         if let Err(error) = answers {
             self.connection = None;
@@ -150,11 +150,13 @@ impl Visitor {
     }
 
     /// Tells an error that faults explain from one that nothing explains.
-    fn judge(&self, answer: Answer, request: &Request, full: u64) -> Told {
+    fn judge(&self, answer: Answer, request: &Request, (full, stopped): (u64, u64)) -> Told {
         let counts = self.site.run.counts();
         match answer.status {
             500.. if self.site.full.was_since(full) => add(&counts.failed, 1),
             503 => add(&counts.refused, 1),
+            // The time of a transaction passes in a stop too.
+            504 if self.site.stopped.was_since(stopped) => add(&counts.late, 1),
             status @ 500.. => {
                 let (words, text) = (&request.words, answer.text());
                 self.site.fail(format_args!("{words}: {status}: {text}"));
