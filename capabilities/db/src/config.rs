@@ -17,6 +17,10 @@ pub static SECTION: Section = Section {
         SettingKey::text("path", Preset::Text("data.db"), "the file, relative to the project's folder"),
         SettingKey::text("url", Preset::Unset,
             "the database on a PostgreSQL server, in place of the file: postgres://user:password@host/name").secret(),
+        SettingKey::count("connections_max", 2..=10_000, 10,
+            "connections of the process to a PostgreSQL server; statements above it wait for one"),
+        SettingKey::flag("prepared_statements", Preset::Flag(true),
+            "PostgreSQL keeps statements under names; false behind pgbouncer in transaction mode"),
         SettingKey::choice("durability", &["full", "normal"],
             "what an acknowledged write survives: power loss, or the death of the process"),
         SettingKey::flag("migrate", Preset::Flag(true), "a server that starts applies the migrations of the project"),
@@ -64,6 +68,10 @@ pub struct DatabaseConfig {
     pub url: Option<String>,
     /// The name of the database there, in place of the one in the URL.
     pub database: Option<String>,
+    /// The most connections of the process to the server.
+    pub connections_max: usize,
+    /// True where the server keeps statements under names, which a pooler in transaction mode does not pass on.
+    pub has_named_statements: bool,
     /// When a write counts as done.
     pub durability: Durability,
     /// Prepared statements that each connection keeps.
@@ -122,6 +130,8 @@ impl DatabaseConfig {
         config.statement_millis_max = self.statement_millis_max;
         config.statements_max = self.statements_max;
         config.acquire_millis_max = self.busy_millis_max;
+        config.connections_max = self.connections_max;
+        config.prepare = self.has_named_statements;
         Ok(config)
     }
 
@@ -169,6 +179,8 @@ impl DatabaseConfig {
                 .filter(|url| !url.is_empty())
                 .map(str::to_owned),
             database: None,
+            connections_max: settings.number("connections_max"),
+            has_named_statements: settings.flag("prepared_statements"),
             durability: match settings.text("durability") {
                 "normal" => Durability::Normal,
                 _ => Durability::Full,

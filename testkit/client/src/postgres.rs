@@ -4,7 +4,10 @@
 //! removed even where the test's process is killed. PostgreSQL refuses to run as root, so root runs it as the user
 //! `postgres`.
 
+mod pooler;
+
 use crate::{ports, wait};
+pub use pooler::Pooler;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -197,7 +197,8 @@ impl Pool {
                 self.open(Some(seat));
                 return None;
             }
-            if is_last && self.opening.get() > 0 {
+            // One that has no seat yet may never get one: all workers can wait for each other's last.
+            if is_last && self.connecting.get() > 0 {
                 return None;
             }
         }
@@ -276,7 +277,7 @@ impl Pool {
         let max = self.process.config.connections_max;
         busy(format!(
             "no connection to PostgreSQL was free within {millis} ms: the {max} of this process are in transactions, \
-             or being opened; end transactions sooner"
+             or being opened; end transactions sooner, or allow more ([db] connections_max)"
         ))
     }
 

@@ -49,6 +49,34 @@ fn many_statements_share_few_connections() {
     });
 }
 
+#[test]
+fn workers_with_one_connection_each_have_transactions_in_turn() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let mut config = database.config();
+        (config.connections_max, config.acquire_millis_max) = (2, 3_000);
+        let process = Postgres::new(config).unwrap();
+        let clients = [process.client(), process.client()];
+        for client in &clients {
+            client.script("SELECT 1").await.unwrap();
+        }
+        let transactions = |client: sampan_postgres::PostgresClient| async move {
+            let first = client.begin().await.unwrap();
+            let second = async { client.begin().await.unwrap().commit().await.unwrap() };
+            // The second waits while the first goes on.
+            let first = async {
+                first.script("SELECT pg_sleep(0.01)").await.unwrap();
+                first.commit().await.unwrap();
+            };
+            tokio::join!(second, first)
+        };
+        let [a, b] = clients;
+        tokio::join!(transactions(a), transactions(b));
+    });
+}
+
 /// Keeps the thread, as a script that computes does.
 fn compute(time: Duration) {
     let end = Instant::now() + time;
