@@ -1,6 +1,7 @@
 //! The comparison of both sides: rows, values that are not NULL, sums of integers, and sums of hashes of all else that
-//! both write the same.
+//! both can write the same: texts, blobs, numbers, dates and times.
 
+use super::canonical;
 use super::names::quoted;
 use super::profile::TargetType;
 use super::rows::Plan;
@@ -20,6 +21,7 @@ pub(super) struct Checks {
 #[derive(Debug)]
 struct ColumnCheck {
     kind: TargetType,
+    scale: Option<usize>,
     values: u64,
     /// The largest integer.
     largest: Option<i64>,
@@ -31,6 +33,7 @@ impl Checks {
     pub(super) fn new(plan: &Plan<'_>) -> Self {
         let columns = plan.columns.iter().map(|column| ColumnCheck {
             kind: column.kind,
+            scale: column.scale,
             values: 0,
             largest: None,
             sum: server_sum(column.kind, "").map(|_| 0),
@@ -52,8 +55,14 @@ impl Checks {
 
     pub(super) fn add_text(&mut self, at: usize, text: &str) {
         let column = &mut self.columns[at];
-        let part = (column.kind == TargetType::Text).then(|| hash(text.as_bytes()));
-        column.add(part);
+        let canonical = match column.kind {
+            TargetType::Text => Some(text.into()),
+            TargetType::Numeric => canonical::number(text, column.scale),
+            TargetType::Date => canonical::date(text),
+            TargetType::Timestamp => canonical::timestamp(text),
+            _ => None,
+        };
+        column.add(canonical.map(|text| hash(text.as_bytes())));
     }
 
     pub(super) fn add_integer(&mut self, at: usize, number: i64) {
@@ -62,7 +71,7 @@ impl Checks {
         let part = match column.kind {
             TargetType::Bigint | TargetType::Boolean => Some(number.into()),
             TargetType::Double => Some(hash(&(number as f64).to_be_bytes())),
-            TargetType::Text => Some(hash(number.to_string().as_bytes())),
+            TargetType::Text | TargetType::Numeric => Some(hash(number.to_string().as_bytes())),
             _ => None,
         };
         column.add(part);
@@ -74,6 +83,9 @@ impl Checks {
         let part = match column.kind {
             TargetType::Double => Some(hash(&number.to_be_bytes())),
             TargetType::Text => Some(hash(text.as_bytes())),
+            TargetType::Numeric => {
+                canonical::number(text, column.scale).map(|text| hash(text.as_bytes()))
+            }
             TargetType::Bigint => text.parse().ok(),
             _ => None,
         };
@@ -155,6 +167,7 @@ impl ColumnCheck {
 
 /// Returns the sum that the server makes of a column.
 fn server_sum(kind: TargetType, name: &str) -> Option<String> {
+    let bytes_of = |text: &str| format!("convert_to({text}, 'UTF8')");
     let of_hashes = |bytes: String| {
         let hash = format!("encode(substr(sha256({bytes}), 1, 4), 'hex')");
         Some(format!("sum(('x' || {hash})::bit(32)::bigint)"))
@@ -163,9 +176,15 @@ fn server_sum(kind: TargetType, name: &str) -> Option<String> {
         TargetType::Bigint => Some(format!("sum({name})")),
         TargetType::Boolean => Some(format!("sum({name}::int)")),
         TargetType::Double => of_hashes(format!("float8send({name})")),
-        TargetType::Text => of_hashes(format!("convert_to({name}, 'UTF8')")),
+        TargetType::Text => of_hashes(bytes_of(name)),
         TargetType::Bytea => of_hashes(name.to_owned()),
-        _ => None,
+        TargetType::Numeric => of_hashes(bytes_of(&format!("trim_scale({name})::text"))),
+        TargetType::Date => of_hashes(bytes_of(&format!("to_char({name}, 'YYYY-MM-DD')"))),
+        TargetType::Timestamp => {
+            let text = format!("to_char({name}, 'YYYY-MM-DD HH24:MI:SS.US')");
+            of_hashes(bytes_of(&text))
+        }
+        TargetType::Other => None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! The file is read in one snapshot, and everything on the server is one transaction: a copy that is interrupted leaves
 //! nothing there. Tables that the server has are used, others are made by what SQLite's declare and hold.
 
+mod canonical;
 mod checks;
 mod definition;
 mod expressions;

@@ -202,7 +202,7 @@ fn declared_type(declared: &str) -> TargetType {
 }
 
 /// Reports whether a text is a date that PostgreSQL gives back as it is.
-fn is_date(text: &[u8]) -> bool {
+pub(super) fn is_date(text: &[u8]) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
         return false;
     };

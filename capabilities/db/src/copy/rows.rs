@@ -28,6 +28,8 @@ pub(super) struct PlannedColumn {
     /// The name on the server.
     pub(super) target: String,
     pub(super) kind: TargetType,
+    /// The digits behind the point to which a `numeric` is rounded.
+    pub(super) scale: Option<usize>,
 }
 
 impl Table {

@@ -69,6 +69,7 @@ impl Maker<'_> {
             at,
             target: column.target.clone(),
             kind,
+            scale: None,
         });
         Ok(Plan {
             table,

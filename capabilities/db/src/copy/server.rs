@@ -12,6 +12,7 @@ use sampan_postgres::{PostgresTransaction, RowLimits};
 struct ServerColumn {
     name: String,
     kind: TargetType,
+    scale: Option<usize>,
     /// The server computes it.
     is_generated: bool,
 }
@@ -88,7 +89,8 @@ async fn found<'t>(
     transaction: &PostgresTransaction,
     table: &'t Table,
 ) -> Result<Found<'t>, Error> {
-    let sql = "SELECT c.relkind::text, a.attname::text, a.atttypid::int8, a.attgenerated::text
+    let sql = "SELECT c.relkind::text, a.attname::text, a.atttypid::int8, a.attgenerated::text,
+           a.atttypmod::int8
          FROM pg_class AS c LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          WHERE c.oid = to_regclass(?) ORDER BY a.attnum";
     let rows = ask(transaction, sql, vec![quoted(&table.target).into()]).await?;
@@ -98,14 +100,19 @@ async fn found<'t>(
     if !matches!(&*text(&rows, 0, 0), "r" | "p") {
         return Ok(Found::Other);
     }
+    let number = |row, column| match rows.cell(row, column) {
+        Cell::Int(number) => number,
+        _ => -1,
+    };
     let columns: Vec<ServerColumn> = (0..rows.len())
-        .map(|row| ServerColumn {
-            name: text(&rows, row, 1),
-            kind: match rows.cell(row, 2) {
-                Cell::Int(oid) => kind_of(oid),
-                _ => TargetType::Other,
-            },
-            is_generated: !text(&rows, row, 3).is_empty(),
+        .map(|row| {
+            let (kind, scale) = kind_of(number(row, 2), number(row, 4));
+            ServerColumn {
+                name: text(&rows, row, 1),
+                kind,
+                scale,
+                is_generated: !text(&rows, row, 3).is_empty(),
+            }
         })
         .collect();
     let mut planned = Vec::new();
@@ -122,6 +129,7 @@ async fn found<'t>(
                 at,
                 target: found.name.clone(),
                 kind: found.kind,
+                scale: found.scale,
             }),
             None if column.is_generated => {}
             None => missing.push(&*column.name),
@@ -135,9 +143,10 @@ async fn found<'t>(
     Ok(Found::Table(plan, missing))
 }
 
-/// Returns the type by its number in `pg_type.dat`.
-fn kind_of(oid: i64) -> TargetType {
-    match oid {
+/// Returns the type by its number in `pg_type.dat`, and the digits behind the point of a `numeric`, by its modifier
+/// (`numeric_typmod_scale` in `numeric.c`).
+fn kind_of(oid: i64, modifier: i64) -> (TargetType, Option<usize>) {
+    let kind = match oid {
         20 | 21 | 23 | 26 => TargetType::Bigint,
         701 => TargetType::Double,
         1700 => TargetType::Numeric,
@@ -145,8 +154,18 @@ fn kind_of(oid: i64) -> TargetType {
         17 => TargetType::Bytea,
         16 => TargetType::Boolean,
         1082 => TargetType::Date,
-        1114 => TargetType::Timestamp,
+        // Fewer than six digits of a fraction are rounded.
+        1114 if matches!(modifier, -1 | 6) => TargetType::Timestamp,
         _ => TargetType::Other,
+    };
+    if kind != TargetType::Numeric || modifier < 0 {
+        return (kind, None);
+    }
+    let scale = (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
+    match usize::try_from(scale) {
+        Ok(scale) => (kind, Some(scale)),
+        // It is rounded before the point.
+        Err(_) => (TargetType::Other, None),
     }
 }
 

@@ -380,6 +380,53 @@ fn tables_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn changed_numbers_and_times_are_found() {
+    let Some(rig) = Rig::new(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, price NUMERIC, exact, day DATE, at DATETIME, code INT);
+         INSERT INTO t VALUES (1, 0.1 + 0.2, 1e300, '2024-02-29', '2024-05-06 07:08:09', '007'),
+            (2, 12.5, 9007199254740993, '0999-12-31', '2024-05-06 07:08:09.250', 8),
+            (3, '-1.005', 0.1, NULL, NULL, NULL), (4, NULL, NULL, NULL, '2024-05-06', NULL);",
+    ) else {
+        return;
+    };
+    // The server rounds prices, and writes all of these otherwise than SQLite.
+    rig.psql(
+        "CREATE TABLE t (id bigint, price numeric(10, 2), exact numeric, day date, at timestamp, code int)",
+    );
+    rig.copy().expect("a copy");
+    let shown = "SELECT price, exact, day, at, code FROM t WHERE id = 2";
+    assert_eq!(
+        rig.psql(shown),
+        "12.50|9007199254740993|0999-12-31|2024-05-06 07:08:09.25|8"
+    );
+    assert_eq!(
+        rig.psql("SELECT price FROM t WHERE id IN (1, 3)"),
+        "0.30\n-1.01"
+    );
+    rig.psql(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()",
+    );
+    for (column, change) in [
+        ("price", "price + 0.01"),
+        ("exact", "exact + 0.001"),
+        ("day", "day + 1"),
+        ("at", "at + interval ''1 millisecond''"),
+    ] {
+        rig.psql(&format!(
+            "DELETE FROM t; CREATE OR REPLACE FUNCTION f() RETURNS trigger LANGUAGE plpgsql
+             AS 'BEGIN NEW.{column} := (SELECT {change} FROM (SELECT NEW.{column}) AS one); RETURN NEW; END'"
+        ));
+        let error = rig.copy().expect_err(column);
+        assert!(
+            error.contains(&format!("the copy differs: the sum over t.{column} is ")),
+            "{error}"
+        );
+        assert_eq!(rig.psql("SELECT count(*) FROM t"), "0");
+    }
+}
+
+#[test]
 fn servers_that_cannot_be_used_are_told() {
     let Some(rig) = Rig::new("CREATE TABLE t (a INT)") else {
         return;
