@@ -7,7 +7,7 @@ use crate::hooks;
 use crate::lane::settings as lane;
 use crate::metrics::settings as metrics;
 use crate::sandbox::settings as sandbox;
-use sampan_db::DatabaseConfig;
+use sampan_db::{DatabaseConfig, OwnTable, make_own_tables};
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::settings::Section;
 use sampan_host::{Context, Module};
@@ -48,6 +48,24 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_mail::CAPABILITY,
     &sampan_fetch::CAPABILITY,
 ];
+
+/// The tables that capabilities have on a database server.
+static SERVER_TABLES: &[OwnTable] = &[
+    sampan_session::SERVER_TABLES,
+    sampan_jobs::SERVER_TABLES,
+    sampan_lock::SERVER_TABLES,
+    sampan_middleware::SERVER_TABLES,
+];
+
+/// Makes the tables that the server itself needs in a database on a server, where they are missing. Returns the names
+/// of those that were.
+///
+/// # Errors
+/// The server cannot be reached, or the user may not make tables: one line.
+pub fn make_server_tables(config: &DatabaseConfig) -> Result<Vec<&'static str>, String> {
+    let made = make_own_tables(config, SERVER_TABLES);
+    made.map_err(|error| format!("the server's own tables: {error}"))
+}
 
 /// The server's own functions and sections.
 static SERVER: Capability = Capability {

@@ -89,7 +89,7 @@ pub fn with_tables<T>(
         leaves_log: true,
         ..config.clone()
     };
-    let database = AppDatabase::new(config, Arc::new(|_: &str| ()));
+    let database = AppDatabase::new(config, Arc::new(|_, _: &str| ()));
     let database = database.map_err(|error| error.to_string())?;
     let mut result = Err(Error::new(ErrorKind::Internal, "nothing was done"));
     let ran = run_here(async {
@@ -131,10 +131,10 @@ pub(crate) fn prepare(config: &AppConfig) -> Result<(AppDatabase, Vec<String>), 
     let logger = config.program.logger.clone();
     let database = AppDatabase::new(
         config.database.config.clone(),
-        Arc::new(move |line: &str| {
+        Arc::new(move |level: Level, line: &str| {
             let text = format!("database: {line}");
             let cause = Cause::message(&text);
-            logger.write_limited(Level::Error, cause, &Line::text(text));
+            logger.write_limited(level, cause, &Line::text(text));
         }),
     );
     let database = database.map_err(|error| error.to_string())?;
@@ -165,6 +165,10 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
             };
             config.program.logger.text(Level::Info, line);
         };
+        let hints = migrate::hints(&config.database.config, &migrations);
+        for hint in hints.unwrap_or_default() {
+            config.program.logger.text(Level::Warn, hint.to_string());
+        }
         migrate::run(&config.database.config, &migrations, &mut tell)
             .map_err(|error| error.to_string())?;
     } else if has_migrations

@@ -35,6 +35,7 @@ mod worker;
 
 pub use app_config::{AppConfig, DatabaseSettings, ProgramParts, ServeConfig, settings};
 pub use build::build;
+pub use capabilities::make_server_tables;
 pub use capabilities::{modules, sections};
 pub use database::backup::{RestoreOptions, restore};
 pub use database::{Storage, with_tables};

@@ -14,7 +14,7 @@ fn among_a_million_sessions_one_is_found_and_those_that_ended_go_in_small_batche
         write_millis_max: 60_000,
         ..DatabaseConfig::new(scratch.path().join("data.db"))
     };
-    let database = Arc::new(Database::new(config, Arc::new(|_: &str| {})));
+    let database = Arc::new(Database::new(config, Arc::new(|_, _: &str| {})));
     let db = Db::new(database, Outbox::default(), Arc::<Watch>::default());
     let sessions = DbSessions(Rc::new(db.clone()) as Rc<dyn AppTables>);
     let (key, other) = (SessionKey([0xff; 32]), SessionKey([0xfe; 32]));

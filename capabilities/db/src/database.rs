@@ -13,6 +13,7 @@ use crate::sqlite::file::Lookout;
 use crate::sqlite::open::Role;
 use sampan_host::Error;
 use sampan_host::database::RouteUse;
+use sampan_host::log::Level;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Receives what an operator should know, one line at a time.
-pub type ReportLine = Arc<dyn Fn(&str) + Send + Sync>;
+pub type ReportLine = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
 /// The database of a process. It is opened when it is first used.
 pub struct Database {
@@ -112,9 +113,10 @@ impl Database {
             return;
         }
         if repeated.more > 0 {
-            (self.report)(&format!("{} more times: {}", repeated.more, repeated.line));
+            let text = format!("{} more times: {}", repeated.more, repeated.line);
+            (self.report)(Level::Error, &text);
         }
-        (self.report)(line);
+        (self.report)(Level::Error, line);
         *repeated = Repeated {
             line: line.to_owned(),
             told: Some(Instant::now()),
@@ -178,7 +180,7 @@ impl Opened {
         let writer = SqliteConnection::open(config, Role::Writer)?;
         config.file.learn(&config.path);
         let for_checkpoints = Arc::clone(report);
-        let on_fault = Box::new(move |line: String| for_checkpoints(&line));
+        let on_fault = Box::new(move |line: String| for_checkpoints(Level::Error, &line));
         let opened = Self {
             config: config.clone(),
             defers_keys: AtomicBool::new(false),
@@ -236,10 +238,11 @@ impl Opened {
 
     /// Writes nothing any more, because another file, or none, stands where the database was.
     fn refuse_for_good(&self) {
-        (self.report)(&format!(
+        let text = format!(
             "{} was removed or replaced while it was open: nothing is written any more; restart the server",
             self.config.path.display()
-        ));
+        );
+        (self.report)(Level::Error, &text);
         self.writers.refuse(Refused::Gone);
     }
 

@@ -6,6 +6,7 @@
 
 mod carried;
 mod files;
+mod hints;
 mod needed;
 mod postgres;
 mod split;
@@ -26,6 +27,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use carried::CarriedMigrations;
 pub use files::Migrations;
+pub use hints::{MigrationHint, hints};
 pub(crate) use needed::NeededMigrations;
 pub use split::try_statements;
 

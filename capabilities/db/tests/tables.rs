@@ -17,7 +17,7 @@ fn statements_wait_and_are_refused_at_once() {
         statement_millis_max: 60_000,
         ..DatabaseConfig::new("data.db")
     };
-    let database = AppDatabase::new(config, Arc::new(|_: &str| ())).expect("a URL");
+    let database = AppDatabase::new(config, Arc::new(|_, _: &str| ())).expect("a URL");
     let worker = database.worker(Outbox::default(), Arc::default());
     let tables = worker.tables();
     assert!(tables.refusal().is_some());

@@ -11,3 +11,4 @@ mod rows;
 mod server;
 
 pub use capability::CAPABILITY;
+pub use server::SERVER_TABLES;

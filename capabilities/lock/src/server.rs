@@ -15,6 +15,9 @@ use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 
+/// The table, and the statement that makes it.
+pub const SERVER_TABLES: (&str, &[&str]) = ("_sampan_locks", &[CREATE]);
+
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_locks (
     name text PRIMARY KEY, token bigint GENERATED ALWAYS AS IDENTITY, held_until timestamptz NOT NULL)";
 

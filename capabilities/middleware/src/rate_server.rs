@@ -13,15 +13,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The statements that make the table, one process after the other. The counts are no loss after a crash of the server.
-const CREATE: [&str; 3] = [
+/// The table, and the statements that make it, one process after the other. The counts are no loss after a crash of the
+/// server.
+pub const SERVER_TABLES: (&str, &[&str]) = (
+    "_sampan_rates",
+    &[
     "SELECT pg_advisory_xact_lock(4690643046570595450)",
     "CREATE UNLOGGED TABLE IF NOT EXISTS _sampan_rates(
        key bytea PRIMARY KEY, slot bigint NOT NULL, previous bigint NOT NULL, counted bigint NOT NULL,
        seen bigint NOT NULL, ends bigint NOT NULL
      )",
     "CREATE INDEX IF NOT EXISTS _sampan_rates_ends ON _sampan_rates(ends)",
-];
+    ],
+);
 
 /// Counts a request of the key `$1`, of which the limit allows `$3` in `$2` milliseconds. Gives nothing where it is
 /// refused. Another connection may have read the clock later and come first.
@@ -140,8 +144,9 @@ impl ServerRates {
         if let Some(counted) = self.tables.run(COUNT, &params).await? {
             return Ok(counted);
         }
-        let create = CREATE.map(|sql| (sql.to_owned(), Value::Null));
-        self.tables.run_all(create.into()).await?;
+        let create = SERVER_TABLES.1.iter();
+        let create = create.map(|sql| ((*sql).to_owned(), Value::Null));
+        self.tables.run_all(create.collect()).await?;
         let counted = self.tables.run(COUNT, &params).await?;
         counted.ok_or_else(|| {
             let text = "the table of rate limits could not be made";

@@ -6,9 +6,9 @@ mod output;
 mod prompt;
 mod restore;
 
-use crate::StorageArgs;
 use crate::migrate;
 use crate::signals;
+use crate::{DatabaseArgs, StorageArgs};
 use clap::{Subcommand, ValueEnum};
 use output::Printer;
 use sampan_db::console::{Console, Interrupt, RunError, SqlFault};
@@ -24,7 +24,6 @@ const INTERRUPTED: i32 = 130;
 
 /// The arguments of `sampan db`.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct DbArgs {
     #[command(subcommand)]
     command: Option<DbCommand>,
@@ -43,19 +42,7 @@ pub(crate) struct DbArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: PlaceArgs,
-}
-
-/// The place of the database, if not where the project's folder says.
-#[derive(clap::Args)]
-struct PlaceArgs {
-    /// The database: a file, or postgres://user@host/database
-    /// [default: what sampan.toml says, or data.db in the project's folder].
-    #[arg(long, value_name = "FILE|URL")]
-    db: Option<PathBuf>,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    database: DatabaseArgs,
 }
 
 #[derive(Subcommand)]
@@ -92,6 +79,12 @@ enum Mode {
 }
 
 pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
+    if args.command.is_some() && args.has_own() {
+        return Err(
+            "before a command there are --db and --config only: write the others behind it"
+                .to_owned(),
+        );
+    }
     match args.command {
         Some(DbCommand::Dump(args)) => files::dump(args),
         Some(DbCommand::Load(args)) => files::load(args),
@@ -105,12 +98,19 @@ pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
     }
 }
 
+impl DbArgs {
+    /// Reports whether there are arguments of SQL without a command.
+    fn has_own(&self) -> bool {
+        let has_text = self.path.is_some() || self.sql.is_some();
+        has_text || self.write || self.json || self.mode != Mode::Table
+    }
+}
+
 fn ask(args: DbArgs) -> Result<i32, String> {
     let (path, sql) = path_and_sql(args.path, args.sql)?;
     let storage = StorageArgs {
         path,
-        db: args.place.db,
-        config: args.place.config,
+        database: args.database,
     };
     let console = Session::open(storage, args.write)?;
     let mode = if args.json { Mode::Json } else { args.mode };

@@ -193,12 +193,19 @@ struct StorageArgs {
     /// The project's folder, or a file in it.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+/// The database, if it is not where the project's folder says: before a command or behind it.
+#[derive(clap::Args, Default)]
+struct DatabaseArgs {
     /// The database: a file, or postgres://user@host/database
     /// [default: what sampan.toml says, or data.db in the project's folder].
-    #[arg(long, value_name = "FILE|URL")]
+    #[arg(long, value_name = "FILE|URL", global = true)]
     db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
@@ -206,8 +213,8 @@ impl StorageArgs {
     fn resolve(self) -> Result<Storage, String> {
         Storage::resolve(&Flags {
             path: self.path,
-            config: self.config,
-            db: self.db,
+            config: self.database.config,
+            db: self.database.db,
             env_file: EnvFile::OfProject,
             ..Flags::default()
         })

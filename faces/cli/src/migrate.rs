@@ -1,10 +1,11 @@
 //! `sampan migrate`: applies migrations, shows them, makes a new one.
 
-use crate::{StorageArgs, say};
+use crate::{DatabaseArgs, StorageArgs, say};
 use clap::Subcommand;
 use sampan_db::migrate;
 use sampan_db::migrate::{MigrationProgress, MigrationState};
 use sampan_runtime::Storage;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 /// The arguments of `sampan migrate`.
@@ -33,6 +34,8 @@ pub(crate) struct NewArgs {
     /// The project's folder, or a file in it.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
+    #[command(flatten)]
+    database: DatabaseArgs,
 }
 
 pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
@@ -46,15 +49,22 @@ pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
 pub(crate) fn create(args: NewArgs) -> Result<(), String> {
     let storage = StorageArgs {
         path: args.path,
-        db: None,
-        config: None,
+        database: args.database,
     };
     let made = migrate::create(storage.resolve()?.migrations.folder(), &args.name);
     say(made.map_err(|error| error.to_string())?.display())
 }
 
 pub(crate) fn apply(storage: &Storage) -> Result<(), String> {
-    check_folder(storage)?;
+    // A database on a server gets the server's own tables also where there are no migrations.
+    if !storage.db.is_postgres() {
+        check_folder(storage)?;
+    }
+    let hints = migrate::hints(&storage.db, &storage.migrations);
+    for hint in hints.map_err(|error| error.to_string())? {
+        // Standard error may be gone.
+        let _ = writeln!(io::stderr(), "warning: {hint}");
+    }
     let mut said = Ok(());
     let mut tell = |progress: MigrationProgress<'_>| {
         let next = match progress {
@@ -68,6 +78,9 @@ pub(crate) fn apply(storage: &Storage) -> Result<(), String> {
     let report = migrate::run(&storage.db, &storage.migrations, &mut tell)
         .map_err(|error| error.to_string())?;
     said?;
+    if !sampan_runtime::make_server_tables(&storage.db)?.is_empty() {
+        say("made the server's own tables, whose names begin with _sampan_")?;
+    }
     say(format_args!(
         "{}: {} applied now, {} before",
         storage.db.shown(),

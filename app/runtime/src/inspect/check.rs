@@ -204,6 +204,14 @@ fn migration_faults(config: &AppConfig, report: &mut CheckReport) -> Result<Vec<
         Err(error) => return Ok(vec![error.to_string()]),
     };
     report.migrations = entries.len();
+    let hints = migrate::hints(&config.database.config, &migrations);
+    for hint in hints.unwrap_or_default() {
+        let file = format!("migrations/{}", name_of(&hint.file));
+        let line = u32::try_from(hint.line).ok();
+        report
+            .findings
+            .push(Finding::warning(&file, line, hint.text));
+    }
     let database = config.database.config.shown();
     let told = entries.iter().filter_map(|entry| {
         let what = match &entry.state {

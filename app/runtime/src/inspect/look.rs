@@ -18,20 +18,31 @@ impl<T> Drop for Telling<T> {
     }
 }
 
-/// Loads the project and looks at it. Its database and its storage folder lie in the folder `scratch`.
+/// Loads the project and looks at it. Its database and its storage folder lie in the folder `scratch`: a project on a
+/// server gets a file of SQLite too, because it would have to write into a database of the server otherwise. Where its
+/// migrations are for PostgreSQL alone, that is empty.
 pub(super) fn look<T: Send + 'static>(
+    mut config: AppConfig,
+    scratch: &Path,
+    at: fn(&LocalApp) -> T,
+) -> Result<T, String> {
+    if !config.database.config.is_postgres() {
+        return look_in_file(config, scratch, at);
+    }
+    config.database.config.url = None;
+    look_in_file(config.clone(), &scratch.join("migrated"), at).or_else(|_| {
+        config.database.migrate = false;
+        look_in_file(config, &scratch.join("empty"), at)
+    })
+}
+
+fn look_in_file<T: Send + 'static>(
     config: AppConfig,
     scratch: &Path,
     at: fn(&LocalApp) -> T,
 ) -> Result<T, String> {
-    if config.database.config.is_postgres() {
-        // It would have to write into a database of the server to load the project.
-        return Err(
-            "the project is not loaded here, because [db] url names a PostgreSQL server: name that by --db or by \
-             SAMPAN_DB_URL where the app serves"
-                .into(),
-        );
-    }
+    let unusable = |error| format!("{}: {error}", scratch.display());
+    std::fs::create_dir_all(scratch).map_err(unusable)?;
     let run = LocalRun::new(config, scratch)?;
     let (sender, inbox) = channel();
     let told = sender.clone();

@@ -43,6 +43,6 @@ pub(crate) fn database(folder: &Path) -> Db {
         query_inline_millis_max: 600_000,
         ..DatabaseConfig::new(folder.join("data.db"))
     };
-    let database = Arc::new(Database::new(config, Arc::new(|_: &str| {})));
+    let database = Arc::new(Database::new(config, Arc::new(|_, _: &str| {})));
     Db::new(database, Outbox::default(), Arc::<Watch>::default())
 }

@@ -12,6 +12,7 @@ use crate::group_commit::writer::{Refused, WriterHandover};
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use crate::sqlite::open::Role;
+use sampan_host::log::Level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub(crate) fn start(
         while matches!(writers.refused(), Some(Refused::Broken(_))) {
             std::thread::sleep(PAUSE);
             if let Ok(writer) = attempt(&config) {
-                report("the database can be written again");
+                report(Level::Warn, "the database can be written again");
                 writers.give(Box::new(writer));
                 return;
             }
@@ -42,9 +43,8 @@ pub(crate) fn start(
         .name("sampan-repair".into())
         .spawn(work)
     {
-        on_no_thread(&format!(
-            "the database stays read-only until the next start: {error}"
-        ));
+        let text = format!("the database stays read-only until the next start: {error}");
+        on_no_thread(Level::Error, &text);
     }
 }
 

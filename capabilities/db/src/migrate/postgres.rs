@@ -2,17 +2,15 @@
 //!
 //! An advisory lock keeps two machines from applying the same file. A file runs in a transaction, with its row in the
 //! table of migrations. One that begins with the comment `-- no transaction` runs statement by statement outside of
-//! one, as CREATE INDEX CONCURRENTLY needs; what it did before it failed stays.
-
-mod split;
+//! one, as CREATE INDEX CONCURRENTLY needs; what it did before it failed stays. The body of a function between BEGIN
+//! ATOMIC and END is not looked at: such a file needs a transaction.
 
 use super::files::{File, fault};
 use super::{Applied, failed};
 use crate::config::DatabaseConfig;
 use crate::postgres::database::PostgresDatabase;
 use sampan_host::{Cell, Error, Value};
-use sampan_postgres::{PostgresClient, PostgresTransaction, RowLimits};
-use split::{statements, transaction_word};
+use sampan_postgres::{PostgresClient, PostgresTransaction, RowLimits, statements};
 
 pub(super) const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
     id bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at text NOT NULL)";
@@ -118,6 +116,15 @@ pub(super) fn check_text(file: &File) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// Returns the first word of a statement that begins or ends a transaction, if there is one.
+fn transaction_word<'a>(statements: &[&'a str]) -> Option<&'a str> {
+    const WORDS: [&str; 6] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT"];
+    let mut words = statements
+        .iter()
+        .filter_map(|one| one.split(|c: char| !c.is_ascii_alphabetic()).next());
+    words.find(|word| WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// Returns the statement that remembers a migration, as applied now or at a time.

@@ -69,7 +69,7 @@ impl LogScene {
         let folder = TestFolder::new();
         let mut config = DatabaseConfig::new(folder.path("a.db"));
         config.checkpoint_pages = checkpoint_pages;
-        let database = Database::new(config, Arc::new(|line: &str| panic!("{line}")));
+        let database = Database::new(config, Arc::new(|_, line: &str| panic!("{line}")));
         database.prepare().expect("opened");
         let scene = Self {
             folder,

@@ -25,7 +25,7 @@ impl PostgresDatabase {
     /// # Errors
     /// Its URL is none of PostgreSQL.
     pub(crate) fn new(config: DatabaseConfig) -> Result<Self, Error> {
-        Self::reporting(config, Arc::new(|_: &str| ()))
+        Self::reporting(config, Arc::new(|_, _: &str| ()))
     }
 
     /// The database that `config` describes. `report` receives what an operator should know.

@@ -4,6 +4,7 @@
 pub(crate) mod api;
 pub(crate) mod database;
 mod limits;
+pub(crate) mod own_tables;
 mod recording;
 pub(crate) mod tables;
 pub(crate) mod test_databases;

@@ -41,6 +41,9 @@ BEGIN
 END
 $sampan$";
 
+/// The table that is made last, and the statement that makes all.
+pub const SERVER_TABLES: (&str, &[&str]) = ("_sampan_job_schema", &[MAKE]);
+
 /// Makes the tables unless they are there. Blocks the thread.
 ///
 /// # Errors

@@ -154,6 +154,18 @@ impl Sql {
     }
 }
 
+/// A statement as the server gets it, and its parameters: the name of each as it is written.
+pub type ServerSql = (String, Vec<Option<Box<str>>>);
+
+/// Returns a statement as the server gets it.
+///
+/// # Errors
+/// It cannot be one.
+pub fn server_sql(sql: &str) -> Result<ServerSql, String> {
+    let parsed = Sql::parse(sql)?;
+    Ok((parsed.text, parsed.params))
+}
+
 /// The words of a statement outside of parentheses.
 #[derive(Default)]
 struct Words {

@@ -282,3 +282,37 @@ fn random_texts_are_cut_into_tokens() {
         }
     }
 }
+
+#[test]
+fn statements_end_at_semicolons_outside_of_strings_and_comments() {
+    for (text, expected) in [
+        ("", &[][..]),
+        (" ;;\n-- a;b\n/* c; /* d; */ e; */;", &[]),
+        ("SELECT 1; SELECT 2", &["SELECT 1", "SELECT 2"]),
+        (
+            "SELECT 'a;''b;' ; SELECT \"x;y\"",
+            &["SELECT 'a;''b;'", "SELECT \"x;y\""],
+        ),
+        (
+            r"SELECT E'a\';b'; SELECT 'c\'; SELECT 3",
+            &[r"SELECT E'a\';b'", r"SELECT 'c\'", "SELECT 3"],
+        ),
+        (
+            "DO $$ BEGIN; END; $$; DO $x$ a; $$ b; $x$; SELECT a$b$c; SELECT $1; é",
+            &[
+                "DO $$ BEGIN; END; $$",
+                "DO $x$ a; $$ b; $x$",
+                "SELECT a$b$c",
+                "SELECT $1",
+                "é",
+            ],
+        ),
+        (
+            "-- no transaction\nSELECT 1 -- one\n;",
+            &["SELECT 1 -- one"],
+        ),
+        ("SELECT 'open; end", &["SELECT 'open; end"]),
+    ] {
+        assert_eq!(super::statements(text), expected, "{text:?}");
+    }
+}

@@ -239,6 +239,27 @@ impl Iterator for Tokens<'_> {
     }
 }
 
+/// Returns the statements of a text, each from its first token up to its semicolon.
+pub fn statements(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut begin = None;
+    for (token, range) in Tokens::new(text) {
+        match token {
+            Token::Gap => {}
+            Token::Semicolon => {
+                found.extend(
+                    begin
+                        .take()
+                        .map(|begin| text[begin..range.start].trim_end()),
+                );
+            }
+            _ => begin = begin.or(Some(range.start)),
+        }
+    }
+    found.extend(begin.map(|begin| text[begin..].trim_end()));
+    found
+}
+
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C)
 }

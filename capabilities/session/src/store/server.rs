@@ -14,15 +14,18 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// The statements that make the table, one process after the other.
-const CREATE: [&str; 3] = [
-    LOCK,
-    "CREATE TABLE IF NOT EXISTS _sampan_sessions(
+/// The table, and the statements that make it, one process after the other.
+pub const SERVER_TABLES: (&str, &[&str]) = (
+    "_sampan_sessions",
+    &[
+        LOCK,
+        "CREATE TABLE IF NOT EXISTS _sampan_sessions(
        id bytea PRIMARY KEY, data json NOT NULL, began bigint NOT NULL, ends bigint NOT NULL,
        version bigint NOT NULL DEFAULT 1
      )",
-    "CREATE INDEX IF NOT EXISTS _sampan_sessions_ends ON _sampan_sessions(ends)",
-];
+        "CREATE INDEX IF NOT EXISTS _sampan_sessions_ends ON _sampan_sessions(ends)",
+    ],
+);
 /// The key is the beginning of the SHA-256 of `_sampan_sessions`.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7842193970550201879)";
 const SELECT: &str = "SELECT data::text, began, ends, version FROM _sampan_sessions WHERE id = ?";
@@ -215,8 +218,9 @@ impl ServerSessions {
         if self.0.run(INSERT, &params).await?.is_some() {
             return Ok(());
         }
-        let create = CREATE.map(|sql| (sql.to_owned(), Value::Null));
-        self.0.run_all(create.into()).await?;
+        let create = SERVER_TABLES.1.iter();
+        let create = create.map(|sql| ((*sql).to_owned(), Value::Null));
+        self.0.run_all(create.collect()).await?;
         let added = self.0.run(INSERT, &params).await?;
         let missing = || {
             Error::new(

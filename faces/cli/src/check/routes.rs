@@ -15,6 +15,9 @@ pub(crate) struct RoutesArgs {
     /// Print an object of JSON for each row.
     #[arg(long)]
     json: bool,
+    /// The database that the project will have. A PostgreSQL server is not asked.
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<PathBuf>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -26,6 +29,7 @@ pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
     let config = AppConfig::resolve(&Flags {
         path: args.path,
         config: args.config,
+        db: args.db,
         env_file: sampan_project::config::EnvFile::OfProject,
         ..Flags::default()
     })?;

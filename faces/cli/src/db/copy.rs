@@ -1,6 +1,6 @@
 //! `sampan db copy`: the rows of the project's file of SQLite on a PostgreSQL server.
 
-use crate::{StorageArgs, counted, say};
+use crate::{DatabaseArgs, StorageArgs, counted, say};
 use sampan_db::copy::{CopyJob, CopyProgress, CopyReport, check_url, copy};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -17,9 +17,8 @@ pub(super) struct CopyArgs {
     /// The file of SQLite [default: what sampan.toml says, or data.db in the project's folder].
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    database: DatabaseArgs,
     /// Delete the rows that the tables on the server have.
     #[arg(long)]
     replace: bool,
@@ -31,8 +30,7 @@ pub(super) fn run(args: CopyArgs) -> Result<i32, String> {
     }
     let storage = StorageArgs {
         path: args.path,
-        db: None,
-        config: args.config,
+        database: args.database,
     };
     let storage = storage.resolve()?;
     let mut from = storage.db.clone();

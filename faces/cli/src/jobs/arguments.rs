@@ -1,6 +1,6 @@
 //! The arguments of `sampan jobs`.
 
-use crate::StorageArgs;
+use crate::{DatabaseArgs, StorageArgs};
 use clap::Subcommand;
 use std::path::PathBuf;
 
@@ -84,13 +84,8 @@ pub(super) struct PlaceArgs {
     /// The project's folder, or a file in it [default: the current folder].
     #[arg(long, value_name = "DIR|FILE", global = true)]
     pub(super) project: Option<PathBuf>,
-    /// The database: a file, or postgres://user@host/database
-    /// [default: what sampan.toml says, or data.db in the project's folder].
-    #[arg(long, value_name = "FILE|URL", global = true)]
-    pub(super) db: Option<PathBuf>,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) database: DatabaseArgs,
     /// Print JSON.
     #[arg(long, global = true)]
     pub(super) json: bool,
@@ -110,8 +105,7 @@ impl PlaceArgs {
         }
         Ok(StorageArgs {
             path: path.or(self.project).unwrap_or_else(|| ".".into()),
-            db: self.db,
-            config: self.config,
+            database: self.database,
         })
     }
 }

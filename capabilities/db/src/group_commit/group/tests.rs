@@ -78,7 +78,7 @@ impl GroupRig {
 fn database(folder: &TestFolder, change: impl FnOnce(&mut DatabaseConfig)) -> Arc<Database> {
     let mut config = DatabaseConfig::new(folder.path("data.db"));
     change(&mut config);
-    let database = Arc::new(Database::new(config, Arc::new(|_: &str| {})));
+    let database = Arc::new(Database::new(config, Arc::new(|_, _: &str| {})));
     let first = GroupRig::new(&database);
     for sql in [
         "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT",

@@ -4,6 +4,7 @@ use super::link::Link;
 use super::queue::{Item, Queue, WaitingPublication, full};
 use crate::database::ReportLine;
 use sampan_host::carrier::{Arrivals, Carrier, OwnMember, Publication, Published};
+use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind};
 use sampan_postgres::Postgres;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -187,7 +188,10 @@ fn carry(carrier: &Arc<PostgresCarrier>, arrivals: &dyn Arrivals) {
             let link = Link::new(Arc::clone(carrier), arrivals);
             tokio::task::LocalSet::new().block_on(&runtime, link.run());
         }
-        Err(error) => (carrier.report)(&format!("topics: cannot start a runtime: {error}")),
+        Err(error) => {
+            let text = format!("topics: cannot start a runtime: {error}");
+            (carrier.report)(Level::Error, &text);
+        }
     }
     carrier.state().phase = Phase::Ended;
     carrier.changed.notify_all();
@@ -205,7 +209,8 @@ impl Carrier for PostgresCarrier {
             match thread.spawn(move || carry(&carrier, &*arrivals)) {
                 Ok(thread) => (state.phase, state.thread) = (Phase::Begins, Some(thread)),
                 Err(error) => {
-                    (self.report)(&format!("topics: cannot start a thread: {error}"));
+                    let text = format!("topics: cannot start a thread: {error}");
+                    (self.report)(Level::Error, &text);
                     state.phase = Phase::Ended;
                 }
             }

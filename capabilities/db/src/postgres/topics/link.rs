@@ -5,6 +5,7 @@ use super::queue::Item;
 use super::rows::{OrderState, Part, is_true, number};
 use super::sql::{self, Change};
 use sampan_host::carrier::{Arrivals, Beginning, OwnMember};
+use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind, Value};
 use sampan_postgres::{COMMIT_UNKNOWN, PostgresSession};
 use std::collections::HashSet;
@@ -103,7 +104,7 @@ impl<'a> Link<'a> {
                 "topics: no messages of other processes: {}",
                 error.message()
             );
-            (self.carrier.report)(&text);
+            (self.carrier.report)(Level::Error, &text);
             self.fault = Some(error.clone());
         }
     }
@@ -116,7 +117,8 @@ impl<'a> Link<'a> {
         self.begin(session).await?;
         self.carrier.has_begun();
         if self.fault.take().is_some() {
-            (self.carrier.report)("topics: messages of other processes come again");
+            let text = "topics: messages of other processes come again";
+            (self.carrier.report)(Level::Info, text);
         }
         loop {
             let is_closing = self.carrier.is_closing();
@@ -153,7 +155,8 @@ impl<'a> Link<'a> {
     /// Goes on where the process was, or begins anew where that is not known any more.
     async fn begin(&mut self, session: &PostgresSession) -> Result<(), Error> {
         if !is_true(&session.query(sql::ARE_THERE, &Value::Null).await?) {
-            session.script(&sql::create(&self.process)).await?;
+            // Several statements that are sent together are one transaction.
+            session.script(&sql::SERVER_TABLES.1.join(";")).await?;
         }
         // Before the state is read: what is published after that rings.
         if self.is_notified() {

@@ -21,4 +21,5 @@ mod sql;
 mod worker;
 
 pub(crate) use carrier::PostgresCarrier;
+pub(crate) use sql::SERVER_TABLES;
 pub(super) use sql::publishing;

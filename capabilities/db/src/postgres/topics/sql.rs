@@ -120,23 +120,25 @@ pub(super) fn clean() -> String {
     )
 }
 
-/// Makes the tables. `process` names the order of messages.
-pub(super) fn create(process: &str) -> String {
-    format!(
-        "BEGIN; {LOCK};
-         CREATE TABLE IF NOT EXISTS _sampan_topics (epoch text NOT NULL, forgotten bigint NOT NULL);
-         INSERT INTO _sampan_topics (epoch, forgotten)
-           SELECT '{process}', 0 WHERE NOT EXISTS (SELECT FROM _sampan_topics);
-         CREATE TABLE IF NOT EXISTS _sampan_messages (
+/// The table that is made last, and the statements of one transaction that make all. The order of messages gets a name
+/// by which it differs from that of tables that were there before.
+pub(crate) const SERVER_TABLES: (&str, &[&str]) = (
+    "_sampan_members",
+    &[
+        LOCK,
+        "CREATE TABLE IF NOT EXISTS _sampan_topics (epoch text NOT NULL, forgotten bigint NOT NULL)",
+        "INSERT INTO _sampan_topics (epoch, forgotten)
+           SELECT substr(replace(gen_random_uuid()::text, '-', ''), 1, 14), 0
+           WHERE NOT EXISTS (SELECT FROM _sampan_topics)",
+        "CREATE TABLE IF NOT EXISTS _sampan_messages (
            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, topic text NOT NULL, kind text NOT NULL,
-           form text NOT NULL, body bytea NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
-         CREATE TABLE IF NOT EXISTS _sampan_processes (process text PRIMARY KEY, seen timestamptz NOT NULL);
-         CREATE TABLE IF NOT EXISTS _sampan_members (
+           form text NOT NULL, body bytea NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())",
+        "CREATE TABLE IF NOT EXISTS _sampan_processes (process text PRIMARY KEY, seen timestamptz NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS _sampan_members (
            process text NOT NULL, number bigint NOT NULL, topic text NOT NULL, member text NOT NULL,
-           joined bigint NOT NULL, PRIMARY KEY (process, number));
-         COMMIT"
-    )
-}
+           joined bigint NOT NULL, PRIMARY KEY (process, number))",
+    ],
+);
 
 /// Returns named parameters.
 pub(super) fn named<const N: usize>(params: [(&str, Value); N]) -> Value {

@@ -1,5 +1,6 @@
 //! Apps on a PostgreSQL server. Without PostgreSQL these tests are skipped.
 
+mod commands;
 mod connections;
 mod copying;
 mod locks;

@@ -1,0 +1,58 @@
+//! The tables that the server itself has in a database on a server, made before an app needs them: its role need not
+//! have the right to make tables then.
+
+use super::database::PostgresDatabase;
+use super::topics;
+use crate::config::DatabaseConfig;
+use sampan_host::{Cell, Error, Value};
+use sampan_postgres::{PostgresClient, RowLimits};
+
+/// The key of the advisory lock: the beginning of the SHA-256 of `_sampan_own_tables`, without its sign.
+const LOCK: i64 = 0x66ff_9388_07c2_6619;
+
+/// A table, and the statements that make it, with others that are made before it.
+pub type OwnTable = (&'static str, &'static [&'static str]);
+
+/// Makes the tables of capabilities, and those of topics, that are missing. Returns the names of those that were. A
+/// database of SQLite needs none: it makes them where they are used.
+///
+/// # Errors
+/// The server cannot be reached, or the user may not make tables. Nothing was made then.
+pub fn make_own_tables(
+    config: &DatabaseConfig,
+    tables: &[OwnTable],
+) -> Result<Vec<&'static str>, Error> {
+    if !config.is_postgres() {
+        return Ok(Vec::new());
+    }
+    let tables: Vec<OwnTable> = tables
+        .iter()
+        .chain([&topics::SERVER_TABLES])
+        .copied()
+        .collect();
+    let lock = format!(
+        "SET LOCAL lock_timeout = {}; SELECT pg_advisory_xact_lock({LOCK})",
+        config.busy_millis_max
+    );
+    let database = PostgresDatabase::new(config.clone())?;
+    database.in_place(async move |client: PostgresClient| {
+        let transaction = client.begin().await?;
+        transaction.script(&lock).await?;
+        let mut made = Vec::new();
+        for (table, statements) in tables {
+            let probe = Value::List(vec![table.into()]);
+            let sql = "SELECT to_regclass(?)::text";
+            let found = transaction.query(sql, &probe, RowLimits::default()).await?;
+            if found.cell(0, 0) != Cell::Null {
+                continue;
+            }
+            for statement in statements {
+                transaction.script(statement).await?;
+            }
+            made.push(table);
+        }
+        // Where something has failed, dropping the transaction has rolled it back.
+        transaction.commit().await?;
+        Ok(made)
+    })
+}
