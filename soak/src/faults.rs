@@ -11,7 +11,7 @@ const KILLS_PERCENT: u32 = 60;
 const FAULTS: u32 = 120;
 const PAUSE_MILLIS: (u64, u64) = (150, 6_000);
 /// The longest time that a server is stopped or its disk is full.
-const LASTS_MILLIS_MAX: u64 = 5_000;
+const LASTS_MILLIS_MAX: u64 = 10_000;
 
 /// Something that happens to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

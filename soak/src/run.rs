@@ -14,7 +14,7 @@ const FAILURE_BYTES_MAX: usize = 1000;
 /// The time for which the log may still tell of a full disk, or of a stop.
 const LOG_TIME: Duration = Duration::from_secs(1);
 /// The time for its sums of errors that were many, which come a second later, or when a stopped process goes on.
-const SUM_TIME: Duration = Duration::from_secs(10);
+const SUM_TIME: Duration = Duration::from_secs(15);
 
 /// One run of the program.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest wait for an answer: longer than a server is ever stopped.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(25);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(29);
 /// The pause while there is no server.
 const PAUSE: Duration = Duration::from_millis(10);
 
