@@ -72,14 +72,16 @@ impl Project {
 
     /// Returns the command that serves it in a language, with two workers.
     ///
-    /// A SIGHUP reloads where no terminal could have sent it: so the server gets a session of its own.
+    /// A SIGHUP reloads where no terminal could have sent it: so the server gets a session of its own. It ends with
+    /// this program, also where that is killed.
     pub(crate) fn command(&self, program: &Path, language: &str) -> Command {
         let in_folder = self.folder.join(language);
         let app = match in_folder.is_dir() {
             true => in_folder,
             false => self.folder.join(format!("app.{language}")),
         };
-        let mut command = Command::new("setsid");
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "setsid"]);
         command.arg(program).arg("run").arg(app);
         command.args(["--listen", "127.0.0.1:0", "--workers", "2"]);
         command.arg("--db").arg(self.data().join("soak.db"));
