@@ -43,6 +43,7 @@ pub use inspect::{CheckReport, RouteKind, RouteLaneWord, RouteRow, check, routes
 pub use lane::LaneSettings;
 pub use listening::check as check_listening;
 pub use local_app::{LocalApp, LocalRun, LocalScript};
+pub use metrics::panics::count_panics;
 pub use migrations::migrations_in;
 pub use program::development::Development;
 pub use program::embedding::{ContextSetup, Embedding, modules_with};

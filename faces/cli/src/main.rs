@@ -225,6 +225,7 @@ fn main() {
     if let Some(status) = sampan_runtime::serve_as_starter() {
         std::process::exit(status);
     }
+    sampan_runtime::count_panics();
     sampan_serve::release_memory_with(allocator::release);
     let result = match Archive::of_this_program() {
         Ok(None) => command(),

@@ -8,7 +8,7 @@ use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
 };
 use sampan_log::Logger;
-use sampan_runtime::{AppConfig, Running, Server, ServerEvent};
+use sampan_runtime::{AppConfig, Running, Server, ServerEvent, count_panics};
 use sampan_testkit::{Client, wait};
 use std::path::Path;
 use std::process::Command;
@@ -34,6 +34,13 @@ static DEAF: Module = Module {
             kind: FunctionKind::Sync(block),
         },
         Function {
+            name: "panic",
+            params: &[],
+            returns: Type::Nothing,
+            doc: "Panics.",
+            kind: FunctionKind::Sync(panic),
+        },
+        Function {
             name: "load",
             params: &[],
             returns: Type::Nothing,
@@ -54,6 +61,10 @@ fn block(_: &Context, args: Args) -> Result<Value, Error> {
     Ok(Value::Null)
 }
 
+fn panic(_: &Context, _: Args) -> Result<Value, Error> {
+    panic!("on purpose")
+}
+
 fn load(_: &Context, _: Args) -> Result<Value, Error> {
     match FAILING_LOADS.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)) {
         Ok(_) => Err(Error::new(ErrorKind::Internal, "not this time")),
@@ -65,12 +76,15 @@ const APPS: [(&str, &str); 2] = [
     (
         "app.lua",
         "local app = require 'sampan'\n\napp.get('/deaf/:s', { slow = false }, function(req) \
-         app.deaf.block(tonumber(req.params.s)) end)\napp.get('/', function() return 'fine' end)\n",
+         app.deaf.block(tonumber(req.params.s)) end)\napp.get('/', function() return 'fine' end)\n\
+         app.get('/panic', function() app.deaf.panic() end)\n\
+         app.get('/panic/slow', { slow = true }, function() app.deaf.panic() end)\n",
     ),
     (
         "app.js",
         "import { app, deaf } from 'sampan';\n\napp.get('/deaf/:s', { slow: false }, (req) => \
-         deaf.block(Number(req.params.s)));\napp.get('/', () => 'fine');\n",
+         deaf.block(Number(req.params.s)));\napp.get('/', () => 'fine');\n\
+         app.get('/panic', () => deaf.panic());\napp.get('/panic/slow', { slow: true }, () => deaf.panic());\n",
     ),
 ];
 
@@ -111,6 +125,44 @@ fn send(client: &mut Client, path: &str) {
     client
         .send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes())
         .expect("sent");
+}
+
+#[test]
+fn a_panic_costs_its_request_alone_and_is_counted() {
+    count_panics();
+    let scratch = Scratch::new(&APPS);
+    for app in ["app.lua", "app.js"] {
+        let logger = Logger::captured(Level::Info);
+        let mut config = config(&scratch.path().join(app), 1);
+        // The hook that tells of a panic takes longer than a script may run in the other tests.
+        config.serving.script.script_millis_max = 10_000;
+        config.program.logger = logger.clone();
+        let running = Server::start(config).expect("it starts");
+        let ask = |path: &str| {
+            let mut client = Client::connect(running.address()).expect("someone listens");
+            send(&mut client, path);
+            client.read(false).expect("an answer")
+        };
+        let panics = || {
+            let metrics = ask("/_sampan/metrics").text();
+            let line = metrics
+                .lines()
+                .find_map(|line| line.strip_prefix("sampan_panics_total "));
+            line.and_then(|count| count.parse::<u64>().ok())
+                .expect("a number")
+        };
+        let before = panics();
+        for path in ["/panic", "/panic/slow"] {
+            assert_eq!(ask(path).status, 500, "{app} {path}");
+            assert_eq!(ask("/").text(), "fine", "{app} {path}");
+            let lines = logger.lines();
+            let told = lines.lines().find(|line| line.contains(path));
+            let told = told.unwrap_or_else(|| panic!("{app} {path}: {lines}"));
+            assert!(told.contains("panic: on purpose"), "{told}");
+        }
+        assert_eq!(panics(), before + 2, "{app}");
+        assert!(running.shutdown());
+    }
 }
 
 #[test]
@@ -158,10 +210,12 @@ fn a_deaf_isolate_of_slow_routes_is_replaced_and_its_client_told() {
         assert_eq!(answer.text(), "fine");
         send(&mut other, "/quick");
         assert_eq!(other.read(false).expect("an answer").text(), "fine");
-        let lines = logger.lines();
         let told =
             format!("an isolate of slow routes is deaf to its stop in GET /deaf/:s ({place})");
-        assert!(lines.contains(&told) && lines.contains("1 of 3"), "{lines}");
+        wait::until("the log has it", || {
+            let lines = logger.lines();
+            lines.contains(&told) && lines.contains("1 of 3")
+        });
         assert!(
             running.shutdown(),
             "the abandoned thread does not hold up the end"

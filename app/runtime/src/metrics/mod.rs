@@ -5,6 +5,7 @@
 //! server answers on an address of its own.
 
 pub(crate) mod handler;
+pub(crate) mod panics;
 mod process;
 pub(crate) mod settings;
 

@@ -1,5 +1,6 @@
 //! Measurements of the process, as the system has them.
 
+use super::panics;
 use sampan_host::metrics::{Readings, Registry, known};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,6 +36,7 @@ fn read(readings: &mut Readings) {
     if let Some(max) = limit.current {
         readings.put(&known::OPEN_FILES_MAX, &[], max as f64);
     }
+    readings.put(&known::PANICS, &[], panics::seen() as f64);
     let usage = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let seconds = usage.tv_sec as f64 + usage.tv_nsec as f64 / 1e9;
     readings.put(&known::CPU, &[], seconds);

@@ -21,7 +21,7 @@ pub(crate) use sampan_js_contract::{Failure, Thrown};
 pub(crate) use slot::Slot;
 
 use rquickjs::qjs;
-use sampan_host::Error;
+use sampan_host::{Error, ErrorKind};
 use std::ffi::{CStr, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -325,10 +325,14 @@ pub(crate) fn native<'a>(
     match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(value)) => value.into_raw(),
         Ok(Err(failure)) => cx.throw(failure),
-        Err(_) => cx.throw(Failure::Error(Error::new(
-            sampan_host::ErrorKind::Internal,
-            "a native function panicked",
-        ))),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_default();
+            let text = format!("panic: {text}");
+            cx.throw(Failure::Error(Error::new(ErrorKind::Internal, text)))
+        }
     }
 }
 

@@ -144,8 +144,12 @@ async fn connect_first(origin: &Origin, addresses: &[IpAddr]) -> Result<TcpStrea
     };
     let connected = poll_fn(|cx| attempts.poll(cx)).await;
     let socket = connected.map_err(|(address, error)| {
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied => ": a firewall or a sandbox refuses it",
+            _ => "",
+        };
         let text = format!(
-            "cannot connect to {} ({address}): {error}",
+            "cannot connect to {} ({address}): {error}{hint}",
             origin.authority()
         );
         ClientFault::new(ClientFaultKind::Connect, text)
