@@ -73,6 +73,11 @@ pub const TARGETS: &[FuzzTarget] = &[
         project::migrations::run,
         project::migrations::WORDS,
     ),
+    target(
+        "postgres_sql",
+        project::postgres_sql::run,
+        project::postgres_sql::WORDS,
+    ),
     target("archive", project::archive::run, project::archive::WORDS),
     target(
         "source_maps",
