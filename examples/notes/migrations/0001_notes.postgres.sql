@@ -19,7 +19,8 @@ CREATE TABLE notes (
   has_thumbnail bigint NOT NULL DEFAULT 0, -- 1 once storage/thumbnails/IMAGE is there
   no_thumbnail text, -- why the picture gets none
   created text NOT NULL DEFAULT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'),
-  search tsvector GENERATED ALWAYS AS (to_tsvector('simple', title || ' ' || body)) STORED
+  -- Words between < and > would be taken for tags and left out.
+  search tsvector GENERATED ALWAYS AS (to_tsvector('simple', translate(title || ' ' || body, '<>', '  '))) STORED
 );
 CREATE INDEX notes_user ON notes (user_id);
 CREATE INDEX notes_search ON notes USING gin (search);

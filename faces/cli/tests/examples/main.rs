@@ -47,20 +47,9 @@ impl ExampleDatabase {
     fn use_by(&self, command: &mut Command, scratch: &Scratch) {
         match self {
             Self::InFile => drop(command.arg("--db").arg(scratch.path().join("data.db"))),
-            Self::OnServer(server) => on_server(command, &server.url(&server.database())),
+            Self::OnServer(server) => drop(command.args(["--db", &server.url(&server.database())])),
         }
     }
-}
-
-/// Has a command use a database on a server.
-fn on_server(command: &mut Command, url: &str) {
-    command.args(["--db", url]);
-    // Sessions in cookies are sealed.
-    command.env("SAMPAN_SESSION_STORE", "cookie");
-    command.env(
-        "SAMPAN_SECRETS_KEYS",
-        "a key of these tests that is long enough",
-    );
 }
 
 fn root() -> PathBuf {

@@ -2,13 +2,13 @@
 
 use crate::support::{Process, Scratch};
 use crate::visitor::{Visitor, compared};
-use crate::{LANGUAGES, on_server, petclinic, root, sampan};
+use crate::{LANGUAGES, petclinic, root, sampan};
 use sampan_client::postgres::PostgresServer;
 use std::path::Path;
 use std::process::Command;
 
 /// Copies the file in `scratch` to a server.
-fn copy(project: &Path, scratch: &Scratch, url: &str) -> String {
+pub(crate) fn copy(project: &Path, scratch: &Scratch, url: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_sampan"))
         .args(["db", "copy"])
         .arg(project)
@@ -47,7 +47,7 @@ fn petclinic_moves_with_its_rows() {
             "{told}"
         );
         let mut command = sampan(&project);
-        on_server(&mut command, &url);
+        command.args(["--db", &url]);
         let moved = Process::start(&mut command);
         for (before, after) in before.iter().zip(pages(&moved)) {
             assert_eq!(*before, after, "{language}");
