@@ -126,7 +126,8 @@ impl Supervisor {
 
     /// Passes signals on until the server has crashed, or none is left. Returns the number of the last, and its end.
     fn watch(&mut self, mut server: Pid) -> Result<(Pid, WaitStatus), String> {
-        let mut end = None;
+        let first = server;
+        let (mut end, mut crashed) = (None, None);
         loop {
             loop {
                 match wait(WaitOptions::NOHANG) {
@@ -136,9 +137,19 @@ impl Supervisor {
                         }
                         end = Some(status);
                     }
-                    Ok(Some(_)) | Err(Errno::INTR) => {}
+                    Ok(Some((ended, status))) => {
+                        // The process of an upgrade may crash before it is known as the server.
+                        let is_upgrade = end.is_some() || server != first;
+                        if is_upgrade && status_of(status) != 0 {
+                            crashed = Some((ended, status));
+                        }
+                    }
+                    Err(Errno::INTR) => {}
                     Ok(None) => break,
                     Err(Errno::CHILD) => {
+                        if let Some(crashed) = crashed.filter(|_| !self.is_stopping) {
+                            return Ok(crashed);
+                        }
                         let end = end.ok_or_else(|| format!("{FLAG}: the server is lost"))?;
                         return Ok((server, end));
                     }

@@ -160,21 +160,15 @@ impl PostgresServer {
         assert!(status.expect("kill").success(), "kill -9 {pid}");
         self.end_keeper();
         // Its processes notice, and would keep the next server from starting.
+        let data = fs::canonicalize(self.folder.path().join("data")).expect("a folder");
         wait::until("the processes of PostgreSQL are gone", || {
             fs::read_dir("/proc")
                 .expect("the processes")
                 .flatten()
                 .all(|process| {
-                    let status =
-                        fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-                    let parent = status
-                        .rsplit_once(')')
-                        .and_then(|(_, rest)| rest.split(' ').nth(2));
-                    let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
-                    let data = self.folder.path().join("data");
-                    let is_its =
-                        String::from_utf8_lossy(&command).contains(&*data.to_string_lossy());
-                    parent != Some(&*pid) && !is_its
+                    // All of them work in that folder, also those whose parent is gone.
+                    let folder = fs::read_link(process.path().join("cwd"));
+                    folder.map_or(true, |folder| folder != data)
                 })
         });
         drop(fs::remove_file(

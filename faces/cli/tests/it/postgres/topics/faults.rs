@@ -13,6 +13,15 @@ const PUBLISHERS: usize = 6;
 /// The messages of each in a storm.
 const STORM: usize = 150;
 
+/// Ends the publishers when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
     for app in APPS {
@@ -25,6 +34,8 @@ fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
         let (is_over, said) = (AtomicBool::new(false), AtomicUsize::new(0));
         let acknowledged = Mutex::new(Vec::new());
         thread::scope(|scope| {
+            // The threads end also where this one panics.
+            let _over = Over(&is_over);
             for publisher in 0..PUBLISHERS {
                 let address = match publisher % 2 {
                     0 => processes.front(),
@@ -56,7 +67,6 @@ fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
                 let now = said.load(Ordering::Relaxed);
                 until(now + 30);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         processes.post(2, "/rooms/7/say/the-last");
         let acknowledged = acknowledged.into_inner().expect("no panic");
