@@ -308,7 +308,7 @@ mod tests {
         }
         assert!(!taken(&table, "greedy", 3));
         let places = table.shards.iter().map(|shard| {
-            let shard = shard.lock().expect("nobody panicked");
+            let shard = shard.lock().expect("no thread panicked");
             shard.len() * SET_PLACES
         });
         assert_eq!(places.sum::<usize>(), RATE_KEYS_MAX);

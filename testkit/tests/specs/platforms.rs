@@ -112,7 +112,9 @@ const EXCEPTIONS: &[Exception] = &[
     part(
         "db/transaction_ends",
         BOTH,
-        &["a stream's chunk does not leave inside, so that nobody learns what may be rolled back"],
+        &[
+            "a stream's chunk does not leave inside, so that no client learns what may be rolled back",
+        ],
         "microtasks run before the chunk is looked at: it does not leave either, but its transaction may have been \
          committed",
     ),
@@ -132,7 +134,7 @@ const EXCEPTIONS: &[Exception] = &[
     whole(
         "limits/memory",
         BOTH,
-        "nobody can limit the memory of an isolate there",
+        "the memory of an isolate cannot be limited there",
     ),
     whole(
         "limits/recursion",
@@ -211,7 +213,7 @@ const EXCEPTIONS: &[Exception] = &[
 ];
 
 const BOTH: &[&str] = &["node", "bun"];
-const RUNAWAY: &str = "nobody can stop a script there that does not end";
+const RUNAWAY: &str = "a script that does not end cannot be stopped there";
 
 /// The cases, one test for each runtime.
 pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {

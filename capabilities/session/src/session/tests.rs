@@ -40,11 +40,11 @@ impl SessionStore for Table {
     }
 
     fn remove_with(&self, _: &str, _: &Value) -> Result<usize, Error> {
-        unreachable!("nobody ends all sessions here")
+        unreachable!("no test ends all sessions")
     }
 
     fn remove_ended(&self, _: u64, _: usize) -> LocalFuture<Result<usize, Error>> {
-        unreachable!("nobody cleans here")
+        unreachable!("no test cleans")
     }
 }
 

@@ -114,7 +114,7 @@ fn reads_of_a_turn_share_a_transaction_and_see_every_commit_of_the_process() {
         for _ in 0..4 {
             assert_eq!(count(), 0);
         }
-        assert!(!shares(), "nobody knew that there would be several");
+        assert!(!shares(), "no worker knew that there would be several");
         tokio::task::yield_now().await;
         for _ in 0..2 {
             assert_eq!(count(), 0);
