@@ -77,7 +77,6 @@ impl LaneWork {
             let request = match next {
                 Next::Closed => break,
                 Next::Woken => None,
-                Next::Item(request) if request.is_given_up() => continue,
                 Next::Item(request) => Some(request),
             };
             self.renew(&loader).await;

@@ -8,6 +8,8 @@ pub(super) const SLOW_ISOLATES_MAX: u64 = 1_024;
 pub(super) const SLOW_MILLIS_MAX: u64 = 60_000;
 /// The most requests that may wait for each isolate.
 pub(super) const WAITING_PER_ISOLATE_MAX: usize = 1_024;
+/// The requests that may wait for each isolate before any is refused because of its wait.
+pub(super) const WAITING_PER_ISOLATE_MIN: usize = 16;
 /// The shortest time between two writes of what was learned.
 pub(crate) const WRITE_PAUSE: Duration = Duration::from_secs(10);
 /// The largest file of what was learned that is read, in bytes.

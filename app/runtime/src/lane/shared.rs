@@ -1,9 +1,10 @@
 //! The state of the slow lane that all threads share.
 
-use super::limits::WAITING_PER_ISOLATE_MAX;
+use super::limits::{WAITING_PER_ISOLATE_MAX, WAITING_PER_ISOLATE_MIN};
 use super::settings::LaneSettings;
-use crate::worker::queue::WorkQueue;
-use sampan_serve::lane::{LaneFull, LaneRequest, LaneRoutes, Learned, SlowLane};
+use crate::worker::queue::{Items, Unqueued, WorkQueue};
+use sampan_serve::admission::OverloadSettings;
+use sampan_serve::lane::{LaneQueue, LaneRefusal, LaneRequest, LaneRoutes, Learned, SlowLane};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -16,11 +17,23 @@ pub(crate) enum LaneChange {
     End,
 }
 
+impl Items for LaneQueue {
+    type Item = LaneRequest;
+
+    fn push(&mut self, request: LaneRequest) -> Option<LaneRequest> {
+        LaneQueue::push(self, request)
+    }
+
+    fn pop(&mut self) -> Option<LaneRequest> {
+        LaneQueue::pop(self)
+    }
+}
+
 /// The slow lane of a server.
 pub(crate) struct Lane {
     pub(crate) routes: LaneRoutes,
     /// The requests that wait for an isolate.
-    pub(crate) queue: WorkQueue<LaneRequest>,
+    pub(crate) queue: WorkQueue<LaneQueue>,
     pub(crate) isolates: usize,
     /// True once isolates take requests.
     is_open: AtomicBool,
@@ -31,12 +44,16 @@ impl Lane {
     /// Creates the lane, with the receiver of its changes. No isolate has started.
     pub(crate) fn new(
         settings: LaneSettings,
+        overload: Option<OverloadSettings>,
         learned: Vec<Learned>,
     ) -> (Self, Receiver<LaneChange>) {
         let (changes, receiver) = channel();
+        let waiting_min = settings.isolates * WAITING_PER_ISOLATE_MIN;
+        let waiting_max = settings.isolates * WAITING_PER_ISOLATE_MAX;
+        let items = LaneQueue::new(overload, waiting_min, waiting_max);
         let lane = Self {
             routes: LaneRoutes::new(settings.slow_time, learned),
-            queue: WorkQueue::new(settings.isolates),
+            queue: WorkQueue::new(items, settings.isolates),
             isolates: settings.isolates,
             is_open: AtomicBool::new(false),
             changes,
@@ -65,12 +82,13 @@ impl SlowLane for Lane {
         self.is_open.load(Ordering::Acquire)
     }
 
-    fn submit(&self, request: LaneRequest) -> Result<(), LaneFull> {
-        let waiting_max = self.isolates * WAITING_PER_ISOLATE_MAX;
-        let pushed = self.queue.push(request, waiting_max);
+    fn submit(&self, request: LaneRequest) {
+        // Where the queue is closed, the connection notices that its request is gone.
+        if let Err(Unqueued::Full(refused)) = self.queue.push(request) {
+            refused.refuse(LaneRefusal::Full);
+        }
         // One that is woken may first go on with a request that computes, so the others look too.
         self.queue.wake_all();
-        pushed.map_err(|_| LaneFull)
     }
 
     fn moved(&self) {

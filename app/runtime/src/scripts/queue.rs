@@ -2,19 +2,20 @@
 
 use super::errors::{Refused, stopped};
 use super::job::{JobHandle, Places, Work};
-use crate::worker::queue::{Unqueued, WorkQueue};
+use crate::worker::queue::WorkQueue;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub(super) struct Queue {
     /// The works that wait for an isolate.
-    pub(super) waiting: WorkQueue<(Work, JobHandle)>,
+    pub(super) waiting: WorkQueue<VecDeque<(Work, JobHandle)>>,
     places: Arc<Places>,
 }
 
 impl Queue {
     pub(super) fn new(workers: usize, under_way_max: usize) -> Self {
         Self {
-            waiting: WorkQueue::new(workers),
+            waiting: WorkQueue::new(VecDeque::new(), workers),
             places: Arc::new(Places::new(under_way_max)),
         }
     }
@@ -28,14 +29,11 @@ impl Queue {
         if !self.places.take() {
             return Err(Refused::Full);
         }
-        // Its places are its limit.
-        let pushed = self.waiting.push((work, handle.clone()), usize::MAX);
-        pushed.map_err(|unqueued| {
+        // Its places are its limit, so it has room until it is closed.
+        let pushed = self.waiting.push((work, handle.clone()));
+        pushed.map_err(|_| {
             self.places.give_back();
-            match unqueued {
-                Unqueued::Full => Refused::Full,
-                Unqueued::Closed => Refused::Stopped,
-            }
+            Refused::Stopped
         })
     }
 

@@ -272,7 +272,7 @@ fn slow_lane_of(config: &AppConfig) -> Option<(Lane, Receiver<LaneChange>)> {
         program.logger.text(Level::Warn, text);
         Vec::new()
     });
-    Some(Lane::new(settings, known))
+    Some(Lane::new(settings, config.serving.overload, known))
 }
 
 /// Returns the place for the idle connections of a server with several workers of its own.

@@ -6,11 +6,35 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
-/// A queue that several workers share.
-pub(crate) struct WorkQueue<T>(Mutex<QueueState<T>>);
+/// The items of a queue, in the order in which they are taken.
+pub(crate) trait Items: Sized {
+    type Item;
 
-struct QueueState<T> {
-    items: VecDeque<T>,
+    /// Adds an item. Returns the one that has no place, if there is no room.
+    fn push(&mut self, item: Self::Item) -> Option<Self::Item>;
+
+    /// Takes the next item.
+    fn pop(&mut self) -> Option<Self::Item>;
+}
+
+impl<T> Items for VecDeque<T> {
+    type Item = T;
+
+    fn push(&mut self, item: T) -> Option<T> {
+        self.push_back(item);
+        None
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.pop_front()
+    }
+}
+
+/// A queue that several workers share.
+pub(crate) struct WorkQueue<Q>(Mutex<QueueState<Q>>);
+
+struct QueueState<Q> {
+    items: Q,
     /// The workers that wait, by their place.
     idle: Vec<Option<Waker>>,
     is_closed: bool,
@@ -24,36 +48,35 @@ pub(crate) enum Next<T> {
     Closed,
 }
 
-/// Why an item is not queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unqueued {
-    Full,
-    Closed,
+/// An item that is not queued.
+pub(crate) enum Unqueued<T> {
+    /// The one for which there was no room.
+    Full(T),
+    Closed(T),
 }
 
-impl<T> WorkQueue<T> {
+impl<Q: Items> WorkQueue<Q> {
     /// Creates the queue of so many workers.
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(items: Q, workers: usize) -> Self {
         Self(Mutex::new(QueueState {
-            items: VecDeque::new(),
+            items,
             idle: vec![None; workers],
             is_closed: false,
         }))
     }
 
-    /// Queues an item, where fewer than `waiting_max` wait, and wakes a worker for it.
+    /// Queues an item, and wakes a worker for it.
     ///
     /// # Errors
     /// The queue is full or closed.
-    pub(crate) fn push(&self, item: T, waiting_max: usize) -> Result<(), Unqueued> {
+    pub(crate) fn push(&self, item: Q::Item) -> Result<(), Unqueued<Q::Item>> {
         let mut state = lock(&self.0);
         if state.is_closed {
-            return Err(Unqueued::Closed);
+            return Err(Unqueued::Closed(item));
         }
-        if state.items.len() >= waiting_max {
-            return Err(Unqueued::Full);
+        if let Some(item) = state.items.push(item) {
+            return Err(Unqueued::Full(item));
         }
-        state.items.push_back(item);
         let idle = state.idle.iter_mut().find_map(Option::take);
         drop(state);
         if let Some(idle) = idle {
@@ -63,9 +86,9 @@ impl<T> WorkQueue<T> {
     }
 
     /// The next item, if there is one.
-    pub(crate) fn try_next(&self) -> Option<Next<T>> {
+    pub(crate) fn try_next(&self) -> Option<Next<Q::Item>> {
         let mut state = lock(&self.0);
-        if let Some(item) = state.items.pop_front() {
+        if let Some(item) = state.items.pop() {
             return Some(Next::Item(item));
         }
         state.is_closed.then_some(Next::Closed)
@@ -77,9 +100,9 @@ impl<T> WorkQueue<T> {
         place: usize,
         is_waiting: &mut bool,
         cx: &Context<'_>,
-    ) -> Poll<Next<T>> {
+    ) -> Poll<Next<Q::Item>> {
         let mut state = lock(&self.0);
-        if let Some(item) = state.items.pop_front() {
+        if let Some(item) = state.items.pop() {
             state.idle[place] = None;
             // Another one may have been woken for what this one took; who comes later wakes the next.
             return Poll::Ready(Next::Item(item));
@@ -115,11 +138,11 @@ impl<T> WorkQueue<T> {
 
     /// Takes no more, and returns what waits.
     #[must_use = "someone waits for what was queued"]
-    pub(crate) fn close(&self) -> VecDeque<T> {
+    pub(crate) fn close(&self) -> Vec<Q::Item> {
         let items = {
             let mut state = lock(&self.0);
             state.is_closed = true;
-            std::mem::take(&mut state.items)
+            std::iter::from_fn(|| state.items.pop()).collect()
         };
         self.wake_all();
         items

@@ -3,6 +3,7 @@
 mod learned;
 mod parked;
 mod reloads;
+mod turns;
 
 use sampan_client::Client;
 use sampan_host::log::Level;

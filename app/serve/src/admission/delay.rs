@@ -1,6 +1,7 @@
 //! Tells a queue that is long for a moment from one that stays long: by the shortest wait of an interval, as CoDel does
-//! (RFC 8289), with the rule for servers that requests above the target are refused while the queue stays long. Times
-//! are processor times of the worker: while it waits for the disk, nothing is overloaded.
+//! (RFC 8289), with the rule for servers that requests above the target are refused while the queue stays long. On a
+//! worker, times are its processor times: while it waits for the disk, nothing is overloaded. In the slow lane they are
+//! times of the clock.
 
 use super::settings::OverloadSettings;
 use std::time::Duration;
@@ -12,7 +13,7 @@ pub(crate) struct Delay {
     interval_end: Duration,
     /// The shortest wait in it.
     shortest: Duration,
-    /// True if the shortest wait of the interval before was above the target.
+    /// True once the shortest wait of an interval was above the target, until one is below half of it.
     is_long: bool,
 }
 
@@ -35,7 +36,12 @@ impl Delay {
         settings: &OverloadSettings,
     ) -> bool {
         if now >= self.interval_end {
-            self.is_long = self.shortest > settings.target && self.shortest != Duration::MAX;
+            // Refusals keep waits just below the target: the queue is short only once they are well below.
+            let bound = match self.is_long {
+                true => settings.target / 2,
+                false => settings.target,
+            };
+            self.is_long = self.shortest > bound && self.shortest != Duration::MAX;
             self.shortest = wait;
             self.interval_end = now + settings.interval;
         } else {
@@ -53,6 +59,7 @@ mod tests {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         waiting_min: 0,
+        slow_target: Duration::from_secs(1),
     };
 
     /// Notes a wait every millisecond, and returns how many of them were refused.
@@ -78,6 +85,16 @@ mod tests {
         assert_eq!(refused(mixed), 200, "6 ms are above the target too");
         let short_now_and_then = (0..300).map(|at| if at % 50 == 0 { 4 } else { 50 });
         assert_eq!(refused(short_now_and_then), 0);
+    }
+
+    #[test]
+    fn it_stays_long_while_refusals_keep_waits_just_below_the_target() {
+        let waits = (0..1_000).map(|at| match at {
+            0..200 => 50,
+            _ if at % 2 == 0 => 4,
+            _ => 6,
+        });
+        assert_eq!(refused(waits), 100 + 400);
     }
 
     #[test]

@@ -112,6 +112,35 @@ impl<T> FairQueue<T> {
         Some((item, decision))
     }
 
+    /// The number of requests that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Takes the newest request of the client with the most, if that client has more than `count`.
+    pub(crate) fn pop_above(&mut self, count: usize) -> Option<T> {
+        let (client, flow) = self
+            .flows
+            .iter_mut()
+            .max_by_key(|(_, flow)| flow.items.len())?;
+        if flow.items.len() <= count {
+            return None;
+        }
+        let (client, newest) = (*client, flow.items.pop_back());
+        if flow.items.is_empty() {
+            self.flows.remove(&client);
+            self.turns.retain(|other| *other != client);
+        }
+        let (item, _) = newest?;
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// The number of requests of a client.
+    pub(crate) fn len_of(&self, client: Client) -> usize {
+        self.flows.get(&client).map_or(0, |flow| flow.items.len())
+    }
+
     /// Takes note that no request has to wait any more.
     pub(crate) fn settle(&mut self) {
         self.delay = None;
@@ -126,6 +155,7 @@ mod tests {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         waiting_min: 10,
+        slow_target: Duration::from_secs(1),
     };
 
     fn client(last: u8) -> Client {
@@ -147,6 +177,32 @@ mod tests {
         queue.push(client(3), 20, now, &SETTINGS);
         queue.push(client(3), 21, now, &SETTINGS);
         assert_eq!(popped(&mut queue, now), [0, 10, 20, 1, 21, 2, 3, 4]);
+        assert!(queue.is_empty() && queue.flows.is_empty() && queue.turns.is_empty());
+    }
+
+    #[test]
+    fn the_client_with_the_most_loses_its_newest() {
+        let now = Duration::ZERO;
+        let mut queue = FairQueue::default();
+        assert_eq!(queue.pop_above(0), None);
+        queue.push(client(1), 10, now, &SETTINGS);
+        for item in 0..3 {
+            queue.push(client(2), item, now, &SETTINGS);
+        }
+        assert_eq!(
+            (
+                queue.len(),
+                queue.len_of(client(2)),
+                queue.len_of(client(3))
+            ),
+            (4, 3, 0)
+        );
+        assert_eq!(queue.pop_above(3), None);
+        assert_eq!(queue.pop_above(2), Some(2));
+        assert_eq!(queue.pop_above(0), Some(1));
+        assert_eq!(popped(&mut queue, now).len(), 2);
+        queue.push(client(1), 10, now, &SETTINGS);
+        assert_eq!(queue.pop_above(0), Some(10));
         assert!(queue.is_empty() && queue.flows.is_empty() && queue.turns.is_empty());
     }
 

@@ -20,6 +20,8 @@ pub static SECTION: Section = Section {
             "the time after which waits above target_millis are an overload"),
         SettingKey::count("waiting_min", 0..=1_000_000, 1_000,
             "requests that may wait for each worker before any is refused"),
+        SettingKey::time("slow_target_millis", 1..=MILLIS_MAX, 1_000,
+            "the wait that is no overload for requests of slow routes"),
     ],
 };
 
@@ -32,6 +34,8 @@ pub struct OverloadSettings {
     pub interval: Duration,
     /// The number of requests that may wait for a worker before any is refused.
     pub waiting_min: usize,
+    /// The wait that is no overload for requests of slow routes.
+    pub slow_target: Duration,
 }
 
 impl OverloadSettings {
@@ -41,6 +45,7 @@ impl OverloadSettings {
             target: Duration::from_millis(settings.number("target_millis")),
             interval: Duration::from_millis(settings.number("interval_millis")),
             waiting_min: settings.number("waiting_min"),
+            slow_target: Duration::from_millis(settings.number("slow_target_millis")),
         })
     }
 }

@@ -32,22 +32,27 @@ pub(crate) fn wait(
     Answer::Later(Box::pin(async move {
         match turn.await {
             true => run(exchange),
-            false => Answer::Now(refuse(&exchange.loaded.control, exchange.view.request())),
+            false => {
+                let (control, request) = (&exchange.loaded.control, exchange.view.request());
+                Answer::Now(refuse(control, request, "target_millis"))
+            }
         }
     }))
 }
 
-/// The answer to a request that has waited for too long.
-fn refuse(control: &Control, request: &Request) -> Response {
+/// The answer to a request that has waited for longer than a key of `[overload]` says.
+pub(crate) fn refuse(control: &Control, request: &Request, key: &str) -> Response {
     if let Some(meters) = &control.meters {
         meters.count(&known::REFUSALS, "overload");
     }
-    let text = "a request was answered 503: requests come faster than the scripts answer, and have waited longer than \
-                [overload] target_millis";
+    let text = format!(
+        "a request was answered 503: requests come faster than the scripts answer, and have waited longer than \
+         [overload] {key}"
+    );
     let cause = Cause::place("overload");
     control
         .logger
-        .write_limited(Level::Warn, cause, &Entry::text(text.to_owned()));
+        .write_limited(Level::Warn, cause, &Entry::text(text));
     let mut response = errors::refusal(503, None, Some(request));
     let _ = response.header(b"Retry-After", RETRY_SECONDS);
     response

@@ -1,5 +1,6 @@
 //! The requests that go from a connection's worker to the slow lane, and the messages that come back.
 
+use crate::admission::fair_queue::Client;
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::{LaneRoutes, RouteLane};
 use crate::request::times::RecordedTimes;
@@ -20,19 +21,21 @@ pub trait SlowLane: Send + Sync {
     /// Reports whether isolates take requests.
     fn is_open(&self) -> bool;
 
-    /// Queues a request for the next isolate that is free.
-    ///
-    /// # Errors
-    /// Too many requests wait.
-    fn submit(&self, request: LaneRequest) -> Result<(), LaneFull>;
+    /// Queues a request for an isolate that is free. If too many wait, one of them is [refused](LaneRequest::refuse).
+    fn submit(&self, request: LaneRequest);
 
     /// A route has moved from one lane to the other.
     fn moved(&self);
 }
 
-/// The slow lane takes no more requests.
-#[derive(Debug)]
-pub struct LaneFull;
+/// The reason for which the slow lane does not answer a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneRefusal {
+    /// Too many requests wait, and its client has the most of them.
+    Full,
+    /// A wait that is too long, as those of others are.
+    Overload,
+}
 
 /// The beginning of a request whose times are measured, or that is traced.
 pub(crate) struct LaneTiming {
@@ -48,6 +51,9 @@ pub(crate) struct LaneTiming {
 pub struct LaneRequest {
     pub(crate) request: OwnedRequest,
     pub(crate) route: Arc<RouteLane>,
+    pub(crate) client: Client,
+    /// True if it begins before all others.
+    pub(crate) has_priority: bool,
     /// The beginning of its times, where the connection's worker measures them.
     pub(crate) timing: Option<LaneTiming>,
     pub(crate) answers: Sender<LaneMessage>,
@@ -59,6 +65,7 @@ impl LaneRequest {
     pub(crate) fn new(
         request: OwnedRequest,
         route: &Arc<RouteLane>,
+        (client, has_priority): (Client, bool),
         only_reads: bool,
         timing: Option<LaneTiming>,
     ) -> (Self, Receiver<LaneMessage>, Arc<LaneLink>) {
@@ -67,6 +74,8 @@ impl LaneRequest {
         let given = Self {
             request,
             route: Arc::clone(route),
+            client,
+            has_priority,
             timing,
             answers,
             link: Arc::clone(&link),
@@ -79,6 +88,12 @@ impl LaneRequest {
         self.answers.is_closed()
     }
 
+    /// Tells the connection that the request is not answered.
+    pub fn refuse(self, refusal: LaneRefusal) {
+        // It is the first message, so there is room, or the connection is gone.
+        let _ = self.answers.try_send(LaneMessage::Refused(refusal));
+    }
+
     /// Returns the state of the request, by which the program can give it up.
     pub fn link(&self) -> &Arc<LaneLink> {
         &self.link
@@ -89,6 +104,8 @@ impl LaneRequest {
 pub(crate) enum LaneMessage {
     /// Fields `Link` that may be sent before the answer.
     Hints(Vec<u8>),
+    /// There is no answer.
+    Refused(LaneRefusal),
     /// The answer. Where it has a stream, the messages from then on are that stream.
     Answer(OwnedAnswer, RecordedTimes),
     /// A chunk of the answer's stream.

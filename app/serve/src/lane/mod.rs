@@ -2,14 +2,16 @@
 //!
 //! A connection belongs to its worker. That worker hands the request over as owned bytes (`dispatch::apart::handover`),
 //! an isolate of the lane answers it as a worker does (`dispatch::apart::answering`), and the answer comes back as
-//! owned bytes. [`RouteLane`] tells which routes these are. The threads of the lane and their queue are the program's,
-//! behind [`SlowLane`].
+//! owned bytes. [`RouteLane`] tells which routes these are, and [`LaneQueue`] which request is next. The threads of the
+//! lane are the program's, behind [`SlowLane`].
 
 pub(crate) mod crossing;
 pub(crate) mod link;
 pub(crate) mod meter;
 pub(crate) mod route_lane;
+pub(crate) mod waiting;
 
-pub use crossing::{LaneFull, LaneRequest, SlowLane};
+pub use crossing::{LaneRefusal, LaneRequest, SlowLane};
 pub use link::LaneLink;
 pub use route_lane::{LaneMoves, LaneRoutes, Learned, RouteLane};
+pub use waiting::LaneQueue;

@@ -48,6 +48,7 @@ pub async fn answer_apart(dispatch: Rc<Dispatch>, lane: Arc<dyn SlowLane>, given
         timing,
         answers,
         link,
+        ..
     } = given;
     link.begin();
     // No connection of this thread tells it the time.

@@ -1,15 +1,19 @@
 //! The connection's end: hands a request of a slow route over, and takes the answer.
 
+use crate::admission::fair_queue::Client;
 use crate::answer::errors;
+use crate::dispatch::admitting;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
 use crate::gate::control::{Control, log};
-use crate::lane::crossing::{LaneMessage, LaneRequest, LaneTiming, OwnedAnswer};
+use crate::lane::crossing::{LaneMessage, LaneRefusal, LaneRequest, LaneTiming, OwnedAnswer};
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::RouteLane;
 use crate::request::observers::Observers;
 use crate::request::record::Record;
+use crate::request::route_info::client;
 use crate::request::times::RecordedTimes;
 use sampan_host::log::{Cause, Entry, Level};
+use sampan_host::metrics::known;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, BodyError, BodyStream, Chunk, Method, Request, Response, WorkerMoment};
@@ -62,14 +66,14 @@ fn hand_over_slow(
             id: record.id().map(Into::into),
             trace: record.trace().map(|trace| trace.as_parent()),
         });
-        LaneRequest::new(owned, route, only_reads, timing)
+        let client = Client::of(client(request, &control.trusted));
+        let turn = (client, entry.has_priority);
+        LaneRequest::new(owned, route, turn, only_reads, timing)
     };
     if let Some(record) = &record {
         record.set_route(&entry.info);
     }
-    if lane.submit(given).is_err() {
-        return Some(Answer::Now(full(control, request)));
-    }
+    lane.submit(given);
     Some(Answer::Later(Box::pin(HandedOver {
         answers: Answers {
             receiver,
@@ -84,6 +88,9 @@ fn hand_over_slow(
 
 /// The answer to a request for which the lane has no room.
 fn full(control: &Control, request: &Request) -> Response {
+    if let Some(meters) = &control.meters {
+        meters.count(&known::REFUSALS, "overload");
+    }
     let text =
         "a request was answered 503: too many requests wait for the slow lane ([workers] slow)";
     let entry = Entry::text(text.to_owned());
@@ -138,6 +145,10 @@ impl Future for HandedOver {
                     return Poll::Pending;
                 }
                 Some(LaneMessage::Answer(answer, times)) => (answer, times),
+                Some(LaneMessage::Refused(refusal)) => {
+                    self.is_answered = true;
+                    return Poll::Ready(Answer::Now(self.refused(refusal)));
+                }
                 Some(LaneMessage::Chunk(_) | LaneMessage::End(..)) => continue,
                 None => {
                     self.is_answered = true;
@@ -160,6 +171,15 @@ impl Future for HandedOver {
 }
 
 impl HandedOver {
+    fn refused(&self, refusal: LaneRefusal) -> Response {
+        match refusal {
+            LaneRefusal::Full => full(&self.control, &self.request),
+            LaneRefusal::Overload => {
+                admitting::refuse(&self.control, &self.request, "slow_target_millis")
+            }
+        }
+    }
+
     /// Returns the stream of the answer, whose messages are those to come.
     fn take_stream(&mut self) -> LaneStream {
         let (_, closed) = tokio::sync::mpsc::channel(1);
@@ -211,7 +231,9 @@ impl BodyStream for LaneStream {
                     self.0.add(times);
                     ended.err().map(|text| Err(BodyError(text)))
                 }
-                Some(LaneMessage::Hints(_) | LaneMessage::Answer(..)) => continue,
+                Some(LaneMessage::Hints(_) | LaneMessage::Refused(_) | LaneMessage::Answer(..)) => {
+                    continue;
+                }
                 None => Some(Err(BodyError("its isolate has ended".to_owned()))),
             });
         }
