@@ -67,8 +67,8 @@ pub use process::{process_memory_bytes, raise_open_files};
 pub use request::{OwnedRequest, Request};
 pub use request_body::ReadError;
 pub use response::{
-    Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, OwnedResponse, Response,
-    WorkerMoment,
+    Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, LengthCheck, OwnedResponse,
+    Response, WorkerMoment,
 };
 pub use tls::{
     AcmeFiles, CertificateFiles, ClientAuth, ClientCertificate, Tls, TlsError, TlsInfo, TlsSettings,

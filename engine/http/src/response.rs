@@ -1,5 +1,6 @@
 //! Responses as a handler makes them: a status, validated field lines, a body.
 
+pub(crate) mod length;
 mod owned;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use crate::codec::fault::Exceeded;
 use crate::codec::fields::{is_field_value, is_token};
 use crate::limits::RESPONSE_FIELDS_BYTES_MAX;
 
+pub use length::LengthCheck;
 pub use owned::OwnedResponse;
 
 /// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].
@@ -40,7 +42,9 @@ pub enum Body {
     Lent(Box<dyn AsRef<[u8]>>),
     /// A part of an open file. The system sends it from where it keeps it.
     File(FilePart),
-    /// Pieces as they become ready: chunked for HTTP/1.1 clients, up to the connection's end for 1.0 clients.
+    /// Pieces as they become ready. With a declared length (see [`Response::header`]) they are sent as they are, and a
+    /// stream of another length is cut. Without one they are chunked for HTTP/1.1 clients, and end with the connection
+    /// for 1.0 clients.
     Stream(Box<dyn BodyStream>),
 }
 
@@ -201,7 +205,7 @@ impl Response {
 
     /// Adds a header; one of the same name stays. What the engine itself decides is taken as follows:
     ///
-    /// - `Content-Length` is computed from the body. A given value is used only for an answer to HEAD whose
+    /// - `Content-Length` is computed from the body. A given value is used for streams, and for an answer to HEAD whose
     ///   body is empty; else it is ignored.
     /// - `Connection: close` ends the connection after this response; its other options, and the hop-by-hop
     ///   fields `Transfer-Encoding`, `Keep-Alive`, `Proxy-Connection`, `Upgrade`, `TE` and `Trailer`, are ignored.
@@ -338,6 +342,16 @@ impl Response {
     /// The default content type as set.
     pub fn default_content_type(&self) -> Option<&'static str> {
         self.content_type
+    }
+
+    /// Returns the `Content-Length` that was given, whether it is used or not.
+    pub fn declared_length(&self) -> Option<u64> {
+        self.declared_length
+    }
+
+    /// Drops the `Content-Length` that was given: for a stream of another length that takes the place of the body.
+    pub fn forget_length(&mut self) {
+        self.declared_length = None;
     }
 
     /// Ends the connection after this response.

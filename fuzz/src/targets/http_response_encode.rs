@@ -4,8 +4,8 @@
 use std::task::{Context, Poll};
 
 use sampan_http::codec::{
-    BodyRest, ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, encode_chunk, encode_last_chunk,
-    encode_response,
+    BodyRest, ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, Length, encode_chunk,
+    encode_last_chunk, encode_response,
 };
 use sampan_http::{
     Body, BodyError, BodyStream, Chunk, Limits, Precomputed, PrecomputedRest, Response,
@@ -42,9 +42,13 @@ pub(crate) fn run(bytes: &[u8]) {
         .collect();
     let streamed = flags & 8 != 0;
     let (response, accepted) = make(status, body, streamed, &headers);
+    let declared = response.declared_length();
     let mut out = Vec::new();
     let (rest, keep_alive) = encode_response(&mut out, response, exchange, DATE);
-    let is_chunked = finish(&mut out, rest);
+    let Some(is_chunked) = finish(&mut out, rest) else {
+        assert!(declared.is_some_and(|declared| declared != body.len() as u64));
+        return;
+    };
     let bodiless = exchange.head_only || matches!(status, 204 | 304);
     let expected: &[u8] = if bodiless { b"" } else { body };
     check(
@@ -103,41 +107,32 @@ impl BodyStream for Once {
     }
 }
 
-/// Appends what follows the head, as the driver does. True if it was chunked.
-fn finish(out: &mut Vec<u8>, rest: BodyRest) -> bool {
+/// Appends what follows the head, as the driver does. Returns whether it was chunked; `None` if the stream was cut.
+fn finish(out: &mut Vec<u8>, rest: BodyRest) -> Option<bool> {
     match rest {
-        BodyRest::Nothing => false,
-        BodyRest::Bytes(bytes) => {
-            out.extend_from_slice(&bytes);
-            false
-        }
-        BodyRest::Shared(bytes) => {
-            out.extend_from_slice(&bytes);
-            false
-        }
-        BodyRest::Lent(lender) => {
-            out.extend_from_slice((*lender).as_ref());
-            false
-        }
+        BodyRest::Nothing => {}
+        BodyRest::Bytes(bytes) => out.extend_from_slice(&bytes),
+        BodyRest::Shared(bytes) => out.extend_from_slice(&bytes),
+        BodyRest::Lent(lender) => out.extend_from_slice((*lender).as_ref()),
         BodyRest::File(_) => unreachable!("no body is a file here"),
-        BodyRest::Stream {
-            mut stream,
-            chunked,
-        } => {
+        BodyRest::Stream { mut stream, length } => {
+            let is_chunked = length == Length::Chunked;
             let mut cx = Context::from_waker(std::task::Waker::noop());
-            while let Poll::Ready(Some(Ok(piece))) = stream.poll_chunk(&mut cx) {
-                if chunked {
+            while let Poll::Ready(Some(piece)) = stream.poll_chunk(&mut cx) {
+                let piece = piece.ok()?;
+                if is_chunked {
                     encode_chunk(out, piece.as_ref())
                 } else {
                     out.extend_from_slice(piece.as_ref())
                 }
             }
-            if chunked {
+            if is_chunked {
                 encode_last_chunk(out);
             }
-            chunked
+            return Some(is_chunked);
         }
     }
+    Some(false)
 }
 
 fn check(

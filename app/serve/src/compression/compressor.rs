@@ -122,6 +122,7 @@ fn prepare(response: &mut Response) -> Option<Fields> {
 /// Puts the compressed body in the place of the plain one.
 fn replace(response: &mut Response, coding: Coding, body: Body, fields: &Fields) {
     response.set_body(body);
+    response.forget_length();
     let name = coding.name().as_bytes();
     // A script's fields may have taken all the room; then nothing is sent rather than bytes that no client can read.
     if response.header(b"Content-Encoding", name).is_err() {

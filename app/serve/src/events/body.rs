@@ -48,8 +48,10 @@ pub(crate) fn body_of(
 ) -> Body {
     let content_type = response.get_header("content-type").unwrap_or_default();
     if !content_type.starts_with(EVENT_STREAM.as_bytes()) {
-        return Body::Stream(Box::new(script));
+        return script.into_body(response);
     }
+    // Heartbeats and events of others are added.
+    response.forget_length();
     script.wrap(|body| {
         let view = Rc::clone(view);
         Box::new(EventFunction { body, view })

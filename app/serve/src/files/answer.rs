@@ -145,6 +145,7 @@ fn complete(
             let parts = Parts::new(&form.content, &content_type, spans);
             set(response, "Content-Type", &parts.content_type());
             response.set_body(Body::Stream(Box::new(parts)));
+            response.forget_length();
         }
         Ranges::None => {
             fail(response, 416, request);

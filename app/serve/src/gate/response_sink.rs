@@ -88,7 +88,7 @@ impl HttpSink {
                     let meters = self.control.meters.as_deref();
                     events::body_of(stream, &mut self.response, view, meters)
                 }
-                None => Body::Stream(Box::new(stream)),
+                None => stream.into_body(&self.response),
             };
             self.response.set_body(body);
         }

@@ -6,8 +6,8 @@ use crate::gate::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::request::request_view::View;
 use sampan_host::events::EventStream;
 use sampan_host::{Chunk, Error, ErrorKind, Fate, StreamedBody, Verdict};
-use sampan_http::BodyError;
 use sampan_http::codec::Exceeded;
+use sampan_http::{Body, BodyError, LengthCheck, Response};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ pub(crate) struct ScriptStream {
     held: Option<(Chunk, Fate)>,
     /// The beginning of its turn, while chunks follow each other without a wait.
     turn: Option<Instant>,
+    /// The count of its bytes, where the head of the answer has told their number.
+    length: Option<LengthCheck>,
     /// The control whose log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
     /// The request that is answered.
@@ -45,6 +47,7 @@ impl ScriptStream {
             visit: control.gate.visit(),
             held: None,
             turn: None,
+            length: None,
             control: Rc::clone(control),
             view: view.cloned(),
         }
@@ -94,6 +97,27 @@ impl ScriptStream {
 }
 
 impl ScriptStream {
+    /// Makes it the body of an answer, whose `Content-Length` holds if the script has set one.
+    pub(crate) fn into_body(mut self, response: &Response) -> Body {
+        self.length = response.declared_length().map(LengthCheck::new);
+        Body::Stream(Box::new(self))
+    }
+
+    /// Counts what was made, where the head has told how much comes.
+    fn count(
+        &mut self,
+        made: Option<sampan_http::Chunk>,
+    ) -> Result<Option<sampan_http::Chunk>, Error> {
+        if let Some(length) = &mut self.length {
+            let counted = match &made {
+                Some(chunk) => length.count(chunk.as_ref().len()),
+                None => length.end(),
+            };
+            counted.map_err(|fault| Error::script(fault.0))?;
+        }
+        Ok(made)
+    }
+
     /// Puts another body in the place of the script's, around it.
     pub(crate) fn wrap(
         &mut self,
@@ -176,6 +200,7 @@ impl sampan_http::BodyStream for ScriptStream {
                     Chunk::LentBriefly(lender) => sampan_http::Chunk::LentBriefly(lender),
                 })
             });
+            let made = made.and_then(|made| self.count(made));
             made.map_err(|error| {
                 // The status is sent, so the client learns nothing of the error but the cut.
                 let error = match error.kind() {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::codec::status::reason;
+use crate::response::length::SizedStream;
 use crate::response::{Body, BodyStream, FilePart, Response};
 
 /// The length of a date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
@@ -165,12 +166,12 @@ pub enum BodyRest {
     Lent(Box<dyn AsRef<[u8]>>),
     /// This part of a file.
     File(FilePart),
-    /// The chunks of a stream: as chunks, or as it is where `chunked` is false.
+    /// The chunks of a stream.
     Stream {
-        /// The source.
+        /// The source. It fails if it has other bytes than the head declares.
         stream: Box<dyn BodyStream>,
-        /// The framing.
-        chunked: bool,
+        /// The framing: chunked, or as they are.
+        length: Length,
     },
 }
 
@@ -192,17 +193,20 @@ pub fn encode_response(
         Body::Empty if exchange.head_only => {
             parts.declared_length.map_or(Length::Unsaid, Length::Bytes)
         }
-        Body::Stream(_) if exchange.head_only => Length::Unsaid,
         Body::Empty => Length::Bytes(0),
         Body::Bytes(bytes) => Length::Bytes(bytes.len() as u64),
         Body::Shared(bytes) => Length::Bytes(bytes.len() as u64),
         Body::Lent(lender) => Length::Bytes((**lender).as_ref().len() as u64),
         Body::File(part) => Length::Bytes(part.len),
-        Body::Stream(_) if exchange.version_minor == 0 => {
-            exchange.keep_alive = false;
-            Length::UntilClose
-        }
-        Body::Stream(_) => Length::Chunked,
+        Body::Stream(_) => match parts.declared_length {
+            Some(declared) => Length::Bytes(declared),
+            None if exchange.head_only => Length::Unsaid,
+            None if exchange.version_minor == 0 => {
+                exchange.keep_alive = false;
+                Length::UntilClose
+            }
+            None => Length::Chunked,
+        },
     };
     let has_type = parts.has_content_type || matches!(body, Body::Empty) || bodiless;
     let head = ResponseHead {
@@ -237,8 +241,11 @@ pub fn encode_response(
         Body::File(part) if part.len == 0 => BodyRest::Nothing,
         Body::File(part) => BodyRest::File(part),
         Body::Stream(stream) => BodyRest::Stream {
-            stream,
-            chunked: length == Length::Chunked,
+            stream: match length {
+                Length::Bytes(declared) => Box::new(SizedStream::new(stream, declared)),
+                _ => stream,
+            },
+            length,
         },
     };
     (rest, exchange.keep_alive)

@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use crate::codec::body::BodyDecoder;
+use crate::codec::encoder::Length;
 use crate::request_body::RequestBody;
 use crate::response::BodyStream;
 
 /// A streamed body under way.
 pub(super) struct Streaming {
     pub(super) stream: Box<dyn BodyStream>,
-    pub(super) chunked: bool,
+    pub(super) length: Length,
     /// When it is given up unless a chunk comes before.
     pub(super) by: u64,
     /// When it wants to be polled though nothing has woken it.

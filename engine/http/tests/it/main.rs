@@ -29,6 +29,8 @@ mod pumped;
 mod secured;
 #[path = "serving.rs"]
 mod serving;
+#[path = "bodies/sized.rs"]
+mod sized;
 #[path = "tls.rs"]
 mod tls;
 #[path = "unsent.rs"]

@@ -20,5 +20,7 @@ mod limits;
 mod linger;
 #[path = "serving.rs"]
 mod serving;
+#[path = "bodies/sized.rs"]
+mod sized;
 #[path = "upgrade.rs"]
 mod upgrade;

@@ -169,11 +169,11 @@ impl<S: Socket> Connection<S> {
                     BodyRest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes), b""),
                     BodyRest::Lent(lender) => self.output.set_tail(Tail::Lent(lender), b""),
                     BodyRest::File(part) => self.output.set_tail(Tail::File(part), b""),
-                    BodyRest::Stream { stream, chunked } => {
+                    BodyRest::Stream { stream, length } => {
                         let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
                         self.streaming = Some(Streaming {
                             stream,
-                            chunked,
+                            length,
                             by,
                             poll_at: NEVER,
                         });

@@ -8,7 +8,7 @@ use socket2::SockRef;
 
 use super::{Connection, Phase};
 use crate::codec::encoder::{
-    CONTINUE, COPIED_BYTES_MAX, encode_chunk, encode_chunk_size, encode_last_chunk,
+    CONTINUE, COPIED_BYTES_MAX, Length, encode_chunk, encode_chunk_size, encode_last_chunk,
 };
 use crate::codec::fault::{Exceeded, Fault};
 use crate::driver::bodies::{ReceiveState, Receiving};
@@ -34,7 +34,7 @@ impl<S: Socket> Connection<S> {
         let chunked = self
             .streaming
             .as_ref()
-            .is_some_and(|streaming| streaming.chunked);
+            .is_some_and(|streaming| streaming.length == Length::Chunked);
         match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Some(Ok(chunk)))) => {
@@ -92,8 +92,8 @@ impl<S: Socket> Connection<S> {
     }
 
     /// Ends the connection after what is in the output, so that the client sees that the body is not whole.
-    /// Without a final chunk it does; a body that only the connection's end delimits needs a reset instead of
-    /// an orderly end.
+    /// Without a final chunk, or with fewer bytes than declared, it does. A body that only the connection's end
+    /// delimits needs a reset instead of an orderly end.
     pub(super) fn abort_stream(&mut self) {
         self.last = true;
         self.linger = false;
@@ -104,7 +104,7 @@ impl<S: Socket> Connection<S> {
         if self
             .streaming
             .take()
-            .is_some_and(|streaming| !streaming.chunked)
+            .is_some_and(|streaming| streaming.length == Length::UntilClose)
         {
             // Fails only on a socket that is closed already.
             let _ = SockRef::from(&**self.transport.socket()).set_linger(Some(Duration::ZERO));

@@ -19,6 +19,7 @@ use crate::codec::http2::fields_of;
 use crate::driver::panic::panic_text;
 use crate::driver::replies::Reply;
 use crate::precomputed::{Precomputed, PrecomputedRest};
+use crate::response::length::SizedStream;
 use crate::response::{Body, BodyStream, Chunk, FilePart, Response};
 
 /// Bytes of one answer that may wait among the frames before its next piece is made.
@@ -136,19 +137,23 @@ impl Exchange {
             Body::Shared(bytes) => Some(bytes.len() as u64),
             Body::Lent(lender) => Some((**lender).as_ref().len() as u64),
             Body::File(part) => Some(part.len),
-            Body::Stream(_) => None,
+            Body::Stream(_) => parts.declared_length,
         };
         if let Some(length) = length {
             fields.insert(CONTENT_LENGTH, length.into());
         }
         let rest = match body {
-            _ if is_bodiless || self.head_only || length == Some(0) => Rest::Nothing,
+            _ if is_bodiless || self.head_only => Rest::Nothing,
+            Body::Stream(stream) => Rest::Stream(match length {
+                Some(declared) => Box::new(SizedStream::new(stream, declared)),
+                None => stream,
+            }),
+            _ if length == Some(0) => Rest::Nothing,
             Body::Empty => Rest::Nothing,
             Body::Bytes(bytes) => Rest::Whole(Source::Bytes(bytes)),
             Body::Shared(bytes) => Rest::Whole(Source::Shared(bytes)),
             Body::Lent(lender) => Rest::Whole(Source::Lent(lender)),
             Body::File(part) => Rest::File(part),
-            Body::Stream(stream) => Rest::Stream(stream),
         };
         (rest, parts.close)
     }

@@ -7,5 +7,6 @@ mod bodies;
 mod common;
 mod ends;
 mod hostile;
+mod sized;
 mod tunnels;
 mod unread;

@@ -21,5 +21,7 @@ mod linger;
 mod pumped;
 #[path = "../serving.rs"]
 mod serving;
+#[path = "../bodies/sized.rs"]
+mod sized;
 #[path = "../upgrade.rs"]
 mod upgrade;
