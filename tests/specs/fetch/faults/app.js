@@ -40,6 +40,7 @@ app.get("/ask/:name", async (req) => {
   return first;
 });
 app.get("/uncaught/:name", async (req) => new Response(await (await ask(req)).text()));
+app.get("/late", (req) => fetch(`http://${at(req, "silent")}/`, { signal: AbortSignal.timeout(20) }));
 app.get("/stream/:name", async (req) => {
   const res = await ask(req);
   const decoder = new TextDecoder();

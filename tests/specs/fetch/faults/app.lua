@@ -41,6 +41,7 @@ app.get("/uncaught/:name", function(req)
   local name = req.params.name
   return app.fetch("http://" .. at(req, name) .. "/", LIMITS[name])
 end)
+app.get("/late", function(req) return app.fetch("http://" .. at(req, "silent") .. "/", { timeout = "20ms" }) end)
 app.get("/stream/:name", function(req)
   local name = req.params.name
   local options = LIMITS[name] or {}

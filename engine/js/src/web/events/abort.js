@@ -75,7 +75,11 @@
       const wait = p.Number(milliseconds);
       if (!(wait >= 0 && wait <= 9007199254740991)) throw new TypeError("AbortSignal.timeout: not a valid time");
       const signal = new AbortSignal(KEY);
-      load("timers").after(wait, () => doAbort(signal, new DOMException("The operation timed out", "TimeoutError")));
+      // Made here, so that it has the caller's line.
+      const reason = new DOMException(`The operation timed out (AbortSignal.timeout, ${wait} ms)`, "TimeoutError");
+      // An uncaught one is answered as a timeout of `fetch` is.
+      p.defineProperty(reason, "status", { value: 504, writable: true, configurable: true });
+      load("timers").after(wait, () => doAbort(signal, reason));
       return signal;
     }
     static any(signals) {
