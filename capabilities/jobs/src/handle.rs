@@ -1,5 +1,6 @@
 //! Adding jobs in the transaction of the caller, for scripts and for other capabilities.
 
+use crate::arguments::{self, of_entry};
 use crate::attempts::worker;
 use crate::declared::{Body, Declared};
 use crate::ids::next_ids;
@@ -33,6 +34,20 @@ impl QueueHandle {
              args_bytes_max): keep large data in a table or a file",
             job.name
         )))
+    }
+
+    /// Checks the jobs of a batch, and returns the names of their queues.
+    ///
+    /// # Errors
+    /// There are no jobs of this name, or the arguments of one are too large; the error says which.
+    pub(crate) fn check_batch(&self, jobs: &[NewJob]) -> Result<Vec<String>, Error> {
+        if let Some(job) = jobs.first() {
+            self.0.policy(&job.name)?;
+        }
+        let checked = jobs.iter().enumerate();
+        checked
+            .map(|(at, job)| self.check(job).map_err(|error| of_entry(error, at)))
+            .collect()
     }
 
     /// Begins a write, where the caller can wait or cannot.
@@ -76,8 +91,7 @@ impl QueueHandle {
         args: &str,
         may_wait: bool,
     ) -> Result<i64, Error> {
-        let queues: Result<Vec<String>, Error> = jobs.iter().map(|job| self.check(job)).collect();
-        let queues = queues?;
+        let queues = self.check_batch(jobs)?;
         let then_queue = then.map(|name| self.0.policy(name)).transpose()?;
         self.begin(may_wait)?;
         let (table, now) = (JobTable(&*self.0.tables), now());
@@ -221,6 +235,7 @@ pub(crate) fn new_job(jobs: &IsolateJobs, call: JobCall) -> Result<NewJob, Error
         Value::Text(json) => json,
         _ => "null".to_owned(),
     };
+    arguments::check(&name, &json)?;
     let EnqueueOptions {
         due,
         priority,

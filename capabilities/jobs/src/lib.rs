@@ -9,6 +9,7 @@
 //! taken. The end of an attempt is written only where both are still those of the attempt. So a job whose process died
 //! runs again, and an attempt that was believed dead cannot end a job a second time.
 
+mod arguments;
 mod attempts;
 mod capability;
 mod config;

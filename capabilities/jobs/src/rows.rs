@@ -1,5 +1,6 @@
 //! The functions of `app` for jobs.
 
+use crate::arguments;
 use crate::attempts::object::JOB;
 use crate::crons::{CRON_PREFIX, CronRule};
 use crate::declared::{Body, Declared};
@@ -277,16 +278,18 @@ impl NewJobs {
             // An empty table of Lua.
             Value::Map(members) if members.is_empty() => Vec::new(),
             _ => {
-                return Err(Error::script(
-                    "enqueue_batch: the arguments must be a list, with one item for each job",
-                ));
+                return Err(Error::script(format!(
+                    "the arguments must be a list, with one item for each job {name:?}"
+                )));
             }
         };
         if items.len() > BATCH_JOBS_MAX {
             return Err(Error::script(format!(
-                "a batch has at most {BATCH_JOBS_MAX} jobs"
+                "a batch has at most {BATCH_JOBS_MAX} jobs; this one has {} of the job {name:?}",
+                items.len()
             )));
         }
+        arguments::check_list(&name, &list)?;
         let BatchOptions { then, args } = BatchOptions::read(args.take(2))?;
         let jobs = items.iter().map(|item| {
             let args = Value::Text(json_text(item)?);

@@ -121,9 +121,7 @@ impl QueueHandle {
             args,
         } = new;
         let then = then.as_deref();
-        for job in jobs {
-            self.check(job)?;
-        }
+        self.check_batch(jobs)?;
         // As on SQLite, the name counts only where there is a job.
         let queue = match jobs.is_empty() {
             true => String::new(),
