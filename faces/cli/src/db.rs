@@ -80,10 +80,7 @@ enum Mode {
 
 pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
     if args.command.is_some() && args.has_own() {
-        return Err(
-            "before a command there are --db and --config only: write the others behind it"
-                .to_owned(),
-        );
+        return Err(migrate::ONLY_DATABASE_BEFORE.to_owned());
     }
     match args.command {
         Some(DbCommand::Dump(args)) => files::dump(args),

@@ -8,14 +8,20 @@ use sampan_runtime::Storage;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+/// The error about arguments before a command that stand behind it.
+pub(crate) const ONLY_DATABASE_BEFORE: &str =
+    "before a command there are --db and --config only: write the others behind it";
+
 /// The arguments of `sampan migrate`.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct MigrateArgs {
     #[command(subcommand)]
     command: Option<MigrateCommand>,
+    /// The project's folder, or a file in it [default: the folder you are in].
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<PathBuf>,
     #[command(flatten)]
-    storage: StorageArgs,
+    database: DatabaseArgs,
 }
 
 #[derive(Subcommand)]
@@ -39,8 +45,17 @@ pub(crate) struct NewArgs {
 }
 
 pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
+    if args.command.is_some() && args.path.is_some() {
+        return Err(ONLY_DATABASE_BEFORE.to_owned());
+    }
     match args.command {
-        None => apply(&args.storage.resolve()?),
+        None => {
+            let storage = StorageArgs {
+                path: args.path.unwrap_or_else(|| ".".into()),
+                database: args.database,
+            };
+            apply(&storage.resolve()?)
+        }
         Some(MigrateCommand::Status(storage)) => status(&storage.resolve()?),
         Some(MigrateCommand::New(args)) => create(args),
     }

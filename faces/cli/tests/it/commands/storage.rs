@@ -106,6 +106,17 @@ fn migrations_are_made_shown_and_applied() {
     assert!(succeeds(&["migrate", "status", &folder]).contains("0001_users    applied 2"));
     let other = scratch.file("other.db");
     assert!(succeeds(&["migrate", &folder, "--db", &other]).contains("2 applied now"));
+    // The database stands before the command or behind it.
+    let before = succeeds(&["migrate", "--db", &other, "status", &folder]);
+    assert_eq!(
+        before,
+        succeeds(&["migrate", "status", &folder, "--db", &other])
+    );
+    assert!(before.contains("0002_add_age  applied 2"), "{before}");
+    fails(
+        &["migrate", &folder, "status"],
+        "before a command there are --db and --config only",
+    );
     std::fs::write(made.trim_end(), "ALTER TABLE users ADD COLUMN age REAL;").expect("written");
     fails(
         &["migrate", &folder],

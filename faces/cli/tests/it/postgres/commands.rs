@@ -28,6 +28,7 @@ fn the_url_stands_before_a_command_or_behind_it() {
         ["db", "--db", &url, "status", &app],
         ["db", "status", &app, "--db", &url],
         ["migrate", "status", &app, "--db", &url],
+        ["migrate", "--db", &url, "status", &app],
     ] {
         let (code, told, errors) = run(&args);
         assert!(
