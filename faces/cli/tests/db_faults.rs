@@ -202,6 +202,7 @@ fn a_file_that_may_not_grow() {
         };
         let refused = (1..20_000).map(&mut write).find(|status| *status != 200);
         assert_eq!(refused, Some(500), "{app}: {}", server.log());
+        expect_logged(&server, &["disk is full: a file has reached the limit"]);
         assert_eq!(server.get("/halves"), "", "{app}");
     }
 }

@@ -233,7 +233,9 @@ impl SqliteConnection {
                 refused.error = refused.error.with_hint(hint);
                 return refused;
             }
-            Trouble::Sqlite(error) | Trouble::Preparing(error) => error,
+            Trouble::Sqlite(error) | Trouble::Preparing(error) => {
+                status::with_cause(self.sqlite(), error)
+            }
         };
         match error.sqlite_error_code() {
             Some(SqliteCode::AuthorizationForStatementDenied) => {

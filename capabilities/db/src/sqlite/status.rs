@@ -7,6 +7,10 @@ use rusqlite::{Connection, ffi};
 use sampan_host::Watch;
 use std::sync::{Mutex, MutexGuard};
 
+/// The text about a file that may not grow.
+const FILE_TOO_LARGE: &str = "database or disk is full: a file has reached the limit on the size of files (ulimit -f, \
+     LimitFSIZE of systemd, or that of the file system)";
+
 /// Reports whether the open transaction violates deferred foreign keys, so that its COMMIT would fail.
 pub(crate) fn deferred_violations(sqlite: &Connection) -> bool {
     let (mut current, mut highest) = (0, 0);
@@ -29,6 +33,24 @@ pub(crate) fn deferred_violations(sqlite: &Connection) -> bool {
 pub(crate) fn forget_last_id(sqlite: &Connection) {
     // SAFETY: the handle is open for as long as `sqlite` is borrowed; the call stores an integer in it.
     unsafe { ffi::sqlite3_set_last_insert_rowid(sqlite.handle(), 0) }
+}
+
+/// Returns the error of a call on a connection: that of a full disk if a file has reached a limit on its size, which
+/// SQLite tells as any other fault of the disk.
+pub(crate) fn with_cause(sqlite: &Connection, error: rusqlite::Error) -> rusqlite::Error {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    if code != Some(ffi::SQLITE_IOERR_WRITE) {
+        return error;
+    }
+    // SAFETY: the handle is open for as long as `sqlite` is borrowed; the call reads an integer of it.
+    let cause = unsafe { ffi::sqlite3_system_errno(sqlite.handle()) };
+    match std::io::Error::from_raw_os_error(cause).kind() {
+        std::io::ErrorKind::FileTooLarge => rusqlite::Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_FULL),
+            Some(FILE_TOO_LARGE.to_owned()),
+        ),
+        _ => error,
+    }
 }
 
 /// The slot in which the progress handler, which SQLite keeps for the life of a connection, finds the watch of the

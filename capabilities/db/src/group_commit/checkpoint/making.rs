@@ -1,6 +1,7 @@
 //! One checkpoint, its mode and its outcome; and what keeps writers out for it.
 
 use crate::sqlite::error::{ErrorCode, classify};
+use crate::sqlite::status::with_cause;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -82,6 +83,6 @@ pub(super) fn run(
             copied: pages(copied),
         }),
         Err(error) if classify(&error).1 == ErrorCode::Busy => Ok(CheckpointOutcome::BUSY),
-        Err(error) => Err(error),
+        Err(error) => Err(with_cause(sqlite, error)),
     }
 }
