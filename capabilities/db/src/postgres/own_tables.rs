@@ -47,12 +47,35 @@ pub fn make_own_tables(
                 continue;
             }
             for statement in statements {
-                transaction.script(statement).await?;
+                if let Err(error) = transaction.script(statement).await {
+                    transaction.rollback().await;
+                    return Err(explained(&client, table, error).await);
+                }
             }
             made.push(table);
         }
-        // Where something has failed, dropping the transaction has rolled it back.
+        // Where something else has failed, dropping the transaction has rolled it back.
         transaction.commit().await?;
         Ok(made)
     })
+}
+
+/// Returns the error about a table that cannot be made: where the role lacks the right, with that and what gives it.
+async fn explained(client: &PostgresClient, table: &str, error: Error) -> Error {
+    if error.code() != Some("denied") {
+        return error;
+    }
+    let sql = "SELECT quote_ident(current_user), quote_ident(current_schema())";
+    let names = client.query(sql, &Value::Null, RowLimits::default()).await;
+    let Ok(names) = names else {
+        return error;
+    };
+    let (Cell::Text(role), Cell::Text(schema)) = (names.cell(0, 0), names.cell(0, 1)) else {
+        return error;
+    };
+    let text = format!(
+        "{table} is missing, and the role {role} has no right CREATE on the schema {schema}: run sampan db migrate as \
+         the owner of the schema, or let the owner run GRANT CREATE ON SCHEMA {schema} TO {role}"
+    );
+    error.with_message(text)
 }

@@ -231,6 +231,30 @@ fn the_role_of_an_app_need_not_make_tables() {
 }
 
 #[test]
+fn the_right_that_a_role_lacks_is_told() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.lua", APP);
+    let (database, app) = (server.database(), scratch.file("app.lua"));
+    let url = server.url(&database);
+    server.psql(
+        &database,
+        "CREATE ROLE no_maker LOGIN PASSWORD 'secret'; REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+         ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO no_maker",
+    );
+    let (code, _, errors) = run(&["db", "migrate", &app, "--db", &url]);
+    assert_eq!(code, 0, "{errors}");
+    server.psql(&database, "DROP TABLE _sampan_members");
+    let (_, place) = url.split_once('@').expect("a user");
+    let url = format!("postgres://no_maker:secret@{place}");
+    let told = "the server's own tables: _sampan_members is missing, and the role no_maker has no right CREATE on \
+                the schema public: run sampan db migrate as the owner of the schema, or let the owner run GRANT CREATE \
+                ON SCHEMA public TO no_maker";
+    fails(&["db", "migrate", &app, "--db", &url], 1, &[told]);
+}
+
+#[test]
 fn keys_that_give_no_ids_are_told() {
     let Some(server) = PostgresServer::shared() else {
         return;
