@@ -113,6 +113,75 @@ pub(super) fn timestamp(text: &str) -> Option<Cow<'_, str>> {
     (is_clock && is_fraction).then(|| format!("{date} {clock}.{fraction:0<6}").into())
 }
 
+/// Returns a time with a zone as [`timestamp`] does, in UTC. One without a zone is in UTC, as for our connections.
+/// `None` if it is not written so, or leaves the years from 1 to 9999.
+pub(super) fn moment(text: &str) -> Option<Cow<'_, str>> {
+    const DAY_MINUTES: i32 = 24 * 60;
+    let Some(at) = text.get(10..)?.find(['Z', 'z', '+', '-']) else {
+        return timestamp(text);
+    };
+    let (local, zone) = text.split_at(10 + at);
+    // A date alone has no clock that could be moved.
+    let local = timestamp(local).filter(|_| local.len() > 10)?;
+    let offset = offset_minutes(zone)?;
+    let number = |range: std::ops::Range<usize>| local[range].parse::<i32>().ok();
+    let minutes = number(11..13)? * 60 + number(14..16)? - offset;
+    let date = match minutes.div_euclid(DAY_MINUTES) {
+        0 => local[..10].to_owned(),
+        days => beside(&local[..10], days)?,
+    };
+    let clock = minutes.rem_euclid(DAY_MINUTES);
+    let (hours, minutes) = (clock / 60, clock % 60);
+    Some(format!("{date} {hours:02}:{minutes:02}{}", &local[16..]).into())
+}
+
+/// Reads a zone such as `Z`, `+02`, `-0330` or `+05:30`, as minutes before UTC.
+fn offset_minutes(zone: &str) -> Option<i32> {
+    if matches!(zone, "Z" | "z") {
+        return Some(0);
+    }
+    let (sign, digits) = zone.split_at_checked(1)?;
+    let digits = digits.replace(':', "");
+    let is_plain =
+        matches!(digits.len(), 2 | 4) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain || !matches!(zone.len(), 3 | 5 | 6) {
+        return None;
+    }
+    let hours: i32 = digits[..2].parse().ok()?;
+    let minutes: i32 = digits.get(2..4).map_or(Some(0), |text| match text {
+        "" => Some(0),
+        text => text.parse().ok(),
+    })?;
+    let all = hours * 60 + minutes;
+    (hours < 16 && minutes < 60).then_some(if sign == "-" { -all } else { all })
+}
+
+/// Returns the day before a date (-1) or behind it (1); `None` for other numbers of days, and outside of the years from
+/// 1 to 9999.
+fn beside(date: &str, days: i32) -> Option<String> {
+    let number = |range: std::ops::Range<usize>| date[range].parse::<i32>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let near = match days {
+        1 => vec![
+            (year, month, day + 1),
+            (year, month + 1, 1),
+            (year + 1, 1, 1),
+        ],
+        -1 => vec![
+            (year, month, day - 1),
+            (year, month - 1, 31),
+            (year, month - 1, 30),
+            (year, month - 1, 29),
+            (year, month - 1, 28),
+            (year - 1, 12, 31),
+        ],
+        _ => return None,
+    };
+    let near = near.into_iter();
+    let mut near = near.map(|(year, month, day)| format!("{year:04}-{month:02}-{day:02}"));
+    near.find(|date| is_date(date.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +235,27 @@ mod tests {
             assert_eq!(timestamp(text).as_deref(), expected, "{text:?}");
         }
         assert_eq!(date("2024-02-29").as_deref(), Some("2024-02-29"));
+        for (text, expected) in [
+            ("2024-05-06T07:08:09Z", Some("2024-05-06 07:08:09.000000")),
+            ("2024-05-06 07:08:09.5", Some("2024-05-06 07:08:09.500000")),
+            (
+                "2024-02-28 23:30:00-03:30",
+                Some("2024-02-29 03:00:00.000000"),
+            ),
+            (
+                "2024-03-01T01:00:00.25+0200",
+                Some("2024-02-29 23:00:00.250000"),
+            ),
+            ("2024-01-01 00:00:00+01", Some("2023-12-31 23:00:00.000000")),
+            ("2023-12-31 23:00:00-01", Some("2024-01-01 00:00:00.000000")),
+            ("0001-01-01 00:00:00+01", None),
+            ("2024-05-06+02", None),
+            ("2024-05-06 07:08:09 Europe/Berlin", None),
+            ("2024-05-06 07:08:09+02:00:00", None),
+            ("now", None),
+        ] {
+            assert_eq!(moment(text).as_deref(), expected, "{text:?}");
+        }
         assert_eq!(date("20240229"), None);
     }
 }

@@ -1,7 +1,8 @@
 //! The comparison of both sides: rows, values that are not NULL, sums of integers, and sums of hashes of all else that
-//! both can write the same: texts, blobs, numbers, dates and times.
+//! both can write the same: texts, blobs, numbers, dates, times and JSON.
 
 use super::canonical;
+use super::canonical_json::jsonb;
 use super::names::quoted;
 use super::profile::TargetType;
 use super::rows::Plan;
@@ -60,6 +61,9 @@ impl Checks {
             TargetType::Numeric => canonical::number(text, column.scale),
             TargetType::Date => canonical::date(text),
             TargetType::Timestamp => canonical::timestamp(text),
+            TargetType::Timestamptz => canonical::moment(text),
+            TargetType::Json => Some(text.into()),
+            TargetType::Jsonb => jsonb(text).map(Into::into),
             _ => None,
         };
         column.add(canonical.map(|text| hash(text.as_bytes())));
@@ -71,7 +75,9 @@ impl Checks {
         let part = match column.kind {
             TargetType::Bigint | TargetType::Boolean => Some(number.into()),
             TargetType::Double => Some(hash(&(number as f64).to_be_bytes())),
-            TargetType::Text | TargetType::Numeric => Some(hash(number.to_string().as_bytes())),
+            TargetType::Text | TargetType::Numeric | TargetType::Json | TargetType::Jsonb => {
+                Some(hash(number.to_string().as_bytes()))
+            }
             _ => None,
         };
         column.add(part);
@@ -82,7 +88,8 @@ impl Checks {
         let column = &mut self.columns[at];
         let part = match column.kind {
             TargetType::Double => Some(hash(&number.to_be_bytes())),
-            TargetType::Text => Some(hash(text.as_bytes())),
+            TargetType::Text | TargetType::Json => Some(hash(text.as_bytes())),
+            TargetType::Jsonb => jsonb(text).map(|text| hash(text.as_bytes())),
             TargetType::Numeric => {
                 canonical::number(text, column.scale).map(|text| hash(text.as_bytes()))
             }
@@ -168,6 +175,7 @@ impl ColumnCheck {
 /// Returns the sum that the server makes of a column.
 fn server_sum(kind: TargetType, name: &str) -> Option<String> {
     let bytes_of = |text: &str| format!("convert_to({text}, 'UTF8')");
+    let clock = |time: &str| format!("to_char({time}, 'YYYY-MM-DD HH24:MI:SS.US')");
     let of_hashes = |bytes: String| {
         let hash = format!("encode(substr(sha256({bytes}), 1, 4), 'hex')");
         Some(format!("sum(('x' || {hash})::bit(32)::bigint)"))
@@ -180,10 +188,12 @@ fn server_sum(kind: TargetType, name: &str) -> Option<String> {
         TargetType::Bytea => of_hashes(name.to_owned()),
         TargetType::Numeric => of_hashes(bytes_of(&format!("trim_scale({name})::text"))),
         TargetType::Date => of_hashes(bytes_of(&format!("to_char({name}, 'YYYY-MM-DD')"))),
-        TargetType::Timestamp => {
-            let text = format!("to_char({name}, 'YYYY-MM-DD HH24:MI:SS.US')");
-            of_hashes(bytes_of(&text))
+        TargetType::Timestamp => of_hashes(bytes_of(&clock(name))),
+        TargetType::Timestamptz => {
+            let utc = format!("({name} AT TIME ZONE 'UTC')");
+            of_hashes(bytes_of(&clock(&utc)))
         }
+        TargetType::Json | TargetType::Jsonb => of_hashes(bytes_of(&format!("{name}::text"))),
         TargetType::Other => None,
     }
 }

@@ -4,6 +4,7 @@
 //! nothing there. Tables that the server has are used, others are made by what SQLite's declare and hold.
 
 mod canonical;
+mod canonical_json;
 mod checks;
 mod definition;
 mod expressions;

@@ -18,7 +18,11 @@ pub(super) enum TargetType {
     Boolean,
     Date,
     Timestamp,
-    /// Any other, of a table that is there already: it reads text.
+    /// Only of a table that is there already, as all below.
+    Timestamptz,
+    Json,
+    Jsonb,
+    /// Any other: it reads text.
     Other,
 }
 
@@ -35,6 +39,9 @@ impl TargetType {
             Self::Boolean => "boolean",
             Self::Date => "date",
             Self::Timestamp => "timestamp",
+            Self::Timestamptz => "timestamptz",
+            Self::Json => "json",
+            Self::Jsonb => "jsonb",
         }
     }
 }

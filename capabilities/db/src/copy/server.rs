@@ -156,6 +156,9 @@ fn kind_of(oid: i64, modifier: i64) -> (TargetType, Option<usize>) {
         1082 => TargetType::Date,
         // Fewer than six digits of a fraction are rounded.
         1114 if matches!(modifier, -1 | 6) => TargetType::Timestamp,
+        1184 if matches!(modifier, -1 | 6) => TargetType::Timestamptz,
+        114 => TargetType::Json,
+        3802 => TargetType::Jsonb,
         _ => TargetType::Other,
     };
     if kind != TargetType::Numeric || modifier < 0 {

@@ -382,16 +382,22 @@ fn tables_that_do_not_fit_are_refused() {
 #[test]
 fn changed_numbers_and_times_are_found() {
     let Some(rig) = Rig::new(
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, price NUMERIC, exact, day DATE, at DATETIME, code INT);
-         INSERT INTO t VALUES (1, 0.1 + 0.2, 1e300, '2024-02-29', '2024-05-06 07:08:09', '007'),
-            (2, 12.5, 9007199254740993, '0999-12-31', '2024-05-06 07:08:09.250', 8),
-            (3, '-1.005', 0.1, NULL, NULL, NULL), (4, NULL, NULL, NULL, '2024-05-06', NULL);",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, price NUMERIC, exact, day DATE, at DATETIME, code INT,
+            sent, data, kept);
+         INSERT INTO t VALUES (1, 0.1 + 0.2, 1e300, '2024-02-29', '2024-05-06 07:08:09', '007',
+              '2024-05-06T07:08:09+02:00',
+              '{\"b\":[1.50,true],\"a\":\"\u{e4}\\u0001\",\"aa\":1e2,\"b\":-0.0}', ' {\"b\":1} '),
+            (2, 12.5, 9007199254740993, '0999-12-31', '2024-05-06 07:08:09.250', 8,
+              '2024-01-01 00:30:00.5-0330', '[1,{},\"\"]', '[]'),
+            (3, '-1.005', 0.1, NULL, NULL, NULL, '2024-05-06 07:08:09', 5, 5),
+            (4, NULL, NULL, NULL, '2024-05-06', NULL, '2024-05-06', 1.5, 1.5);",
     ) else {
         return;
     };
     // The server rounds prices, and writes all of these otherwise than SQLite.
     rig.psql(
-        "CREATE TABLE t (id bigint, price numeric(10, 2), exact numeric, day date, at timestamp, code int)",
+        "CREATE TABLE t (id bigint, price numeric(10, 2), exact numeric, day date, at timestamp, code int,
+            sent timestamptz, data jsonb, kept json)",
     );
     rig.copy().expect("a copy");
     let shown = "SELECT price, exact, day, at, code FROM t WHERE id = 2";
@@ -412,6 +418,15 @@ fn changed_numbers_and_times_are_found() {
         ("exact", "exact + 0.001"),
         ("day", "day + 1"),
         ("at", "at + interval ''1 millisecond''"),
+        ("sent", "sent + interval ''1 millisecond''"),
+        (
+            "data",
+            "CASE WHEN jsonb_typeof(data) = ''number'' THEN ''6'' ELSE data END",
+        ),
+        (
+            "kept",
+            "CASE WHEN json_typeof(kept) = ''array'' THEN ''[ ]'' ELSE kept END",
+        ),
     ] {
         rig.psql(&format!(
             "DELETE FROM t; CREATE OR REPLACE FUNCTION f() RETURNS trigger LANGUAGE plpgsql
