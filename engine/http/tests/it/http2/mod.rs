@@ -8,5 +8,6 @@ mod common;
 mod ends;
 mod hostile;
 mod sized;
+mod trailers;
 mod tunnels;
 mod unread;
