@@ -121,6 +121,20 @@ fn start(app: &Path, workers: usize) -> (Running, Logger) {
     (Server::start(config).expect("it starts"), logger)
 }
 
+/// Returns the isolates that the server has given up, as its metrics have them.
+fn abandoned(running: &Running) -> u64 {
+    counted(running, "sampan_isolates_abandoned_total")
+}
+
+fn counted(running: &Running, metric: &str) -> u64 {
+    let mut client = Client::connect(running.address()).expect("someone listens");
+    send(&mut client, "/_sampan/metrics");
+    let text = client.read(false).expect("an answer").text();
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| line.strip_prefix(metric)?.trim().parse().ok());
+    value.unwrap_or_else(|| panic!("no {metric}: {text}"))
+}
+
 fn send(client: &mut Client, path: &str) {
     client
         .send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes())
@@ -143,14 +157,7 @@ fn a_panic_costs_its_request_alone_and_is_counted() {
             send(&mut client, path);
             client.read(false).expect("an answer")
         };
-        let panics = || {
-            let metrics = ask("/_sampan/metrics").text();
-            let line = metrics
-                .lines()
-                .find_map(|line| line.strip_prefix("sampan_panics_total "));
-            line.and_then(|count| count.parse::<u64>().ok())
-                .expect("a number")
-        };
+        let panics = || counted(&running, "sampan_panics_total");
         let before = panics();
         for path in ["/panic", "/panic/slow"] {
             assert_eq!(ask(path).status, 500, "{app} {path}");
@@ -170,6 +177,7 @@ fn a_deaf_worker_is_replaced_and_the_process_lives() {
     let scratch = Scratch::new(&APPS);
     for (app, place) in [("app.lua", "app.lua:3"), ("app.js", "app.js:3")] {
         let (running, logger) = start(&scratch.path().join(app), 2);
+        assert_eq!(abandoned(&running), 0);
         let mut stuck = Client::connect(running.address()).expect("someone listens");
         send(&mut stuck, "/deaf/4");
         assert!(
@@ -184,6 +192,7 @@ fn a_deaf_worker_is_replaced_and_the_process_lives() {
             lines.contains(&format!("GET /deaf/:s ({place})")) && lines.contains("1 of 3"),
             "{lines}"
         );
+        assert_eq!(abandoned(&running), 1, "{app}");
         for _ in 0..8 {
             let mut client = Client::connect(running.address()).expect("someone listens");
             send(&mut client, "/");
@@ -216,6 +225,7 @@ fn a_deaf_isolate_of_slow_routes_is_replaced_and_its_client_told() {
             let lines = logger.lines();
             lines.contains(&told) && lines.contains("1 of 3")
         });
+        assert_eq!(abandoned(&running), 1, "{app}");
         assert!(
             running.shutdown(),
             "the abandoned thread does not hold up the end"

@@ -44,7 +44,7 @@ pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
             return;
         };
         let workers = shared.crew().len();
-        let (open, _) = shared.connections();
+        let (open, parked) = shared.connections();
         if let Some(accepting) = shared.accepting() {
             let accepted = accepting.accepted() as f64;
             readings.put(&known::CONNECTIONS_ACCEPTED, &[], accepted);
@@ -55,5 +55,7 @@ pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
         }
         readings.put(&known::WORKERS, &[], workers as f64);
         readings.put(&known::CONNECTIONS, &[], open as f64);
+        readings.put(&known::CONNECTIONS_PARKED, &[], parked as f64);
+        readings.put(&known::ISOLATES_ABANDONED, &[], shared.abandoned() as f64);
     });
 }

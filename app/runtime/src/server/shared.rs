@@ -17,7 +17,7 @@ use sampan_host::capability::Beside;
 use sampan_host::metrics::Registry;
 use sampan_host::trace::Tracing;
 use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle, Workers};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
@@ -76,6 +76,7 @@ pub(crate) struct ServerShared {
     pub(super) lane_crew: Mutex<LaneCrew>,
     pub(super) events: Sender<ServerEvent>,
     pub(super) next_id: AtomicU64,
+    /// The number of isolates whose script could not be stopped, since the server started.
     pub(super) abandoned: AtomicUsize,
     /// Set when the end begins, so that no worker starts behind its back.
     pub(crate) is_ending: AtomicBool,
@@ -109,6 +110,11 @@ impl ServerShared {
         let served: usize = self.crew().iter().map(CrewMember::connections).sum();
         let parked = self.parking.as_ref().map_or(0, |parking| parking.len());
         (served + parked, parked)
+    }
+
+    /// Returns the number of isolates that were given up because their script could not be stopped.
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Waits until no reload and no replacement of a worker is under way, and holds the lock against others.

@@ -63,6 +63,21 @@ fn ask(client: &mut Client, path: &str) -> String {
 }
 
 #[test]
+fn parked_connections_are_measured() {
+    for (file, text) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let served = serve(folder.path(), file, text);
+        let clients = parked(&served, 3);
+        let metrics = ask(&mut served.client(), "/_sampan/metrics");
+        for line in ["sampan_connections_parked 3", "sampan_connections 4"] {
+            assert!(metrics.lines().any(|one| one == line), "{line}: {metrics}");
+        }
+        drop(clients);
+        assert!(served.running.shutdown());
+    }
+}
+
+#[test]
 fn the_next_request_goes_to_the_worker_that_is_free() {
     for (file, text) in APPS {
         let folder = tempfile::tempdir().expect("a folder");

@@ -66,8 +66,9 @@ fn head(between: &Between<'_>, shown: &str, colours: bool) -> Vec<String> {
             alarmed(format!("refusals {}/s", count(refused)), refused > 0.0),
         ),
         format!(
-            "connections {}   new {}/s   websockets {}   event streams {}",
+            "connections {}   parked {}   new {}/s   websockets {}   event streams {}",
             value("sampan_connections"),
+            value("sampan_connections_parked"),
             rate("sampan_connections_accepted_total"),
             value("sampan_websockets"),
             value("sampan_event_streams"),

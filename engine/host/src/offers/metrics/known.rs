@@ -70,6 +70,8 @@ known! {
     SOCKETS = gauge("sampan_websockets", &[], "WebSockets that are open.");
     EVENT_STREAMS = gauge("sampan_event_streams", &[], "Streams of events that are open.");
     CONNECTIONS = gauge("sampan_connections", &[], "Connections that are open.");
+    CONNECTIONS_PARKED = gauge("sampan_connections_parked", &[],
+        "Idle connections that the next free worker of all takes; they count among the open ones.");
     CONNECTIONS_ACCEPTED = counter("sampan_connections_accepted_total", &[], "Connections that were accepted.");
     TLS_HANDSHAKES = counter("sampan_tls_handshakes_total", &["result"],
         "Handshakes of TLS: ok or failed.");
@@ -77,6 +79,8 @@ known! {
     PANICS = counter("sampan_panics_total", &[], "Faults of the server itself, each of which cost one request.");
     ISOLATES_REPLACED = counter("sampan_isolates_replaced_total", &[],
         "Isolates that ran out of memory and were replaced.");
+    ISOLATES_ABANDONED = counter("sampan_isolates_abandoned_total", &[],
+        "Isolates whose script could not be stopped and that were given up.");
     BUILD = gauge("sampan_build_info", &["version", "language"], "Always 1: the version is in the label.");
     COMMIT_SECONDS = times("sampan_db_commit_seconds", &[], "Time of a commit.");
     COMMIT_WRITES = metric("sampan_db_commit_writes", Histogram, &[], "Statements that wrote, of one commit of SQLite.",
