@@ -282,6 +282,8 @@ fn start_slow(
 ) -> Result<Running, String> {
     /// So many times that no case is long enough for a route to return.
     const MOVES: u32 = 11;
+    /// Holds for each file.
+    const ANY_SOURCE: &str = "0000000000000000";
     let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
     let looked = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;
     let config = AppConfig::from_text(app, &text)?;
@@ -291,11 +293,11 @@ fn start_slow(
     let lines: Vec<String> = handlers
         .map(|row| {
             let method = row.method.as_deref().unwrap_or_default();
-            format!("{MOVES} {method} {}\n", row.pattern)
+            format!("{ANY_SOURCE} {MOVES} {method} {}\n", row.pattern)
         })
         .collect();
     let (count, lines) = (lines.len(), lines.concat());
-    let learned = format!("sampan slow routes 1\n{lines}end {count}\n");
+    let learned = format!("sampan slow routes 2\n{lines}end {count}\n");
     std::fs::write(scratch.join("data.db-routes"), learned).map_err(|error| error.to_string())?;
     start(app, scenario, logger, scratch)
 }

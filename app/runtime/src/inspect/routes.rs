@@ -7,6 +7,7 @@ use crate::local_app::LocalApp;
 use sampan_host::{LaneRule, Place};
 use sampan_log::Logger;
 use sampan_serve::Loaded;
+use sampan_serve::lane::{Learned, SourceMarks};
 use std::path::Path;
 
 /// The kind of a row.
@@ -82,11 +83,12 @@ pub fn routes(mut config: AppConfig, scratch: &Path) -> Result<Vec<RouteRow>, St
     // Of the project's own database, before another takes its place.
     let learned = learned::file_of(&config).map(|file| learned::read(&file));
     let learned = learned.and_then(Result::ok).unwrap_or_default();
+    let marks = SourceMarks::new(config.base.project.sources());
     let mut rows = look(config, scratch, LocalApp::rows)?;
     for row in &mut rows {
-        if row.lane == Some(RouteLaneWord::Measured)
-            && learned.iter().any(|(name, _)| *name == row.name())
-        {
+        let mark = marks.of(row.place.as_ref());
+        let is_learned = |one: &Learned| one.name == row.name() && one.mark.agrees_with(mark);
+        if row.lane == Some(RouteLaneWord::Measured) && learned.iter().any(is_learned) {
             row.lane = Some(RouteLaneWord::Learned);
         }
     }

@@ -2,22 +2,23 @@
 //! a server: lines of text, written as a whole and renamed into place.
 //!
 //! ```text
-//! sampan slow routes 1
-//! 3 GET /report/:year
+//! sampan slow routes 2
+//! 5bd1e6a2c40f9037 3 GET /report/:year
 //! end 1
 //! ```
 //!
-//! A line has the number of times that a route has moved to the slow lane, its method and its pattern.
+//! A line has the mark of the file that declares the route, the number of times that the route has moved to the slow
+//! lane, its method and its pattern.
 
 use super::limits::LEARNED_BYTES_MAX;
 use crate::app_config::AppConfig;
-use sampan_serve::lane::Learned;
+use sampan_serve::lane::{Learned, SourceMark};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-const FIRST_LINE: &str = "sampan slow routes 1";
+const FIRST_LINE: &str = "sampan slow routes 2";
 const LAST_WORD: &str = "end";
 
 /// The end of the file's name, behind that of the database.
@@ -73,8 +74,12 @@ fn parse(text: &str) -> Option<Vec<Learned>> {
             let is_whole = rest.parse() == Ok(learned.len()) && lines.next().is_none();
             return is_whole.then_some(learned);
         }
-        let moves: u32 = first.parse().ok().filter(|moves| *moves > 0)?;
-        learned.push((rest.to_owned(), moves));
+        let (moves, name) = rest.split_once(' ')?;
+        learned.push(Learned {
+            name: name.to_owned(),
+            mark: SourceMark::parse(first)?,
+            moves: moves.parse().ok().filter(|moves| *moves > 0)?,
+        });
     }
     None
 }
@@ -82,11 +87,11 @@ fn parse(text: &str) -> Option<Vec<Learned>> {
 fn text_of(learned: &[Learned]) -> String {
     let mut text = format!("{FIRST_LINE}\n");
     // A pattern with a line end is no route that a request could have.
-    let lines = learned.iter().filter(|(name, _)| !name.contains('\n'));
+    let lines = learned.iter().filter(|route| !route.name.contains('\n'));
     let mut count = 0;
-    for (name, moves) in lines {
+    for Learned { name, mark, moves } in lines {
         count += 1;
-        let _ = writeln!(text, "{moves} {name}");
+        let _ = writeln!(text, "{mark} {moves} {name}");
     }
     let _ = writeln!(text, "{LAST_WORD} {count}");
     text
@@ -124,15 +129,20 @@ pub(crate) fn write(path: &Path, learned: &[Learned]) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn learned(name: &str, moves: u32) -> Learned {
+        Learned {
+            name: name.to_owned(),
+            mark: SourceMark::parse("00ab00000000cdef").expect("a mark"),
+            moves,
+        }
+    }
+
     #[test]
     fn what_was_written_is_read_again() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("data.db-routes");
         assert_eq!(read(&path), Ok(Vec::new()));
-        let learned = vec![
-            ("ALL /files/*rest".to_owned(), 1),
-            ("GET /a b/:ä".to_owned(), 12),
-        ];
+        let learned = vec![learned("ALL /files/*rest", 1), learned("GET /a b/:ä", 12)];
         write(&path, &learned).expect("written");
         assert_eq!(read(&path), Ok(learned));
         assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
@@ -143,17 +153,19 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_no_file() {
-        let whole = text_of(&[("GET /a".to_owned(), 1), ("GET /b".to_owned(), 2)]);
+        let whole = text_of(&[learned("GET /a", 1), learned("GET /b", 2)]);
         assert_eq!(parse(&whole).map(|learned| learned.len()), Some(2));
         for end in 0..whole.len() {
             assert_eq!(parse(&whole[..end]), None, "cut at {end}");
         }
         for damaged in [
             "",
-            "sampan slow routes 2\nend 0\n",
-            "sampan slow routes 1\n0 GET /a\nend 1\n",
-            "sampan slow routes 1\n-1 GET /a\nend 1\n",
-            "sampan slow routes 1\n1 GET /a\nend 1\nmore\n",
+            "sampan slow routes 1\nend 0\n",
+            "sampan slow routes 2\n1 GET /a\nend 1\n",
+            "sampan slow routes 2\n00ab00000000cdef 0 GET /a\nend 1\n",
+            "sampan slow routes 2\n00ab00000000cdef -1 GET /a\nend 1\n",
+            "sampan slow routes 2\n0ab00000000cdef 1 GET /a\nend 1\n",
+            "sampan slow routes 2\n00ab00000000cdef 1 GET /a\nend 1\nmore\n",
         ] {
             assert_eq!(parse(damaged), None, "{damaged:?}");
         }

@@ -33,7 +33,7 @@ use sampan_serve::Serving;
 use sampan_serve::WorkerMeters;
 use sampan_serve::admission::Admission;
 use sampan_serve::files::StaticFiles;
-use sampan_serve::lane::SlowLane;
+use sampan_serve::lane::{SlowLane, SourceMarks};
 use sampan_serve::routing::names::RouteNames;
 use sampan_serve::{Control, Loaded, StreamsEnd};
 use std::cell::{Cell, RefCell};
@@ -300,6 +300,7 @@ impl Loader {
         context.put(Hooks::default());
         context.put(RouteNames::default());
         context.put(Rc::clone(&generation.files));
+        context.put(Rc::new(SourceMarks::new(config.base.project.sources())));
         self.db.put_into(&context);
         context.put(self.background(config));
         context.put(self.outbox.clone());

@@ -1,8 +1,9 @@
 //! Routes that were measured slow are known to the next process.
 
-use super::{SETTINGS, Served, serve, serve_with};
+use super::{SETTINGS, Served, config, serve, serve_with};
 use sampan_client::postgres::PostgresServer;
 use sampan_client::wait;
+use sha2::{Digest, Sha256};
 use std::path::Path;
 
 const LUA: &str = r#"
@@ -27,10 +28,27 @@ app.get("/computes", (req) => {
 app.get("/quick", lane);
 "#;
 
-const KEPT: &str = "sampan slow routes 1\n1 GET /computes\nend 1\n";
+/// Returns the file after a run of an app: one of its routes was slow, once.
+fn kept_of(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    let mark: String = digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("sampan slow routes 2\n{mark} 1 GET /computes\nend 1\n")
+}
+
+/// The number of times that a loop runs so that its run is long, in both languages.
+const APPS: [(&str, &str, u32); 2] = [("app.lua", LUA, 60_000_000), ("app.js", JS, 2_000_000)];
 
 fn end(served: Served) {
     assert!(served.running.shutdown());
+}
+
+fn wait_slow(served: &Served, times: u32) {
+    wait::until("the route is known to be slow", || {
+        served.ask(&format!("/computes?times={times}")) == "slow"
+    });
 }
 
 fn kept(folder: &Path) -> Option<String> {
@@ -39,21 +57,44 @@ fn kept(folder: &Path) -> Option<String> {
 
 #[test]
 fn a_new_process_knows_slow_routes_from_its_first_request() {
-    for (file, text, times) in [("app.lua", LUA, 60_000_000), ("app.js", JS, 2_000_000)] {
+    for (file, text, times) in APPS {
         let folder = tempfile::tempdir().expect("a folder");
         let served = serve(folder.path(), file, text);
         assert_eq!(served.ask("/computes"), "quick");
-        wait::until("the route is known to be slow", || {
-            served.ask(&format!("/computes?times={times}")) == "slow"
-        });
+        wait_slow(&served, times);
         assert_eq!(served.ask("/quick"), "quick");
         end(served);
-        assert_eq!(kept(folder.path()).as_deref(), Some(KEPT), "{file}");
+        assert_eq!(kept(folder.path()), Some(kept_of(text)), "{file}");
         let served = serve(folder.path(), file, text);
         assert_eq!(served.ask("/computes"), "slow");
         assert_eq!(served.ask("/quick"), "quick");
         end(served);
-        assert_eq!(kept(folder.path()).as_deref(), Some(KEPT), "{file}");
+        assert_eq!(kept(folder.path()), Some(kept_of(text)), "{file}");
+    }
+}
+
+#[test]
+fn a_route_whose_file_has_changed_is_measured_anew() {
+    for (file, text, times) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let served = serve(folder.path(), file, text);
+        wait_slow(&served, times);
+        let changed = format!("{text}\n");
+        std::fs::write(folder.path().join(file), &changed).expect("written");
+        let reload = || {
+            let new = config(folder.path(), &served.logger);
+            served.running.reloader().reload(new).expect("reloaded");
+        };
+        reload();
+        assert_eq!(served.ask("/computes"), "quick", "{file}");
+        wait_slow(&served, times);
+        reload();
+        assert_eq!(served.ask("/computes"), "slow", "{file} is as it was");
+        end(served);
+        assert_eq!(kept(folder.path()), Some(kept_of(&changed)), "{file}");
+        let served = serve(folder.path(), file, text);
+        assert_eq!(served.ask("/computes"), "quick", "{file}");
+        end(served);
     }
 }
 
@@ -68,12 +109,10 @@ fn with_a_database_on_a_server_they_are_kept_in_the_storage_folder() {
     let path = folder.path().join("storage/.sampan-routes");
     let served = serve_with(folder.path(), "app.lua", LUA, &settings);
     assert_eq!(served.ask("/computes"), "quick");
-    wait::until("the route is known to be slow", || {
-        served.ask("/computes?times=60000000") == "slow"
-    });
+    wait_slow(&served, 60_000_000);
     end(served);
     let kept = std::fs::read_to_string(&path).expect("the file");
-    assert_eq!(kept, KEPT);
+    assert_eq!(kept, kept_of(LUA));
     let served = serve_with(folder.path(), "app.lua", LUA, &settings);
     assert_eq!(served.ask("/computes"), "slow");
     end(served);
@@ -83,7 +122,8 @@ fn with_a_database_on_a_server_they_are_kept_in_the_storage_folder() {
 fn a_damaged_file_is_told_of_once_and_ignored() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("data.db-routes");
-    std::fs::write(&path, &KEPT[..KEPT.len() - 4]).expect("written");
+    let whole = kept_of(LUA);
+    std::fs::write(&path, &whole[..whole.len() - 4]).expect("written");
     let served = serve(folder.path(), "app.lua", LUA);
     assert_eq!(served.ask("/computes"), "quick");
     let lines = served.logger.lines();

@@ -3,6 +3,7 @@
 use crate::dispatch::fixed_answer::precompute;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
 use crate::gate::control::Control;
+use crate::lane::source_mark::{SourceMark, SourceMarks};
 use crate::native::route::NativeRoute;
 use crate::request::route_info::RouteInfo;
 use crate::request::route_meter::{FETCH, NO_ROUTE};
@@ -38,6 +39,7 @@ impl Loaded {
         native: &[NativeRoute],
     ) -> Result<Rc<Self>, Error> {
         let names = context.get::<RouteNames>();
+        let marks = context.get::<Rc<SourceMarks>>();
         let preparation = context.get::<Rc<dyn Preparation>>();
         let program = engine.program();
         let mut middleware = Wrapping::default();
@@ -78,7 +80,11 @@ impl Loaded {
                 has_etag: def.body.etag,
                 compression: control.compression_for(&def.body),
                 lane: match (&control.lane, &fixed) {
-                    (Some(lane), None) => Some(lane.routes().declare(&def_name(def), def.lane)),
+                    (Some(lane), None) => {
+                        let mark = marks.as_ref().map(|marks| marks.of(def.place.as_ref()));
+                        let mark = mark.unwrap_or(SourceMark::UNKNOWN);
+                        Some(lane.routes().declare(&def_name(def), def.lane, mark))
+                    }
                     _ => None,
                 },
                 logger: Rc::clone(&control.logger),

@@ -1,8 +1,10 @@
 //! Which routes run in the slow lane: by their declaration, or by what was measured on any worker.
 //!
 //! One long run moves a route, for all workers at once. It moves back after many quick runs in a row, and after twice
-//! as many each time that it has to move again. So a route that is slow now and then stays.
+//! as many each time that it has to move again. So a route that is slow now and then stays. A route whose file has
+//! changed is measured anew.
 
+use crate::lane::source_mark::SourceMark;
 use sampan_host::LaneRule;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -21,6 +23,8 @@ pub struct RouteLane {
     number: u32,
     /// The rule of the newest declaration, see [`rule_number`].
     rule: AtomicU8,
+    /// The mark of the file with the newest declaration.
+    mark: AtomicU64,
     /// True if its requests go to the slow lane.
     is_apart: AtomicBool,
     /// The quick runs in a row since it went there.
@@ -29,8 +33,16 @@ pub struct RouteLane {
     moves: AtomicU32,
 }
 
-/// A route that was measured slow: its method and pattern, and how often it has moved to the slow lane.
-pub type Learned = (String, u32);
+/// A route that was measured slow.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Learned {
+    /// Its method and pattern.
+    pub name: String,
+    /// The mark of the file that declared it.
+    pub mark: SourceMark,
+    /// The number of times that it has moved to the slow lane.
+    pub moves: u32,
+}
 
 fn rule_number(rule: LaneRule) -> u8 {
     match rule {
@@ -41,10 +53,11 @@ fn rule_number(rule: LaneRule) -> u8 {
 }
 
 impl RouteLane {
-    fn new(number: u32, rule: LaneRule, moves: u32) -> Self {
+    fn new(number: u32, rule: LaneRule, mark: SourceMark, moves: u32) -> Self {
         Self {
             number,
             rule: AtomicU8::new(rule_number(rule)),
+            mark: AtomicU64::new(mark.0),
             is_apart: AtomicBool::new(match rule {
                 LaneRule::Measured => moves > 0,
                 LaneRule::Slow => true,
@@ -71,9 +84,19 @@ impl RouteLane {
         self.rule.load(Relaxed) == rule_number(LaneRule::Measured)
     }
 
-    /// Takes over the rule of a new declaration.
-    fn declare(&self, rule: LaneRule) {
-        if self.rule.swap(rule_number(rule), Relaxed) != rule_number(rule) {
+    fn source_mark(&self) -> SourceMark {
+        SourceMark(self.mark.load(Relaxed))
+    }
+
+    /// Takes over a new declaration. Measurements of another source do not count for it.
+    fn declare(&self, rule: LaneRule, mark: SourceMark) {
+        let before = SourceMark(self.mark.swap(mark.0, Relaxed));
+        if !before.agrees_with(mark) {
+            self.rule.store(rule_number(rule), Relaxed);
+            self.is_apart.store(rule == LaneRule::Slow, Relaxed);
+            self.quick_runs.store(0, Relaxed);
+            self.moves.store(0, Relaxed);
+        } else if self.rule.swap(rule_number(rule), Relaxed) != rule_number(rule) {
             self.is_apart.store(rule == LaneRule::Slow, Relaxed);
             self.quick_runs.store(0, Relaxed);
         }
@@ -142,16 +165,17 @@ struct Known {
     /// By their numbers, of which the first is 1.
     all: Vec<Arc<RouteLane>>,
     /// Routes of an earlier process that have not been declared yet.
-    learned: HashMap<String, u32>,
+    learned: HashMap<String, Learned>,
 }
 
 impl LaneRoutes {
     /// Creates the routes of a server that begins with what an earlier one has learned.
     pub fn new(slow_time: Duration, learned: Vec<Learned>) -> Self {
+        let learned = learned.into_iter();
         Self {
             slow_time,
             known: Mutex::new(Known {
-                learned: learned.into_iter().collect(),
+                learned: learned.map(|one| (one.name.clone(), one)).collect(),
                 ..Known::default()
             }),
             moves: LaneMoves::default(),
@@ -167,16 +191,19 @@ impl LaneRoutes {
         self.slow_time
     }
 
-    /// Returns the lane of a route by its method and pattern, and takes note of its rule.
-    pub(crate) fn declare(&self, name: &str, rule: LaneRule) -> Arc<RouteLane> {
+    /// Returns the lane of a route by its method and pattern, and takes note of its rule and of the file with its
+    /// declaration.
+    pub(crate) fn declare(&self, name: &str, rule: LaneRule, mark: SourceMark) -> Arc<RouteLane> {
         let known = &mut *self.known();
         if let Some(route) = known.by_name.get(name) {
-            route.declare(rule);
+            route.declare(rule, mark);
             return Arc::clone(route);
         }
-        let moves = known.learned.remove(name).unwrap_or_default();
+        let learned = known.learned.remove(name);
+        let learned = learned.filter(|learned| learned.mark.agrees_with(mark));
+        let moves = learned.map_or(0, |learned| learned.moves);
         let number = u32::try_from(known.all.len() + 1).unwrap_or(u32::MAX);
-        let route = Arc::new(RouteLane::new(number, rule, moves));
+        let route = Arc::new(RouteLane::new(number, rule, mark, moves));
         known.all.push(Arc::clone(&route));
         known.by_name.insert(name.to_owned(), Arc::clone(&route));
         route
@@ -217,7 +244,11 @@ impl LaneRoutes {
         let known = self.known();
         let measured = known.by_name.iter();
         let measured = measured.filter(|(_, route)| route.is_measured() && route.is_apart());
-        let measured = measured.map(|(name, route)| (name.clone(), route.moves.load(Relaxed)));
+        let measured = measured.map(|(name, route)| Learned {
+            name: name.clone(),
+            mark: route.source_mark(),
+            moves: route.moves.load(Relaxed),
+        });
         let mut learned: Vec<Learned> = measured.collect();
         learned.sort();
         learned
@@ -230,6 +261,17 @@ mod tests {
 
     const SLOW: Duration = Duration::from_millis(2);
     const QUICK: Duration = Duration::from_micros(100);
+
+    const MARK: SourceMark = SourceMark(7);
+    const OTHER: SourceMark = SourceMark(8);
+
+    fn learned(name: &str, moves: u32) -> Learned {
+        Learned {
+            name: name.to_owned(),
+            mark: MARK,
+            moves,
+        }
+    }
 
     fn routes() -> LaneRoutes {
         LaneRoutes::new(SLOW, Vec::new())
@@ -247,13 +289,13 @@ mod tests {
     #[test]
     fn one_long_run_moves_a_route_and_many_quick_ones_move_it_back() {
         let routes = routes();
-        let route = routes.declare("GET /a", LaneRule::Measured);
-        let other = routes.declare("GET /b", LaneRule::Measured);
+        let route = routes.declare("GET /a", LaneRule::Measured, MARK);
+        let other = routes.declare("GET /b", LaneRule::Measured, MARK);
         assert!(!routes.has_slow());
         assert!(routes.mark(route.number()));
         assert!(!routes.mark(route.number()), "it has moved already");
         assert!(route.is_apart() && !other.is_apart());
-        assert_eq!(routes.learned(), [("GET /a".to_owned(), 1)]);
+        assert_eq!(routes.learned(), [learned("GET /a", 1)]);
         assert_eq!(runs_until_back(&route), QUICK_RUNS_MIN);
         assert!(!route.is_apart() && routes.learned().is_empty());
         assert_eq!(routes.moves().counts(), (1, 0));
@@ -268,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_route_that_is_slow_now_and_then_stays() {
-        let route = routes().declare("GET /a", LaneRule::Measured);
+        let route = routes().declare("GET /a", LaneRule::Measured, MARK);
         route.mark();
         for run in 0..10 * QUICK_RUNS_MIN {
             let longest = if run % 2 == 0 { QUICK } else { 50 * SLOW };
@@ -285,8 +327,8 @@ mod tests {
     fn a_declaration_has_the_last_word_and_may_change() {
         let routes = routes();
         let (slow, quick) = (
-            routes.declare("GET /slow", LaneRule::Slow),
-            routes.declare("GET /quick", LaneRule::Quick),
+            routes.declare("GET /slow", LaneRule::Slow, MARK),
+            routes.declare("GET /quick", LaneRule::Quick, MARK),
         );
         assert!(slow.is_apart() && !quick.is_apart());
         for _ in 0..2 * QUICK_RUNS_MIN {
@@ -294,23 +336,38 @@ mod tests {
         }
         assert!(!quick.mark() && !quick.is_apart() && slow.is_apart());
         assert!(routes.learned().is_empty(), "it is not measured");
-        let same = routes.declare("GET /slow", LaneRule::Measured);
+        let same = routes.declare("GET /slow", LaneRule::Measured, MARK);
         assert!(Arc::ptr_eq(&slow, &same) && !slow.is_apart());
-        routes.declare("GET /slow", LaneRule::Slow);
+        routes.declare("GET /slow", LaneRule::Slow, MARK);
         assert!(slow.is_apart());
     }
 
     #[test]
     fn what_was_learned_holds_from_the_start() {
-        let routes = LaneRoutes::new(
-            SLOW,
-            vec![("GET /a".to_owned(), 3), ("GET /b".to_owned(), 1)],
-        );
+        let routes = LaneRoutes::new(SLOW, vec![learned("GET /a", 3), learned("GET /b", 1)]);
         assert!(!routes.has_slow(), "no route of that name is declared yet");
-        let route = routes.declare("GET /a", LaneRule::Measured);
+        let route = routes.declare("GET /a", LaneRule::Measured, MARK);
         assert!(route.is_apart());
-        assert!(!routes.declare("GET /b", LaneRule::Quick).is_apart());
-        assert_eq!(routes.learned(), [("GET /a".to_owned(), 3)]);
+        assert!(!routes.declare("GET /b", LaneRule::Quick, MARK).is_apart());
+        assert_eq!(routes.learned(), [learned("GET /a", 3)]);
         assert_eq!(runs_until_back(&route), 4 * QUICK_RUNS_MIN);
+    }
+
+    #[test]
+    fn a_route_of_another_source_is_measured_anew() {
+        let kept = vec![learned("GET /a", 3), learned("GET /b", 3)];
+        let routes = LaneRoutes::new(SLOW, kept);
+        let route = routes.declare("GET /a", LaneRule::Measured, OTHER);
+        assert!(!route.is_apart() && routes.learned().is_empty());
+        // Of a source that cannot be read nothing else is known.
+        let unread = routes.declare("GET /b", LaneRule::Measured, SourceMark::UNKNOWN);
+        assert!(unread.is_apart());
+        assert!(routes.mark(route.number()));
+        routes.declare("GET /a", LaneRule::Measured, OTHER);
+        assert!(route.is_apart(), "each worker declares it");
+        routes.declare("GET /a", LaneRule::Measured, MARK);
+        assert!(!route.is_apart(), "a reload with another text");
+        assert!(routes.mark(route.number()));
+        assert_eq!(runs_until_back(&route), QUICK_RUNS_MIN);
     }
 }

@@ -105,6 +105,7 @@ mod tests {
     use super::*;
     use crate::lane::crossing::LaneMessage;
     use crate::lane::route_lane::LaneRoutes;
+    use crate::lane::source_mark::SourceMark;
     use sampan_host::LaneRule;
     use sampan_http::Request;
     use std::net::IpAddr;
@@ -126,7 +127,8 @@ mod tests {
     fn request(client: u8, has_priority: bool) -> (LaneRequest, Receiver<LaneMessage>) {
         let request = Request::from_bytes(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").expect("valid");
         let request = request.to_owned_request().expect("it has no body");
-        let route = LaneRoutes::new(LONG, Vec::new()).declare("GET /", LaneRule::Slow);
+        let route =
+            LaneRoutes::new(LONG, Vec::new()).declare("GET /", LaneRule::Slow, SourceMark::UNKNOWN);
         let client = Client::of(Some(IpAddr::from([192, 0, 2, client])));
         let turn = (client, has_priority);
         let (request, answers, _) = LaneRequest::new(request, &route, turn, true, None);
