@@ -155,7 +155,7 @@ impl Loader {
         let meters = meters.map(|registry| WorkerMeters::new(registry, place));
         let overload = generation.shared.config.serving.overload;
         let overload = overload.filter(|_| plan.takes_connections);
-        let admission = overload.map(|settings| Admission::new(settings, Rc::clone(&gate)));
+        let admission = overload.map(|settings| Admission::new(settings, outbox.clone()));
         Self {
             meters,
             admission,

@@ -3,8 +3,8 @@
 use super::fair_queue::{Client, Decision, FairQueue};
 use super::settings::OverloadSettings;
 use super::waiting::{Place, decided};
-use crate::gate::commit_gate::Gate;
 use rustix::time::{ClockId, clock_gettime};
+use sampan_host::Outbox;
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -23,13 +23,17 @@ const WRITING_SLICE: Duration = Duration::from_millis(5);
 /// The most requests that begin in a slice.
 const BEGIN_MAX: u32 = 4_096;
 
-/// The fewest requests by which their cost is measured.
-const MEASURED_MIN: u32 = 4;
+/// The fewest requests that begin in a slice beside those before it.
+const BEGIN_MIN: u32 = 4;
+
+/// The weight of the cost so far, in requests.
+const REMEMBERED: u32 = 32;
 
 /// The state of one worker, which all its isolates share.
 pub struct Admission {
     settings: OverloadSettings,
-    gate: Rc<Gate>,
+    /// Open while writes wait for their commit.
+    outbox: Outbox,
     /// The requests that have run since this was looked at.
     passed: Cell<u32>,
     /// The number of these from which on requests wait.
@@ -50,10 +54,10 @@ fn thread_time() -> Duration {
 
 impl Admission {
     /// Creates the admission of a worker.
-    pub fn new(settings: OverloadSettings, gate: Rc<Gate>) -> Rc<Self> {
+    pub fn new(settings: OverloadSettings, outbox: Outbox) -> Rc<Self> {
         let admission = Self {
             settings,
-            gate,
+            outbox,
             passed: Cell::new(0),
             passed_max: Cell::new(0),
             cost: Cell::new(Duration::from_micros(20)),
@@ -72,7 +76,7 @@ impl Admission {
     }
 
     fn set_passed_max(&self) {
-        let ready = self.requests_in(SLICE).max(MEASURED_MIN);
+        let ready = self.requests_in(SLICE).max(BEGIN_MIN);
         self.passed_max.set(UNSEEN_MAX + ready);
     }
 
@@ -115,33 +119,44 @@ impl Admission {
         loop {
             self.bell.notified().await;
             self.measure(self.passed.get() - UNSEEN_MAX);
+            let mut passed = 0;
             while !self.queue.borrow().is_empty() {
-                let begun = self.begin();
+                let (begun, most) = self.begin();
+                // All have begun, and half of the slice is left: the next ones need not queue up.
+                if begun <= most / 2 && self.queue.borrow().is_empty() {
+                    passed = begun.min(UNSEEN_MAX - 1);
+                    break;
+                }
                 // These run, and what has arrived meanwhile queues up behind them.
                 tokio::task::yield_now().await;
                 self.measure(begun);
             }
             self.queue.borrow_mut().settle();
             self.set_passed_max();
-            self.passed.set(0);
+            self.passed.set(passed);
         }
     }
 
-    /// Takes note of the processor time that so many requests took.
-    fn measure(&self, requests: u32) {
+    /// Takes note of the processor time since this was looked at, in which so many requests have begun.
+    fn measure(&self, begun: u32) {
         let now = thread_time();
         let spent = now.saturating_sub(self.looked.replace(now));
-        if requests >= MEASURED_MIN {
-            let (mean, old) = (spent / requests, self.cost.get());
-            self.cost.set((old * 7 + mean) / 8);
-        } else if requests > 0 && spent / requests > self.cost.get() {
-            self.cost.set(spent / requests);
+        if begun > 0 {
+            self.learn(spent, begun);
         }
     }
 
-    /// Lets the next requests begin, and refuses those that have waited too long. Returns how many begin.
-    fn begin(&self) -> u32 {
-        let slice = match self.gate.is_writing() {
+    /// Adds requests to the mean cost, in which each counts alike: in a turn in which few begin, others may go on that
+    /// have waited for a database.
+    fn learn(&self, spent: Duration, begun: u32) {
+        let before = self.cost.get() * REMEMBERED;
+        self.cost.set((before + spent) / (REMEMBERED + begun));
+    }
+
+    /// Lets the next requests begin, and refuses those that have waited too long. Returns the number of those that
+    /// begin, and the most that could.
+    fn begin(&self) -> (u32, u32) {
+        let slice = match self.outbox.is_open() {
             true => WRITING_SLICE,
             false => SLICE,
         };
@@ -158,6 +173,68 @@ impl Admission {
                 place.decide(decision);
             }
         }
-        begun
+        (begun, most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::{LocalSet, spawn_local, yield_now};
+
+    fn settings() -> OverloadSettings {
+        OverloadSettings {
+            target: Duration::from_secs(60),
+            interval: Duration::from_secs(60),
+            waiting_min: 1_000,
+            slow_target: Duration::from_secs(60),
+        }
+    }
+
+    /// The state of a worker on which a burst of requests has queued up and has begun.
+    async fn after_a_burst() -> Rc<Admission> {
+        let admission = Admission::new(settings(), Outbox::default());
+        drop(spawn_local(Rc::clone(&admission).serve()));
+        while admission.passes() {}
+        assert!(admission.wait(None).await);
+        admission
+    }
+
+    #[test]
+    fn turns_in_which_few_begin_and_many_go_on_do_not_raise_the_cost() {
+        let admission = Admission::new(settings(), Outbox::default());
+        for _ in 0..200 {
+            admission.learn(Duration::from_micros(400), 1);
+            admission.learn(Duration::from_micros(20), 19);
+        }
+        let cost = admission.cost.get();
+        assert!(cost < Duration::from_micros(40), "{cost:?} for 21 µs");
+    }
+
+    #[test]
+    fn a_few_requests_that_cost_more_are_noticed() {
+        let admission = Admission::new(settings(), Outbox::default());
+        for _ in 0..20 {
+            admission.learn(Duration::from_millis(2), 1);
+        }
+        assert_eq!(admission.requests_in(SLICE), 1);
+    }
+
+    #[test]
+    fn one_request_a_turn_does_not_queue_for_ever() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        LocalSet::new().block_on(&runtime.expect("a runtime"), async {
+            let admission = after_a_burst().await;
+            let mut queued = 0;
+            for _ in 0..100 {
+                if !admission.passes() {
+                    queued += 1;
+                    // It arrives while the one before it runs.
+                    drop(spawn_local(admission.wait(None)));
+                }
+                yield_now().await;
+            }
+            assert!(queued <= 1, "{queued} of 100 requests queued up");
+        });
     }
 }

@@ -93,11 +93,6 @@ impl Gate {
         self.db.finish_loading()
     }
 
-    /// Reports whether writes of this worker wait for their commit.
-    pub(crate) fn is_writing(&self) -> bool {
-        self.outbox.is_open()
-    }
-
     /// Reports whether only the running request can join the open group: every other connection waits for it already.
     fn is_complete(&self) -> bool {
         let connections = self
