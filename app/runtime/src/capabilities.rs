@@ -2,6 +2,7 @@
 //! the log, which the server opens before anything is loaded.
 
 use crate::app_config::limits;
+use crate::crash::settings as crash;
 use crate::health::settings as health;
 use crate::hooks;
 use crate::lane::settings as lane;
@@ -84,6 +85,7 @@ static SERVER: Capability = Capability {
         &config::ACME,
         &limits::SECTION,
         &config::SCRIPTS,
+        &crash::SECTION,
         &health::SECTION,
         &metrics::SECTION,
         &sandbox::SECTION,

@@ -232,6 +232,7 @@ impl LocalApp {
             started_once: Arc::default(),
             takes_connections: false,
             lane: None,
+            route_names: None,
             health: None,
             metrics_answers: None,
             metrics: None,

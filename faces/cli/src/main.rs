@@ -10,6 +10,7 @@ mod build;
 mod check;
 mod config;
 mod control;
+mod crash;
 mod db;
 mod dev;
 mod jobs;
@@ -317,6 +318,7 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 fn run(flags: Flags) -> Result<i32, String> {
     let config =
         confined(&flags).inspect_err(|fault| sampan_runtime::report_failed_start(fault))?;
+    crash::watch(&config);
     let outcome = sampan_runtime::run(config, move || confined(&flags))?;
     Ok(outcome.exit_status().into())
 }

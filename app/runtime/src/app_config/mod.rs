@@ -214,6 +214,13 @@ impl AppConfig {
         storage.map(|folder| folder.path).unwrap_or_default()
     }
 
+    /// Returns the folder in which a server writes reports of crashes; `None` where it writes none.
+    pub fn crash_folder(&self) -> Option<PathBuf> {
+        let (root, database) = (self.base.project.root(), &self.database.config);
+        let crash = &self.serving.crash;
+        crash.folder(root, database, &self.storage_folder())
+    }
+
     /// Refuses what the program cannot do that runs the scripts.
     pub(crate) fn check_host(&self) -> Result<(), String> {
         let is_js = self.base.project.language() == Some(Language::Js);

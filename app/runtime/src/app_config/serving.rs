@@ -1,6 +1,7 @@
 //! The settings on the way from a request to its answer.
 
 use super::limits;
+use crate::crash::settings::{self as crash, CrashSettings};
 use crate::csrf::CsrfGuard;
 use crate::health::settings::{self as health, HealthSettings};
 use crate::lane::settings::{self as lane, LaneSettings};
@@ -40,6 +41,8 @@ pub struct ServeConfig {
     pub lane: LaneSettings,
     /// When requests begin on workers that have too many; `None`: as they come.
     pub overload: Option<OverloadSettings>,
+    /// The reports of crashes.
+    pub crash: CrashSettings,
     /// The measurements.
     pub(crate) metrics: MetricsSettings,
     /// The files that are served by their paths.
@@ -88,6 +91,7 @@ impl ServeConfig {
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
             lane,
+            crash: CrashSettings::from_settings(&config.sections.of(&crash::SECTION)),
             overload: OverloadSettings::from_settings(&config.sections.of(&admission::SECTION)),
             metrics: config.resolve(&metrics::SECTION, MetricsSettings::from_settings)?,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,

@@ -337,6 +337,7 @@ fn a_default_that_is_written_changes_nothing() {
         "tls.acme.email",
         "tls.acme.directory_ca",
         "tls.acme.profile",
+        "crash.folder",
         "health.token",
         "metrics.token",
         "metrics.listen",

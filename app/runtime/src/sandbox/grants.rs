@@ -110,6 +110,9 @@ fn add_data(grants: &mut Grants, config: &AppConfig) {
     for folder in config.written_folders() {
         add_folder(grants, &folder.path, folder.name);
     }
+    if let Some(folder) = config.crash_folder() {
+        add_folder(grants, &folder, "reports of crashes");
+    }
     let files = config.base.sections.named("files").ok();
     if let Some(temp) = files.and_then(|files| files.text_if_set("temp")) {
         let temp = config.base.project.root().join(temp);

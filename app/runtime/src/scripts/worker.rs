@@ -126,6 +126,7 @@ impl Worker {
             health: None,
             takes_connections: false,
             lane: None,
+            route_names: None,
             metrics_answers: None,
             metrics: None,
             tracing: None,

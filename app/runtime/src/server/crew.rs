@@ -99,6 +99,10 @@ impl ServerShared {
             started_once: Arc::clone(&self.started_once),
             takes_connections: false,
             lane: None,
+            route_names: self
+                .lane
+                .as_ref()
+                .map(|lane| Arc::clone(lane.routes.names())),
             health: self.health_answers(),
             metrics_answers: self.metrics_answers(),
             metrics: self.metrics.clone(),

@@ -8,7 +8,7 @@ use sampan_db::AppDatabase;
 use sampan_host::metrics::Registry;
 use sampan_host::trace::Tracing;
 use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle};
-use sampan_serve::lane::SlowLane;
+use sampan_serve::lane::{RouteNames, SlowLane};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -41,6 +41,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) takes_connections: bool,
     /// The isolates of slow routes, for a worker that takes connections.
     pub(crate) lane: Option<Arc<dyn SlowLane>>,
+    /// The names of the routes, where they are measured.
+    pub(crate) route_names: Option<Arc<RouteNames>>,
     /// The answers about the server's health, where they are not turned off.
     pub(crate) health: Option<HealthAnswers>,
     /// The answers about its measurements, where they are not turned off or elsewhere.

@@ -4,6 +4,7 @@ use super::loader::{Loader, WorkerGate, WorkerGeneration};
 use super::plan::WorkerPlan;
 use super::watchdog::Abandon;
 use crate::app_config::AppConfig;
+use crate::crash::running;
 use sampan_host::trace::Tracer;
 use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Watch};
 use sampan_http::WorkerHandle;
@@ -79,6 +80,9 @@ impl WorkerPlan {
         let config = &self.generation.config;
         self.watchdog
             .add(self.id, Arc::clone(&watch), deaf_while_loading);
+        if let Some(names) = &self.route_names {
+            running::set_worker(&watch, names);
+        }
         // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
         let runs_mix = config.base.project.language() == Some(Language::Js);
         let current = match config.program.development {

@@ -125,7 +125,14 @@ impl Control {
         let request = view.map(|view| Rc::clone(view) as Rc<dyn RequestView>);
         let before = self.current.set(request);
         let watch = &self.gate.watch;
-        let route_before = watch.set_route(view.map_or(0, |view| view.lane_number()));
+        let route_before = watch.route();
+        match view.map(|view| view.lane_number()) {
+            // In the slow lane it is set around this.
+            Some(0) => {}
+            number => {
+                watch.set_route(number.unwrap_or(0));
+            }
+        }
         let begun = self.current.begin();
         if begun.is_some() {
             // What others have left is not this request's. Statements that ran between two runs are of what goes on

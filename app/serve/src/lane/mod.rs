@@ -8,12 +8,14 @@
 pub(crate) mod crossing;
 pub(crate) mod link;
 pub(crate) mod meter;
+pub(crate) mod names;
 pub(crate) mod route_lane;
 pub(crate) mod source_mark;
 pub(crate) mod waiting;
 
 pub use crossing::{LaneRefusal, LaneRequest, SlowLane};
 pub use link::LaneLink;
+pub use names::RouteNames;
 pub use route_lane::{LaneMoves, LaneRoutes, Learned, RouteLane};
 pub use source_mark::{SourceMark, SourceMarks};
 pub use waiting::LaneQueue;

@@ -4,6 +4,7 @@
 //! as many each time that it has to move again. So a route that is slow now and then stays. A route whose file has
 //! changed is measured anew.
 
+use super::names::RouteNames;
 use crate::lane::source_mark::SourceMark;
 use sampan_host::LaneRule;
 use std::collections::HashMap;
@@ -142,6 +143,7 @@ pub struct LaneRoutes {
     /// The time of a run from which on its route is slow.
     slow_time: Duration,
     known: Mutex<Known>,
+    names: Arc<RouteNames>,
     moves: LaneMoves,
 }
 
@@ -178,6 +180,7 @@ impl LaneRoutes {
                 learned: learned.map(|one| (one.name.clone(), one)).collect(),
                 ..Known::default()
             }),
+            names: Arc::new(RouteNames::new()),
             moves: LaneMoves::default(),
         }
     }
@@ -203,6 +206,7 @@ impl LaneRoutes {
         let learned = learned.filter(|learned| learned.mark.agrees_with(mark));
         let moves = learned.map_or(0, |learned| learned.moves);
         let number = u32::try_from(known.all.len() + 1).unwrap_or(u32::MAX);
+        self.names.set(number, name);
         let route = Arc::new(RouteLane::new(number, rule, mark, moves));
         known.all.push(Arc::clone(&route));
         known.by_name.insert(name.to_owned(), Arc::clone(&route));
@@ -227,6 +231,11 @@ impl LaneRoutes {
             self.moves.to_quick.fetch_add(1, Relaxed);
         }
         has_moved
+    }
+
+    /// The names of the routes.
+    pub fn names(&self) -> &Arc<RouteNames> {
+        &self.names
     }
 
     /// The numbers of routes that have moved.
@@ -292,6 +301,9 @@ mod tests {
         let route = routes.declare("GET /a", LaneRule::Measured, MARK);
         let other = routes.declare("GET /b", LaneRule::Measured, MARK);
         assert!(!routes.has_slow());
+        let name = |number| routes.names().get(number);
+        assert_eq!(name(route.number()), Some("GET /a"));
+        assert_eq!((name(0), name(3), name(u32::MAX)), (None, None, None));
         assert!(routes.mark(route.number()));
         assert!(!routes.mark(route.number()), "it has moved already");
         assert!(route.is_apart() && !other.is_apart());

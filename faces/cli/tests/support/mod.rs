@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -150,7 +150,7 @@ impl Process {
 
     /// Begins to read what it says, to its end.
     pub(crate) fn read_errors(&mut self) -> LiveLog {
-        let mut errors = self.errors.take().expect("nobody has read it");
+        let mut errors = self.errors.take().expect("it has not been read");
         let text = Arc::<Mutex<String>>::default();
         let seen = Arc::clone(&text);
         let reader = std::thread::spawn(move || {
@@ -165,7 +165,7 @@ impl Process {
 
     /// Begins to read what it says, line by line.
     pub(crate) fn follow_errors(&mut self) -> Receiver<String> {
-        let errors = self.errors.take().expect("nobody has read it");
+        let errors = self.errors.take().expect("it has not been read");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
@@ -190,8 +190,13 @@ impl Process {
 impl Process {
     /// Waits for the end: its exit status alone.
     pub(crate) fn status(&mut self) -> Option<i32> {
+        self.ended().code()
+    }
+
+    /// Waits for the end.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
         let ended = || self.child.try_wait().expect("a child");
-        wait::found("the end of the server", ended).code()
+        wait::found("the end of the server", ended)
     }
 }
 

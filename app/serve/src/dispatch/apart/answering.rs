@@ -114,14 +114,17 @@ impl LaneRun {
         let mut work = pin!(work);
         let answer = {
             let (meter, answers, link) = (&mut self.meter, &self.answers, &self.link);
-            let watch = dispatch.loaded().control.gate.watch();
+            let (watch, number) = (dispatch.loaded().control.gate.watch(), self.route.number());
             let mut closed = pin!(answers.closed());
             poll_fn(|cx| {
                 if closed.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Polled::GivenUp);
                 }
                 let poll = || catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
-                let Some(polled) = link.during(&watch, || meter.run(poll)) else {
+                let route_before = watch.set_route(number);
+                let polled = link.during(&watch, || meter.run(poll));
+                watch.set_route(route_before);
+                let Some(polled) = polled else {
                     return Poll::Ready(Polled::GivenUp);
                 };
                 match polled {
