@@ -72,6 +72,8 @@ impl ServerShared {
         let generation = Arc::clone(generation);
         try_out(WorkerPlan {
             is_trial: true,
+            // It answers no request, and what is noted of it would stay as long as the process.
+            route_names: None,
             metrics: None,
             tracing: None,
             ..self.plan(id, 0, generation, Box::new(|_, _| ()))

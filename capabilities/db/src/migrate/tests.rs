@@ -330,7 +330,7 @@ fn waiting_for_a_lock_has_an_end() {
 fn what_is_no_database_is_left_alone() {
     let scene = MigrationScene::new(&[USERS]);
     let path = scene.config().path;
-    fs::write(&path, "a text that somebody wrote, longer than the header of a database would be: 100 bytes and then \
+    fs::write(&path, "a text of another program, longer than the header of a database would be: 100 bytes and then \
      some more").expect("written");
     let before = fs::read(&path).expect("read");
     scene.fails(&["a.db: file is not a database"]);

@@ -237,7 +237,7 @@ fn what_a_killed_process_left_is_removed_at_start() {
     let own = tree.root.path().join("project/storage/.sampan");
     assert_eq!(fs::read_dir(&own).expect("a list").count(), 0);
     fs::write(own.join(".sampan-0011"), "half").expect("a file");
-    fs::write(own.join("other"), "somebody's").expect("a file");
+    fs::write(own.join("other"), "another's").expect("a file");
     let temp = tree.root.path().join("temp");
     fs::create_dir(&temp).expect("a folder");
     fs::write(temp.join(".sampan-0022"), "half").expect("a file");

@@ -63,9 +63,9 @@ pub(super) fn install(facts: &'static Facts) {
     }
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_signal;
     for (signal, _) in SIGNALS {
-        // SAFETY: the action is whole: a function with the arguments that SA_SIGINFO gives it, and a mask, which is
-        // empty before. Threads
-        // of Rust have a stack for signals, which SA_ONSTACK uses: a stack that overflowed is reported too.
+        // SAFETY: the action is whole: zeros are an action with an empty mask, and the function takes the arguments
+        // that SA_SIGINFO gives it. Threads of Rust have a stack for signals, which SA_ONSTACK uses: a stack that
+        // overflowed is reported too.
         unsafe {
             let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
             action.sa_sigaction = handler as usize;

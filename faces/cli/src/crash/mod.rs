@@ -10,15 +10,14 @@ use sampan_runtime::AppConfig;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::OnceLock;
 
-/// Writes reports from now on, where the configuration wants any. To be called before the process confines itself and
-/// before it has threads; only the first call has an effect.
+/// Writes reports from now on, where the configuration wants any. To be called once, before the process confines itself
+/// and before it has threads.
 pub(crate) fn watch(config: &AppConfig) {
-    static FACTS: OnceLock<Option<Facts>> = OnceLock::new();
     let folder = config.crash_folder();
-    let facts = FACTS.get_or_init(|| Facts::new(folder.as_deref().unwrap_or(Path::new(""))));
-    if let (Some(_), Some(facts)) = (folder, facts) {
+    if let Some(facts) = folder.and_then(|folder| Facts::new(&folder)) {
+        // A signal may come until the process ends.
+        let facts: &'static Facts = Box::leak(Box::new(facts));
         make_parent(facts.folder());
         report::remove_old(facts.folder());
         handler::install(facts);

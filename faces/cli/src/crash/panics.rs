@@ -1,4 +1,4 @@
-//! Reports of panics, which the server survives: by name a fault of the server itself.
+//! Reports of panics: faults of the server itself, which it survives.
 
 use super::report::{Facts, name_of_now, remove_old};
 use std::backtrace::Backtrace;
