@@ -215,7 +215,7 @@ fn a_gigabyte_goes_both_ways_in_little_memory() {
 
 /// Measures the memory of its process, so it has one of its own.
 #[test]
-#[ignore = "started by another test"]
+#[ignore = "started by a_gigabyte_goes_both_ways_in_little_memory"]
 fn a_gigabyte_alone() {
     stream_both_ways(1024 * 1024 * 1024);
     let status = std::fs::read_to_string("/proc/self/status").expect("the status");
