@@ -355,7 +355,7 @@ fn a_server_that_gave_up_exits_70() {
 
 /// Not a test: the process that `a_server_that_gave_up_exits_70` starts.
 #[test]
-#[ignore = "started by another test"]
+#[ignore = "started by a_server_that_gave_up_exits_70"]
 fn child() {
     if let Some(app) = std::env::var_os(CHILD) {
         let outcome = sampan_runtime::run(config(Path::new(&app), 1), || Err("no reload".into()))
