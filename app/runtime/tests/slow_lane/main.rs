@@ -1,5 +1,6 @@
 //! The slow lane over reloads, restarts and shutdowns, in both languages.
 
+mod crowds;
 mod learned;
 mod parked;
 mod reloads;

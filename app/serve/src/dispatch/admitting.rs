@@ -18,10 +18,12 @@ pub(crate) fn has_to_wait(control: &Control, has_priority: bool) -> bool {
     admission.is_some_and(|admission| !has_priority && !admission.passes())
 }
 
-/// Goes on with a request when it is its client's turn.
+/// Goes on with a request when it is its client's turn. `leave` answers it elsewhere, if its route has moved meanwhile:
+/// how long it has waited here does not count then.
 #[cold]
 pub(crate) fn wait(
     exchange: DispatchedRequest,
+    leave: impl FnOnce(&DispatchedRequest) -> Option<Answer> + 'static,
     run: impl FnOnce(DispatchedRequest) -> Answer + 'static,
 ) -> Answer {
     let control = &exchange.loaded.control;
@@ -30,7 +32,11 @@ pub(crate) fn wait(
     };
     let turn = admission.wait(client(exchange.view.request(), &control.trusted));
     Answer::Later(Box::pin(async move {
-        match turn.await {
+        let may_begin = turn.await;
+        if let Some(answer) = leave(&exchange) {
+            return answer;
+        }
+        match may_begin {
             true => run(exchange),
             false => {
                 let (control, request) = (&exchange.loaded.control, exchange.view.request());

@@ -117,7 +117,8 @@ impl Dispatch {
                 {
                     return answer_file(loaded, request, normal, found, observers);
                 }
-                if let Some(answer) = handover::hand_over(&loaded, entry, request, &observers) {
+                let record = observers.record.as_ref();
+                if let Some(answer) = handover::hand_over(&loaded, entry, request, record) {
                     return answer;
                 }
                 let chain = loaded.middleware.of_route(&entry.chain, &normal);
@@ -148,7 +149,13 @@ impl Dispatch {
                 };
                 if waits {
                     let (guards, way) = (guards.to_vec(), way.into_owned());
-                    return admitting::wait(exchange, move |exchange| exchange.check(&guards, way));
+                    // The route may become slow while it waits.
+                    let leave = move |waiting: &DispatchedRequest| {
+                        let (entry, view) = (&waiting.loaded.entries[index], &waiting.view);
+                        handover::hand_over(&waiting.loaded, entry, view.request(), view.record())
+                    };
+                    let run = move |exchange: DispatchedRequest| exchange.check(&guards, way);
+                    return admitting::wait(exchange, leave, run);
                 }
                 exchange.check(&guards, way)
             }

@@ -52,7 +52,11 @@ pub(super) fn no_route(
     let way = Way::ChainOrNone(chain.into());
     if waits {
         let guards = guards.to_vec();
-        return admitting::wait(exchange, move |exchange| exchange.check(&guards, way));
+        return admitting::wait(
+            exchange,
+            |_| None,
+            move |exchange| exchange.check(&guards, way),
+        );
     }
     exchange.check(&guards, way)
 }

@@ -118,7 +118,7 @@ impl View {
     }
 
     /// The request as the HTTP engine has it.
-    pub fn request(&self) -> &Request {
+    pub fn request(&self) -> &Rc<Request> {
         &self.request
     }
 

@@ -8,7 +8,6 @@ use crate::gate::control::{Control, log};
 use crate::lane::crossing::{LaneMessage, LaneRefusal, LaneRequest, LaneTiming, OwnedAnswer};
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::RouteLane;
-use crate::request::observers::Observers;
 use crate::request::record::Record;
 use crate::request::route_info::client;
 use crate::request::times::RecordedTimes;
@@ -33,13 +32,13 @@ pub(crate) fn hand_over(
     loaded: &Rc<Loaded>,
     entry: &RouteEntry,
     request: &Rc<Request>,
-    observers: &Observers,
+    record: Option<&Rc<Record>>,
 ) -> Option<Answer> {
     let route = entry.info.lane.as_ref()?;
     if !route.is_apart() {
         return None;
     }
-    hand_over_slow(loaded, entry, route, request, observers)
+    hand_over_slow(loaded, entry, route, request, record)
 }
 
 #[cold]
@@ -48,7 +47,7 @@ fn hand_over_slow(
     entry: &RouteEntry,
     route: &Arc<RouteLane>,
     request: &Rc<Request>,
-    observers: &Observers,
+    record: Option<&Rc<Record>>,
 ) -> Option<Answer> {
     let control = &loaded.control;
     let lane = control.lane.as_ref().filter(|lane| lane.is_open())?;
@@ -58,10 +57,9 @@ fn hand_over_slow(
     }
     // A body that is read as it comes arrives at its connection's worker.
     let owned = request.to_owned_request()?;
-    let record = observers.record.clone();
     let (given, receiver, link) = {
         let only_reads = matches!(request.method(), Method::Get | Method::Head);
-        let timing = record.as_ref().map(|record| LaneTiming {
+        let timing = record.map(|record| LaneTiming {
             arrived: record.take_arrival(),
             id: record.id().map(Into::into),
             trace: record.trace().map(|trace| trace.as_parent()),
@@ -70,7 +68,7 @@ fn hand_over_slow(
         let turn = (client, entry.has_priority);
         LaneRequest::new(owned, route, turn, only_reads, timing)
     };
-    if let Some(record) = &record {
+    if let Some(record) = record {
         record.set_route(&entry.info);
     }
     lane.submit(given);
@@ -78,7 +76,7 @@ fn hand_over_slow(
         answers: Answers {
             receiver,
             link,
-            record,
+            record: record.cloned(),
         },
         request: Rc::clone(request),
         control: Rc::clone(control),
