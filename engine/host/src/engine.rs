@@ -209,6 +209,9 @@ pub struct Call<'a> {
     pub middleware: &'a [HandlerId],
     /// The error that an error handler is called with.
     pub error: Option<&'a Error>,
+    /// True if the middleware and the handler have spans: [`ChainSpans`](crate::trace::ChainSpans) in the request's
+    /// store.
+    pub is_traced: bool,
 }
 
 /// The outcome of a call.

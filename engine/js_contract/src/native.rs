@@ -4,10 +4,12 @@
 use crate::guards;
 use crate::vm::{Failure, Kind, Vm, found};
 use sampan_host::javascript::WORDS;
+use sampan_host::trace::ChainSpans;
 use sampan_host::{
     BodyOptions, Error, GuardDef, HandlerId, LaneRule, MiddlewareDef, NativeMiddleware, Program,
-    RouteDef, answer, clock, refusals,
+    RouteDef, Value, answer, clock, refusals,
 };
+use std::rc::Rc;
 
 /// A native function of the prelude.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,11 @@ pub enum Native {
     Ask,
     /// `decide(middleware, request, returned)`: throws the refusal of the request.
     Decide,
+    /// `enterSpan(request, step)`: opens the span of a function of the request's chain, counted from 0. Returns its
+    /// number.
+    EnterSpan,
+    /// `leaveSpan(request, number, hasFailed)`: ends a span.
+    LeaveSpan,
     /// `now()`: the time of day in milliseconds since 1970. It is there where tests may set the time.
     Now,
 }
@@ -61,6 +68,8 @@ impl Native {
         ("nativeMiddleware", Self::NativeMiddleware),
         ("ask", Self::Ask),
         ("decide", Self::Decide),
+        ("enterSpan", Self::EnterSpan),
+        ("leaveSpan", Self::LeaveSpan),
         ("now", Self::Now),
     ];
 
@@ -109,6 +118,17 @@ impl Native {
             Self::NativeMiddleware => guards::function(vm, args.args),
             Self::Ask => guards::ask(vm, args.args),
             Self::Decide => guards::decide(vm, args.args),
+            Self::EnterSpan => {
+                let step = args.number(1).unwrap_or(0.0) as usize;
+                let number = args.spans().map(|spans| spans.enter(step) as i64);
+                Ok(vm.give(number.map_or(Value::Null, Value::Int))?)
+            }
+            Self::LeaveSpan => {
+                if let (Some(spans), Ok(number)) = (args.spans(), args.number(1)) {
+                    spans.leave(number as usize, args.is_yes(2));
+                }
+                Ok(vm.nothing())
+            }
             Self::Now => Ok(vm.give((clock::since_1970().as_millis() as i64).into())?),
         }
     }
@@ -218,6 +238,12 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
             place,
         };
         self.declare(|program| program.middleware.push(wraps))
+    }
+
+    /// Returns the spans of the request that is the first argument, while it goes on and its chain is recorded.
+    fn spans(&self) -> Option<Rc<ChainSpans>> {
+        let request = self.vm.request_at(*self.args.first()?).ok()?;
+        request.store().get()
     }
 
     fn check(&self) -> Result<V::Val, Failure> {

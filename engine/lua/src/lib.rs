@@ -98,6 +98,7 @@ impl Isolate for Lua {
             fallback: call.fallback,
             file: call.file,
             error: call.error,
+            is_traced: call.is_traced,
         };
         call::start(&self.core, name, slot, begin)
     }

@@ -190,6 +190,7 @@ impl<I: Isolate> App<I> {
             file: None,
             middleware: middleware.to_vec().leak(),
             error: None,
+            is_traced: false,
         }
     }
 

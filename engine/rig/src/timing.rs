@@ -121,6 +121,7 @@ pub fn time_routes<I: Isolate>(app: &App<I>) {
                 file: None,
                 middleware: if is_wrapped { &middleware } else { &[] },
                 error: None,
+                is_traced: false,
             };
             sink.reset();
             match app.isolate.start(call, &mut sink) {

@@ -2,6 +2,7 @@
 
 use crate::dispatch::fixed_answer::precompute;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
+use crate::dispatch::script_span::ChainSteps;
 use crate::gate::control::Control;
 use crate::lane::source_mark::{SourceMark, SourceMarks};
 use crate::native::route::NativeRoute;
@@ -13,6 +14,7 @@ use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Guards, Wrapping};
 use sampan_host::database::Preparation;
 use sampan_host::settings::units;
+use sampan_host::trace::ChainStep;
 use sampan_host::{BodyOptions, Context, Error, ErrorKind, HandlerId, Isolate, Place, RouteDef};
 use sampan_http::BodyRule;
 use sampan_project::Language;
@@ -49,11 +51,13 @@ impl Loaded {
         let mut guards = Guards::default();
         for def in &program.guards {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
-            guards.add(&pattern, Rc::clone(&def.guard));
+            let step = ChainStep::new("middleware", &def.pattern, def.place.as_ref());
+            guards.add(&pattern, Rc::clone(&def.guard), step);
         }
         if let Some(csrf) = &control.csrf {
             // Behind the others, whose header fields its refusals have too.
-            guards.add(&Pattern::all(), Rc::clone(csrf));
+            let step = ChainStep::new("middleware", "csrf", None);
+            guards.add(&Pattern::all(), Rc::clone(csrf), step);
         }
         let (mut routes, mut entries) =
             (Routes::default(), Vec::with_capacity(program.routes.len()));
@@ -159,6 +163,8 @@ impl Loaded {
             meter: control.route_meter(if fetch.is_some() { FETCH } else { NO_ROUTE }),
         });
         control.gate.finish_loading()?;
+        let traced = control.tracer.as_ref();
+        let steps = traced.map_or_else(ChainSteps::default, |_| ChainSteps::of(engine.program()));
         Ok(Rc::new(Self {
             no_route_uses: control
                 .gate
@@ -175,6 +181,7 @@ impl Loaded {
             fetch_body,
             preparation: preparation.as_deref().cloned(),
             has_body_rules,
+            steps,
             control,
             context,
         }))

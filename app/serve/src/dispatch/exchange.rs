@@ -3,6 +3,7 @@
 use crate::answer::errors;
 use crate::dispatch::fixed_answer::FixedAnswer;
 use crate::dispatch::loaded::Loaded;
+use crate::dispatch::script_span::ScriptSpan;
 use crate::gate::answer_hooks;
 use crate::gate::chain_end::ChainEnd;
 use crate::gate::commit_gate::{RouteUses, Visit};
@@ -215,6 +216,7 @@ impl DispatchedRequest {
         let mut visit = self.loaded.control.gate.visit();
         let mut sink = HttpSink::around(&self.end, &self.loaded.control, &self.view);
         let request: Rc<dyn RequestView> = self.view.clone();
+        let span = self.open_script_span(middleware);
         let call = Call {
             request,
             handler: self.end.handler(),
@@ -222,8 +224,8 @@ impl DispatchedRequest {
             file: self.end.seen(),
             middleware,
             error: None,
+            is_traced: span.as_ref().is_some_and(ScriptSpan::has_chain),
         };
-        let span = self.open_script_span();
         let step = self.start(call, &mut sink, &mut visit);
         match step {
             Step::Done => {
@@ -346,6 +348,7 @@ impl DispatchedRequest {
             file: None,
             middleware: &[],
             error: Some(error),
+            is_traced: false,
         };
         let step = self.start(call, &mut sink, &mut visit);
         match step {

@@ -60,6 +60,7 @@ pub(super) fn precompute(
         file: None,
         middleware: &[],
         error: None,
+        is_traced: false,
     };
     let mut sink = HttpSink::new(200, control, None);
     let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());

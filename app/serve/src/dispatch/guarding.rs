@@ -1,7 +1,8 @@
 //! A request before any script runs for it: its guards, and what is read from a server for its handler.
 
 use crate::dispatch::exchange::DispatchedRequest;
-use crate::routing::wrapping::SharedGuard;
+use crate::routing::wrapping::{DeclaredGuard, SharedGuard};
+use sampan_host::trace::OpenSpan;
 use sampan_host::{Error, GuardDecision, GuardStep, HandlerId, LocalFuture, RequestView};
 use sampan_http::{Answer, Response};
 use std::borrow::Cow;
@@ -28,21 +29,37 @@ impl Way<'_> {
     }
 }
 
+/// Ends the span of a guard that refuses a request.
+fn end_refused(span: Option<OpenSpan>, error: &Error) {
+    if let Some(mut span) = span {
+        let status = error.kind().status().to_string();
+        span.add(vec![("error.type".into(), status.into())]);
+    }
+}
+
 impl DispatchedRequest {
     /// Asks the guards of the path, in their order, and goes on if they all pass the request.
     #[inline]
     pub(crate) fn check(self, guards: &[SharedGuard], way: Way<'_>) -> Answer {
-        for (at, guard) in guards.iter().enumerate() {
+        let trace = match (guards, &self.loaded.control.tracer) {
+            ([], _) | (_, None) => None,
+            _ => self.recorded(),
+        };
+        for (at, DeclaredGuard { guard, step }) in guards.iter().map(|guard| &**guard).enumerate() {
+            let span = trace.as_ref().map(|trace| step.open(trace));
             if let Some(asking) = guard.ask(&*self.view) {
                 let rest = guards[at + 1..].to_vec();
-                return self.check_later(asking, rest, way.into_owned());
+                return self.check_later((asking, span), rest, way.into_owned());
             }
             match guard.check(&*self.view) {
                 Ok(GuardStep::Pass) => {}
                 Ok(GuardStep::Answer(status)) => {
                     return self.answer_natively(Response::new(status));
                 }
-                Err(error) => return self.refuse(error),
+                Err(error) => {
+                    end_refused(span, &error);
+                    return self.refuse(error);
+                }
             }
         }
         self.follow(way)
@@ -63,15 +80,21 @@ impl DispatchedRequest {
     /// Waits for the decision of a guard, and asks the rest of them.
     fn check_later(
         self,
-        mut asking: LocalFuture<GuardDecision>,
+        (mut asking, span): (LocalFuture<GuardDecision>, Option<OpenSpan>),
         rest: Vec<SharedGuard>,
         way: Way<'static>,
     ) -> Answer {
         Answer::Later(Box::pin(async move {
             let decide = self.during(&mut asking).await;
             match decide(&*self.view) {
-                Ok(()) => self.check(&rest, way),
-                Err(error) => self.refuse(error),
+                Ok(()) => {
+                    drop(span);
+                    self.check(&rest, way)
+                }
+                Err(error) => {
+                    end_refused(span, &error);
+                    self.refuse(error)
+                }
             }
         }))
     }

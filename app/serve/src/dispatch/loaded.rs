@@ -1,6 +1,7 @@
 //! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
 
 use crate::dispatch::fixed_answer::FixedAnswer;
+use crate::dispatch::script_span::ChainSteps;
 use crate::gate::commit_gate::RouteUses;
 use crate::gate::control::Control;
 use crate::native::route::NativeHandler;
@@ -33,6 +34,8 @@ pub struct Loaded {
     pub(crate) fetch_body: BodyRule,
     /// True if any handler reads bodies in another way than the server's own.
     pub(crate) has_body_rules: bool,
+    /// The functions of chains as their spans show them; none where nothing is traced.
+    pub(crate) steps: ChainSteps,
     /// The services of the worker.
     pub control: Rc<Control>,
     /// The state of the isolate's capabilities.

@@ -1,26 +1,103 @@
-//! The span of a request's script.
+//! The spans of a request's script: one around all of it, and one for each function of its chain.
 
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
-use sampan_host::Error;
-use sampan_host::trace::{OpenSpan, SpanKind};
+use sampan_host::trace::{ChainSpans, ChainStep, OpenSpan, SpanKind, Trace};
+use sampan_host::{Error, HandlerId, Program};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The functions of a project that stand in chains, by their numbers, as their spans show them.
+#[derive(Default)]
+pub(crate) struct ChainSteps(HashMap<HandlerId, Rc<ChainStep>>);
+
+impl ChainSteps {
+    /// Returns those of a project.
+    pub(crate) fn of(program: &Program) -> Self {
+        let middleware = program.middleware.iter().map(|def| {
+            let step = ChainStep::new("middleware", &def.pattern, def.place.as_ref());
+            (def.handler, step)
+        });
+        let routes = program.routes.iter().map(|def| {
+            let step = ChainStep::new("handler", &def.pattern, def.place.as_ref());
+            (def.handler, step)
+        });
+        let others = [(program.not_found, "not_found"), (program.fetch, "fetch")];
+        let others = others
+            .into_iter()
+            .filter_map(|(handler, name)| Some((handler?, ChainStep::new("handler", name, None))));
+        let all = middleware.chain(routes).chain(others);
+        Self(
+            all.map(|(handler, step)| (handler, Rc::new(step)))
+                .collect(),
+        )
+    }
+
+    /// Returns the steps of a chain, outermost first.
+    fn steps(&self, chain: impl Iterator<Item = HandlerId>) -> Vec<Rc<ChainStep>> {
+        let unknown = || Rc::new(ChainStep::new("function", "", None));
+        chain
+            .map(|handler| self.0.get(&handler).cloned().unwrap_or_else(unknown))
+            .collect()
+    }
+}
+
+/// The spans of a script that runs. They end when this is dropped.
+pub(super) struct ScriptSpan {
+    span: OpenSpan,
+    chain: Option<Rc<ChainSpans>>,
+}
+
+impl ScriptSpan {
+    /// Reports whether the functions of the chain have spans.
+    pub(super) fn has_chain(&self) -> bool {
+        self.chain.is_some()
+    }
+
+    fn fail(mut self, error: &Error) {
+        if let Some(chain) = self.chain.take() {
+            chain.end(Some(error.message()));
+        }
+        self.span.fail(error.message());
+    }
+}
+
+impl Drop for ScriptSpan {
+    fn drop(&mut self) {
+        if let Some(chain) = self.chain.take() {
+            chain.end(None);
+        }
+    }
+}
 
 impl DispatchedRequest {
-    /// Opens the span, if spans of the request are recorded.
+    /// Returns the trace of the request, if spans are recorded.
     #[inline]
-    pub(super) fn open_script_span(&self) -> Option<OpenSpan> {
+    pub(super) fn recorded(&self) -> Option<Trace> {
         let trace = self.view.record()?.trace()?;
-        let is_recorded = trace.is_recorded();
-        is_recorded.then(|| trace.open("script", SpanKind::Internal))
+        trace.is_recorded().then_some(trace)
+    }
+
+    /// Opens the span of the script, if spans of the request are recorded.
+    #[inline]
+    pub(super) fn open_script_span(&self, middleware: &[HandlerId]) -> Option<ScriptSpan> {
+        let trace = self.recorded()?;
+        let span = trace.open("script", SpanKind::Internal);
+        // Without middleware the handler is all of the script.
+        let chain = (!middleware.is_empty()).then(|| {
+            let chain = middleware.iter().copied().chain(self.end.handler());
+            ChainSpans::begin(&*self.view, &trace, self.loaded.steps.steps(chain))
+        });
+        Some(ScriptSpan { span, chain })
     }
 
     /// Ends the span of a script that has failed; a refusal is none of its failures.
     #[inline]
-    pub(super) fn end_failed(&self, span: Option<OpenSpan>, error: &Error) {
-        if let Some(mut span) = span
+    pub(super) fn end_failed(&self, span: Option<ScriptSpan>, error: &Error) {
+        if let Some(span) = span
             && errors::is_logged(error.kind())
         {
-            span.fail(error.message());
+            span.fail(error);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::files::paths::any_name;
 use crate::routing::pattern::{Covers, Pattern, merged_slashes};
 use sampan_host::Guard;
+use sampan_host::trace::ChainStep;
 use sampan_http::Method;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -82,8 +83,15 @@ impl<T> Chain<T> {
     }
 }
 
+/// A guard as it was declared.
+pub(crate) struct DeclaredGuard {
+    pub(crate) guard: Rc<dyn Guard>,
+    /// The guard as its spans show it.
+    pub(crate) step: ChainStep,
+}
+
 /// A guard as it is kept.
-pub(crate) type SharedGuard = Rc<dyn Guard>;
+pub(crate) type SharedGuard = Rc<DeclaredGuard>;
 
 /// The guards of a project.
 #[derive(Default)]
@@ -107,8 +115,10 @@ fn is_safe(method: Method) -> bool {
 
 impl Guards {
     /// Adds one behind the others.
-    pub(crate) fn add(&mut self, pattern: &Pattern, guard: SharedGuard) {
-        if !guard.only_checks_changes() {
+    pub(crate) fn add(&mut self, pattern: &Pattern, guard: Rc<dyn Guard>, step: ChainStep) {
+        let is_for_all = !guard.only_checks_changes();
+        let guard = Rc::new(DeclaredGuard { guard, step });
+        if is_for_all {
             self.safe.add(pattern.clone(), Rc::clone(&guard));
         }
         self.all.add(pattern.clone(), guard);

@@ -7,7 +7,7 @@ use crate::request::response::Answerer;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::isolate::run::RunResult;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, is_promise, number};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, boolean, is_promise, number};
 use rquickjs::qjs;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
 use std::cell::OnceCell;
@@ -189,6 +189,7 @@ fn invoke_chain(
         chain.push(core.handler(cx, *id)?);
     }
     let chain = cx.array(chain)?;
+    let is_traced = cx.dup(boolean(call.is_traced));
     if call.handler.is_none() {
         let status = match call.file {
             Some(file) => cx.array(vec![cx.string(file.path)?, cx.string(file.content_type)?])?,
@@ -197,7 +198,7 @@ fn invoke_chain(
         return Ok(cx.call(
             tables.run_empty.raw(),
             UNDEFINED,
-            &[request.raw(), chain.raw(), status.raw()],
+            &[request.raw(), chain.raw(), status.raw(), is_traced.raw()],
         )?);
     }
     let thrown = match call.error {
@@ -211,6 +212,7 @@ fn invoke_chain(
         handler.raw(),
         status.raw(),
         thrown.raw(),
+        is_traced.raw(),
     ];
     Ok(cx.call(tables.run_handler.raw(), UNDEFINED, &args)?)
 }

@@ -43,12 +43,55 @@ function answer(request, { handler, status, error }) {
     ? then(result, (value) => toResponse(value, status), (thrown) => returnThrown(thrown, status))
     : toResponse(result, status);
 }
-const runHandler = (request, chain, handler, status, error) =>
-  run(chain, 0, request, { answer, handler, status, error });
+function runHandler(request, chain, handler, status, error, isTraced) {
+  if (isTraced) return runTraced(request, chain, { answer: answerTraced, handler, status, error });
+  return run(chain, 0, request, { answer, handler, status, error });
+}
 // The end of a chain without a handler: an empty answer with this status, or `[path, type]` of a file.
 const answerEmpty = (request, { status }) =>
   isArray(status) ? response(200, status[1], fileBody(status[0]), "") : response(status, null, null, "");
-const runEmpty = (request, chain, status) => run(chain, 0, request, { answer: answerEmpty, status });
+const runEmpty = (request, chain, status, isTraced) =>
+  (isTraced ? runTraced(request, chain, { answer: answerEmpty, status }) : run(chain, 0, request, { answer: answerEmpty, status }));
+
+// The same, with a span for each function of the chain. `owner` is the request as the chain got it: middleware may give
+// another to `next`.
+function runTraced(owner, chain, end) {
+  const traced = [];
+  for (let step = 0; step < chain.length; step += 1) {
+    const wrap = chain[step];
+    traced[step] = (request, next) => spanned(owner, step, wrap, request, next);
+  }
+  end.owner = owner;
+  end.step = chain.length;
+  return run(traced, 0, owner, end);
+}
+const answerTraced = (request, end) => spanned(end.owner, end.step, answer, request, end);
+function spanned(owner, step, part, request, argument) {
+  const span = native.enterSpan(owner, step);
+  let result;
+  try {
+    result = part(request, argument);
+  } catch (thrown) {
+    native.leaveSpan(owner, span, isFailure(thrown));
+    throw thrown;
+  }
+  if (isPromise(result)) {
+    then(result, () => native.leaveSpan(owner, span, false), (thrown) => native.leaveSpan(owner, span, isFailure(thrown)));
+  } else {
+    native.leaveSpan(owner, span, false);
+  }
+  return result;
+}
+// Answers that are thrown, and refusals, are no failures.
+function isFailure(thrown) {
+  if (isThrownResponse(thrown)) return false;
+  try {
+    const status = thrown?.status;
+    return !(status >= 400 && status < 500);
+  } catch {
+    return true;
+  }
+}
 
 // The `fetch` of a default export within middleware, which sees the request's own fields before and after it.
 let fetchHandler;

@@ -47,6 +47,7 @@ pub(crate) struct Begin<'a> {
     pub(crate) fallback: u16,
     pub(crate) file: Option<FileAnswer<'a>>,
     pub(crate) error: Option<&'a Error>,
+    pub(crate) is_traced: bool,
 }
 
 /// Calls a handler. `name` is its number for the log.
@@ -257,7 +258,14 @@ pub(crate) unsafe fn push_call(
                 }
             }
             handler => {
-                push_ref(state, core.refs.get().chain);
+                let refs = core.refs.get();
+                push_ref(
+                    state,
+                    match begin.is_traced {
+                        true => refs.traced_chain,
+                        false => refs.chain,
+                    },
+                );
                 object::push(state, begin.request);
                 match begin.file {
                     Some(file) => push_file(state, file),

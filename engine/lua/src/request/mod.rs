@@ -7,6 +7,7 @@ pub(crate) mod guards;
 pub(crate) mod lent;
 pub(crate) mod object;
 pub(crate) mod response;
+pub(crate) mod spans;
 pub(crate) mod stream;
 pub(crate) mod world;
 pub(crate) mod write;

@@ -62,6 +62,7 @@ pub(crate) fn start(
             fallback: call.fallback,
             file: call.file,
             error: call.error,
+            is_traced: call.is_traced,
         },
         worlds,
         slot: &slot,

@@ -5,6 +5,7 @@ use crate::request::body;
 use crate::request::guards;
 use crate::request::object;
 use crate::request::response;
+use crate::request::spans;
 use crate::vm::bind;
 use crate::vm::bind::bracket;
 use crate::vm::bind::wait::CANNOT_WAIT;
@@ -57,7 +58,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 21] = [
+        let functions: [(&CStr, lua_CFunction); 23] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"traceback", libraries::traceback::traceback),
@@ -76,6 +77,8 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"native_middleware", guards::function),
             (c"ask", guards::ask),
             (c"decide", guards::decide),
+            (c"enter_span", spans::enter),
+            (c"leave_span", spans::leave),
             (c"is_multipart", object::is_multipart),
             (c"entropy", entropy),
             (c"choose_random", worlds::choose_random),

@@ -114,6 +114,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_call(state, 5, 1);
         for (name, slot) in [
             (c"chain", &mut refs.chain),
+            (c"traced_chain", &mut refs.traced_chain),
             (c"stream", &mut refs.stream),
             (c"make_int64", &mut refs.make_int64),
             (c"row_maker", &mut refs.row_maker),

@@ -25,6 +25,7 @@ pub(crate) struct RegistryRefs {
     /// Of error tables, by the mark of their kind.
     pub(crate) error_metas: [c_int; METAS],
     pub(crate) chain: c_int,
+    pub(crate) traced_chain: c_int,
     pub(crate) stream: c_int,
     pub(crate) make_int64: c_int,
     pub(crate) row_maker: c_int,

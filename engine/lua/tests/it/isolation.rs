@@ -367,6 +367,7 @@ fn middleware_groups_and_error_handlers_run_in_the_world_of_their_request() {
             file: None,
             middleware: &[],
             error: Some(&failed),
+            is_traced: false,
         });
         assert_eq!(answer.expect("an answer").text(), r#"["all","fails","oh"]"#);
     }
@@ -417,6 +418,7 @@ fn an_error_of_the_file_is_that_request_s() {
         file: None,
         middleware: &[],
         error: Some(&third),
+        is_traced: false,
     });
     assert_eq!(
         answer.expect("an answer").text(),

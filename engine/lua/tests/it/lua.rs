@@ -543,6 +543,7 @@ fn an_error_handler_sees_the_error_at_hand_only() {
             file: None,
             middleware: &[],
             error: Some(&error),
+            is_traced: false,
         };
         let mut answer = TestAnswer::default();
         assert!(matches!(

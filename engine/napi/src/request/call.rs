@@ -43,7 +43,7 @@ pub(crate) fn start(core: &Rc<Core>, call: &Call<'_>, sink: &mut dyn ResponseSin
     }
 }
 
-/// `run(handler, request, status, middleware | undefined, error | undefined, isFetch, end)` of the prelude.
+/// `run(handler, request, status, middleware | undefined, error | undefined, end, isTraced)` of the prelude.
 fn invoke<'a>(cx: Cx<'a>, call: &Call<'_>, answerer: &Answerer) -> Result<Js<'a>, Failure> {
     let core = cx.core();
     if call.error.is_none() && core.failure.borrow().is_some() {
@@ -74,7 +74,8 @@ fn invoke<'a>(cx: Cx<'a>, call: &Call<'_>, answerer: &Answerer) -> Result<Js<'a>
         (None, Some(file)) => cx.array(&[cx.string(file.path)?, cx.string(file.content_type)?])?,
         (None, None) => cx.number(f64::from(call.fallback))?,
     };
-    let args = [handler, request, status, chain, thrown, end];
+    let is_traced = cx.boolean(call.is_traced);
+    let args = [handler, request, status, chain, thrown, end, is_traced];
     Ok(cx.call(core.tables()?.run.get(cx.env()), &args)?)
 }
 

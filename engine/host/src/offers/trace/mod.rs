@@ -5,6 +5,7 @@
 //! spans belong to the request and never to a thread. [`CurrentRun::trace`](crate::CurrentRun::trace) returns that of
 //! the run that goes on. Finished spans go to a [`SpanSink`].
 
+mod chain;
 mod ids;
 mod parent;
 mod span;
@@ -12,6 +13,7 @@ mod statement;
 mod tracer;
 mod traces;
 
+pub use chain::{ChainSpans, ChainStep};
 pub use ids::{SpanId, TraceId, TraceIds};
 pub use parent::RemoteParent;
 pub use span::{AttributeValue, Attributes, FinishedSpans, Span, SpanKind, SpanSink, SpanStatus};

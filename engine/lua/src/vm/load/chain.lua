@@ -2,9 +2,9 @@
 --
 -- A file of its own, whose name tells where a handler begins on the stack: one that ends with `return db.query(...)` is gone from there when
 -- the query fails, and the first line of the project is then the middleware's, which is not at fault.
-local to_response, of_handler, unanswered, select = ...
+local to_response, of_handler, unanswered, select, enter, leave = ...
 
-return function(req, fallback, handler, ...)
+local function chain(req, fallback, handler, ...)
   local wraps, count = { ... }, select("#", ...)
   local function call(at, request)
     if at > count then
@@ -24,3 +24,34 @@ return function(req, fallback, handler, ...)
   end
   return call(1, req)
 end
+
+-- The same, with a span for each function. One that an error leaves ends with the span around it: a `pcall` here would
+-- take the place of the error from the stack.
+local function traced_chain(req, fallback, handler, ...)
+  local wraps, count = { ... }, select("#", ...)
+  local function call(at, request, around)
+    if at > count then
+      if not handler then return unanswered(fallback) end
+      local span, answer = enter(req, at, around)
+      if fallback ~= 200 then
+        answer = of_handler(handler(request, fallback))
+      else
+        answer = of_handler(handler(request))
+      end
+      leave(req, span)
+      return answer
+    end
+    local span, inside = enter(req, at, around)
+    local function next(other)
+      inside = call(at + 1, other or request, span)
+      return inside
+    end
+    local result = wraps[at](request, next)
+    leave(req, span)
+    if result == nil and inside then return inside end
+    return to_response(result)
+  end
+  return call(1, req)
+end
+
+return chain, traced_chain

@@ -685,7 +685,7 @@ local function of_handler(value, beside)
   if type(beside) == "number" then host.check_beside(beside) end
   return to_response(value)
 end
-local chain = make_chain(to_response, of_handler, unanswered, select)
+local chain, traced_chain = make_chain(to_response, of_handler, unanswered, select, host.enter_span, host.leave_span)
 
 -- Requests and errors -------------------------------------------------------------------------------------------------------
 
@@ -778,7 +778,7 @@ end
 
 env.package.loaded.sampan = app
 return {
-  program = program, chain = chain, make_int64 = make_int64, row_maker = row_maker, app = app,
+  program = program, chain = chain, traced_chain = traced_chain, make_int64 = make_int64, row_maker = row_maker, app = app,
   declared = declared, asking = asking, route_kinds = route_kinds, route_handler = route_handler,
   feeders = feeders, feeding_handler = feeding_handler, answering_errors = answering_errors, response_headers_meta = headers_meta,
   -- A write says no more than this: the body has room again, or the reader has gone.

@@ -158,7 +158,7 @@ const store = () => storage.getStore();
 
 // The handler that is the `fetch` of a default export.
 let fetchNumber = -1;
-function run(number, key, status, chain, error, end) {
+function run(number, key, status, chain, error, end, isTraced) {
   const handler = handlers[number];
   if (chain === undefined) {
     if (typeof handler !== "function") return deliver(handler, status);
@@ -176,8 +176,8 @@ function run(number, key, status, chain, error, end) {
   let result;
   try {
     result = number === undefined
-      ? storage.run(key, runEmpty, request, chain, end)
-      : storage.run(key, runHandler, request, chain, handler, status, error);
+      ? storage.run(key, runEmpty, request, chain, end, isTraced)
+      : storage.run(key, runHandler, request, chain, handler, status, error, isTraced);
   } catch (thrown) {
     return deliverThrown(thrown, 200);
   }
