@@ -8,8 +8,9 @@ use crate::hooks;
 use crate::lane::settings as lane;
 use crate::metrics::settings as metrics;
 use crate::sandbox::settings as sandbox;
-use sampan_db::{DatabaseConfig, OwnTable, make_own_tables};
+use sampan_db::{DatabaseConfig, make_own_tables};
 use sampan_host::capability::{self, Capability, ProjectSettings};
+use sampan_host::database::OwnTable;
 use sampan_host::settings::Section;
 use sampan_host::{Context, Module};
 use sampan_project::config;
@@ -58,8 +59,8 @@ static SERVER_TABLES: &[OwnTable] = &[
     sampan_middleware::SERVER_TABLES,
 ];
 
-/// Makes the tables that the server itself needs in a database on a server, where they are missing. Returns the names
-/// of those that were.
+/// Makes the tables that the server itself needs in a database on a server, where they are missing or of an earlier
+/// release. Returns the names of those that were.
 ///
 /// # Errors
 /// The server cannot be reached, or the user may not make tables: one line.

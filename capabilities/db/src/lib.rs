@@ -32,7 +32,7 @@ pub use health::health_checks;
 pub use page_log::{HeldOpen, check_file};
 pub use plan::{PlanStep, explain};
 pub use postgres::database::PostgresDatabase;
-pub use postgres::own_tables::{OwnTable, make_own_tables};
+pub use postgres::own_tables::make_own_tables;
 pub use postgres::test_databases::TestDatabases;
 pub use postgres::worker::PostgresDb;
 pub use restore::RestorePoint;

@@ -93,7 +93,11 @@ fn loaded(context: &Context) -> Result<(), Error> {
             && jobs.desk.needs_tables()
         {
             schema::make(&*tables).map_err(|error| {
-                let text = format!("the tables of jobs: {}", error.message());
+                let advice = match error.code() {
+                    Some("denied") => "; run sampan db migrate as the owner of the tables",
+                    _ => "",
+                };
+                let text = format!("the tables of jobs: {}{advice}", error.message());
                 Error::new(ErrorKind::Load, text)
             })?;
             jobs.desk.has_tables();

@@ -13,6 +13,7 @@ use sampan_host::database::{AppTables, WaitingTables};
 use sampan_host::jobs::{
     JobCall, JobDue, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX,
 };
+use sampan_host::trace::RemoteParent;
 use sampan_host::{CurrentRun, Error, LocalFuture, Prompt, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -60,12 +61,16 @@ impl QueueHandle {
         }
     }
 
+    /// Returns the trace of the request that adds a job, if there is one.
+    pub(crate) fn trace(&self) -> Option<RemoteParent> {
+        let run = self.0.context.upgrade()?.get::<CurrentRun>()?;
+        Some(run.trace()?.as_parent())
+    }
+
     /// Has an attempt in this process continue the trace of the request that adds the job.
     fn keep_trace(&self, id: i64) {
-        let context = self.0.context.upgrade();
-        let run = context.and_then(|context| context.get::<CurrentRun>());
-        if let Some(trace) = run.and_then(|run| run.trace()) {
-            self.0.desk.keep_trace(id, trace.as_parent());
+        if let Some(trace) = self.trace() {
+            self.0.desk.keep_trace(id, trace);
         }
     }
 

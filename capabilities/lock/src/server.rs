@@ -6,7 +6,7 @@
 //! tells, and its call fails.
 
 use crate::limits::{ASK_AGAIN, ASK_AGAIN_MAX, LEASE};
-use sampan_host::database::{TableResult, WaitingTables};
+use sampan_host::database::{OwnTable, TableResult, WaitingTables};
 use sampan_host::{Cell as RowCell, Error, ErrorKind, Value};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,7 +16,11 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 
 /// The table, and the statement that makes it.
-pub const SERVER_TABLES: (&str, &[&str]) = ("_sampan_locks", &[CREATE]);
+pub const SERVER_TABLES: OwnTable = OwnTable {
+    name: "_sampan_locks",
+    column: None,
+    statements: &[CREATE],
+};
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_locks (
     name text PRIMARY KEY, token bigint GENERATED ALWAYS AS IDENTITY, held_until timestamptz NOT NULL)";

@@ -5,7 +5,7 @@
 
 use crate::limits::{RATE_CLEAN_COUNT, RATE_CLEAN_EVERY, RATE_REFUSED_MAX};
 use crate::rate_table::{Rate, RateTable, Taken, Window};
-use sampan_host::database::{TableResult, WaitingTables};
+use sampan_host::database::{OwnTable, TableResult, WaitingTables};
 use sampan_host::{Cell as TableCell, Error, ErrorKind, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 
 /// The table, and the statements that make it, one process after the other. The counts are no loss after a crash of the
 /// server.
-pub const SERVER_TABLES: (&str, &[&str]) = (
-    "_sampan_rates",
-    &[
+pub const SERVER_TABLES: OwnTable = OwnTable {
+    name: "_sampan_rates",
+    column: None,
+    statements: &[
     "SELECT pg_advisory_xact_lock(4690643046570595450)",
     "CREATE UNLOGGED TABLE IF NOT EXISTS _sampan_rates(
        key bytea PRIMARY KEY, slot bigint NOT NULL, previous bigint NOT NULL, counted bigint NOT NULL,
@@ -25,7 +26,7 @@ pub const SERVER_TABLES: (&str, &[&str]) = (
      )",
     "CREATE INDEX IF NOT EXISTS _sampan_rates_ends ON _sampan_rates(ends)",
     ],
-);
+};
 
 /// Counts a request of the key `$1`, of which the limit allows `$3` in `$2` milliseconds. Gives nothing where it is
 /// refused. Another connection may have read the clock later and come first.
@@ -144,7 +145,7 @@ impl ServerRates {
         if let Some(counted) = self.tables.run(COUNT, &params).await? {
             return Ok(counted);
         }
-        let create = SERVER_TABLES.1.iter();
+        let create = SERVER_TABLES.statements.iter();
         let create = create.map(|sql| ((*sql).to_owned(), Value::Null));
         self.tables.run_all(create.collect()).await?;
         let counted = self.tables.run(COUNT, &params).await?;

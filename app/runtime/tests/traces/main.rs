@@ -4,5 +4,6 @@ mod chains;
 mod collecting;
 mod parents;
 mod sampling;
+mod server_jobs;
 mod support;
 mod tree;

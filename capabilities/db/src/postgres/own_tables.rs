@@ -4,16 +4,18 @@
 use super::database::PostgresDatabase;
 use super::topics;
 use crate::config::DatabaseConfig;
+use sampan_host::database::OwnTable;
 use sampan_host::{Cell, Error, Value};
 use sampan_postgres::{PostgresClient, RowLimits};
 
 /// The key of the advisory lock: the beginning of the SHA-256 of `_sampan_own_tables`, without its sign.
 const LOCK: i64 = 0x66ff_9388_07c2_6619;
 
-/// A table, and the statements that make it, with others that are made before it.
-pub type OwnTable = (&'static str, &'static [&'static str]);
+/// Finds a table, and whether it has a column.
+const FIND: &str = "SELECT to_regclass(?)::text, ?::text IS NULL OR EXISTS (
+  SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(?) AND attname = ?::text AND NOT attisdropped)";
 
-/// Makes the tables of capabilities, and those of topics, that are missing. Returns the names of those that were. A
+/// Makes the tables of capabilities, and those of topics, that are missing or lack a column. Returns the names of those that were. A
 /// database of SQLite needs none: it makes them where they are used.
 ///
 /// # Errors
@@ -39,20 +41,24 @@ pub fn make_own_tables(
         let transaction = client.begin().await?;
         transaction.script(&lock).await?;
         let mut made = Vec::new();
-        for (table, statements) in tables {
-            let probe = Value::List(vec![table.into()]);
-            let sql = "SELECT to_regclass(?)::text";
-            let found = transaction.query(sql, &probe, RowLimits::default()).await?;
-            if found.cell(0, 0) != Cell::Null {
+        for table in tables {
+            let (name, column) = (Value::from(table.name), table.column);
+            let column = column.map_or(Value::Null, Value::from);
+            let probe = Value::List(vec![name.clone(), column.clone(), name, column]);
+            let found = transaction
+                .query(FIND, &probe, RowLimits::default())
+                .await?;
+            let is_there = found.cell(0, 0) != Cell::Null;
+            if is_there && found.cell(0, 1) == Cell::Int(1) {
                 continue;
             }
-            for statement in statements {
+            for statement in table.statements {
                 if let Err(error) = transaction.script(statement).await {
                     transaction.rollback().await;
-                    return Err(explained(&client, table, error).await);
+                    return Err(explained(&client, &table, is_there, error).await);
                 }
             }
-            made.push(table);
+            made.push(table.name);
         }
         // Where something else has failed, dropping the transaction has rolled it back.
         transaction.commit().await?;
@@ -61,7 +67,12 @@ pub fn make_own_tables(
 }
 
 /// Returns the error about a table that cannot be made: where the role lacks the right, with that and what gives it.
-async fn explained(client: &PostgresClient, table: &str, error: Error) -> Error {
+async fn explained(
+    client: &PostgresClient,
+    table: &OwnTable,
+    is_there: bool,
+    error: Error,
+) -> Error {
     if error.code() != Some("denied") {
         return error;
     }
@@ -73,8 +84,16 @@ async fn explained(client: &PostgresClient, table: &str, error: Error) -> Error 
     let (Cell::Text(role), Cell::Text(schema)) = (names.cell(0, 0), names.cell(0, 1)) else {
         return error;
     };
+    let name = table.name;
+    if let (true, Some(column)) = (is_there, table.column) {
+        let text = format!(
+            "{name} is of an earlier release and lacks the column {column}, and only its owner may add that, not the \
+             role {role}: run sampan db migrate as its owner"
+        );
+        return error.with_message(text);
+    }
     let text = format!(
-        "{table} is missing, and the role {role} has no right CREATE on the schema {schema}: run sampan db migrate as \
+        "{name} is missing, and the role {role} has no right CREATE on the schema {schema}: run sampan db migrate as \
          the owner of the schema, or let the owner run GRANT CREATE ON SCHEMA {schema} TO {role}"
     );
     error.with_message(text)

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::table::Taken;
-use sampan_host::trace::{Attributes, SpanKind, SpanStatus, Trace, Tracer};
+use sampan_host::trace::{Attributes, RemoteParent, SpanKind, SpanStatus, Trace, Tracer};
 use sampan_host::{Context, CurrentRun, Error, LocalFuture};
 use std::rc::Rc;
 
@@ -44,8 +44,9 @@ pub(super) fn within(
     else {
         return work;
     };
+    let kept = job.trace.as_deref().and_then(RemoteParent::from_text);
     let attempt = TracedAttempt {
-        trace: Trace::begin(&tracer, desk.trace_of(job.id)),
+        trace: Trace::begin(&tracer, kept.or_else(|| desk.trace_of(job.id))),
         name: job.name.clone(),
         attributes: vec![
             ("messaging.operation.type".into(), "process".into()),

@@ -8,6 +8,7 @@ use crate::queue::IsolateJobs;
 use crate::rows::NewJobs;
 use sampan_host::database::{TableResult, WaitingTables};
 use sampan_host::jobs::{JobDue, NewJob, OWN_PREFIX};
+use sampan_host::trace::RemoteParent;
 use sampan_host::{Error, ErrorKind, LocalFuture, Prompt, Value, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 macro_rules! insert {
     ($condition:literal) => {
         concat!(
-            "INSERT INTO _sampan_jobs(name, queue, args, priority, unique_key, added, due, state)
-            SELECT ?::text, ?::text, ?::text, ?::integer, ?::text, t.now, d.due,
+            "INSERT INTO _sampan_jobs(name, queue, args, priority, unique_key, trace, added, due, state)
+            SELECT ?::text, ?::text, ?::text, ?::integer, ?::text, ?::text, t.now, d.due,
               CASE WHEN d.due > t.now THEN 'scheduled' ELSE 'ready' END
             FROM (SELECT ",
             clock_millis!(),
@@ -53,7 +54,8 @@ const INSERT_BATCH: &str = concat!(
     SELECT id FROM batch"
 );
 
-fn insert(job: &NewJob, queue: &str) -> (&'static str, Value) {
+/// Returns the statement that adds a job, and the trace of the request that adds it.
+fn insert(job: &NewJob, queue: &str, trace: Option<RemoteParent>) -> (&'static str, Value) {
     let (at, after) = match job.due {
         JobDue::Now => (Value::Null, 0),
         JobDue::After(millis) => (Value::Null, millis),
@@ -66,6 +68,7 @@ fn insert(job: &NewJob, queue: &str) -> (&'static str, Value) {
         job.args.as_str().into(),
         Value::Int(job.priority),
         unique.clone(),
+        trace.map_or(Value::Null, |trace| trace.to_text().into()),
         set_time(),
         at,
         Value::Int(after),
@@ -88,7 +91,7 @@ impl QueueHandle {
     /// Adds a job outside of transactions, or that of a capability in the open one of the run.
     pub(crate) fn add_waiting(&self, job: &NewJob) -> Result<Prompt, Error> {
         let queue = self.check(job)?;
-        let (sql, params) = insert(job, &queue);
+        let (sql, params) = insert(job, &queue, self.trace());
         if job.name.starts_with(OWN_PREFIX)
             && let Some(tables) = self.0.own_transaction()
             && let Some(tables) = tables.waiting()
@@ -109,7 +112,7 @@ impl QueueHandle {
         job: &NewJob,
     ) -> Result<Prompt, Error> {
         let queue = self.check(job)?;
-        in_transaction(&self.0, tables, insert(job, &queue))
+        in_transaction(&self.0, tables, insert(job, &queue, self.trace()))
     }
 
     /// Adds a batch of jobs of one name.

@@ -88,7 +88,7 @@ pub(super) const TAKE: &str = concat!(
     now_millis!(),
     " FROM found WHERE j.id = found.id
     RETURNING j.id, j.name, j.queue, CASE WHEN octet_length(j.args) <= ?::integer THEN j.args END, j.attempt, j.token,
-      j.priority"
+      j.priority, j.trace"
 );
 
 /// Extends leases. Gives the jobs that this process still has.

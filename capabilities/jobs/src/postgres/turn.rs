@@ -251,6 +251,7 @@ impl Turn {
                 args: None,
                 attempt: small(rows.cell(at, 3)),
                 token: int(rows.cell(at, 4)),
+                trace: None,
             })
             .collect();
         if let Some(rows) = rows(self.looked).filter(|rows| !rows.is_empty()) {
@@ -286,6 +287,7 @@ fn taken(rows: &Rows) -> Vec<Taken> {
                 args: maybe_text(rows.cell(at, 3)),
                 attempt: small(rows.cell(at, 4)),
                 token: int(rows.cell(at, 5)),
+                trace: maybe_text(rows.cell(at, 7)),
             };
             (int(rows.cell(at, 6)), job)
         })

@@ -109,6 +109,8 @@ pub(crate) struct Taken {
     pub(crate) args: Option<String>,
     pub(crate) attempt: u32,
     pub(crate) token: i64,
+    /// The trace of the request that added the job, where the table has it.
+    pub(crate) trace: Option<String>,
 }
 
 /// A job whose lease has ended.
@@ -262,6 +264,7 @@ impl JobTable<'_> {
             args: maybe_text(rows.cell(at, 2)),
             attempt: small(rows.cell(at, 3)),
             token: int(rows.cell(at, 4)),
+            trace: None,
         });
         let taken: Vec<Taken> = taken.collect();
         let ids = list(taken.iter().map(|one| one.id));

@@ -8,16 +8,17 @@ use super::{
     too_many_search_keys,
 };
 use crate::entries::{as_kept, json_of};
-use sampan_host::database::{TableResult, WaitingTables};
+use sampan_host::database::{OwnTable, TableResult, WaitingTables};
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// The table, and the statements that make it, one process after the other.
-pub const SERVER_TABLES: (&str, &[&str]) = (
-    "_sampan_sessions",
-    &[
+pub const SERVER_TABLES: OwnTable = OwnTable {
+    name: "_sampan_sessions",
+    column: None,
+    statements: &[
         LOCK,
         "CREATE TABLE IF NOT EXISTS _sampan_sessions(
        id bytea PRIMARY KEY, data json NOT NULL, began bigint NOT NULL, ends bigint NOT NULL,
@@ -25,7 +26,7 @@ pub const SERVER_TABLES: (&str, &[&str]) = (
      )",
         "CREATE INDEX IF NOT EXISTS _sampan_sessions_ends ON _sampan_sessions(ends)",
     ],
-);
+};
 /// The key is the beginning of the SHA-256 of `_sampan_sessions`.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7842193970550201879)";
 const SELECT: &str = "SELECT data::text, began, ends, version FROM _sampan_sessions WHERE id = ?";
@@ -218,7 +219,7 @@ impl ServerSessions {
         if self.0.run(INSERT, &params).await?.is_some() {
             return Ok(());
         }
-        let create = SERVER_TABLES.1.iter();
+        let create = SERVER_TABLES.statements.iter();
         let create = create.map(|sql| ((*sql).to_owned(), Value::Null));
         self.0.run_all(create.collect()).await?;
         let added = self.0.run(INSERT, &params).await?;

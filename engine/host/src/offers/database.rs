@@ -231,6 +231,18 @@ pub struct TableResult {
     pub changes: i64,
 }
 
+/// A table of the server's own in a database on a server, and the statements of one transaction that make it and those
+/// that belong to it.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnTable {
+    /// The table.
+    pub name: &'static str,
+    /// A column that the table of an earlier release lacks: the statements add it.
+    pub column: Option<&'static str>,
+    /// The statements. They change nothing where all is there.
+    pub statements: &'static [&'static str],
+}
+
 /// The tables of capabilities on a database server: every statement waits. Parameters are `?`, `$1` or `:name`, as in
 /// the statements of scripts.
 pub trait WaitingTables {

@@ -156,7 +156,9 @@ impl<'a> Link<'a> {
     async fn begin(&mut self, session: &PostgresSession) -> Result<(), Error> {
         if !is_true(&session.query(sql::ARE_THERE, &Value::Null).await?) {
             // Several statements that are sent together are one transaction.
-            session.script(&sql::SERVER_TABLES.1.join(";")).await?;
+            session
+                .script(&sql::SERVER_TABLES.statements.join(";"))
+                .await?;
         }
         // Before the state is read: what is published after that rings.
         if self.is_notified() {

@@ -3,6 +3,7 @@
 use crate::postgres::recording::RecordedStatement;
 use sampan_host::Value;
 use sampan_host::carrier::{OwnMember, Publication};
+use sampan_host::database::OwnTable;
 use sampan_host::topics::{MessageKind, Payload};
 use std::time::Duration;
 
@@ -122,9 +123,10 @@ pub(super) fn clean() -> String {
 
 /// The table that is made last, and the statements of one transaction that make all. The order of messages gets a name
 /// by which it differs from that of tables that were there before.
-pub(crate) const SERVER_TABLES: (&str, &[&str]) = (
-    "_sampan_members",
-    &[
+pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
+    name: "_sampan_members",
+    column: None,
+    statements: &[
         LOCK,
         "CREATE TABLE IF NOT EXISTS _sampan_topics (epoch text NOT NULL, forgotten bigint NOT NULL)",
         "INSERT INTO _sampan_topics (epoch, forgotten)
@@ -138,7 +140,7 @@ pub(crate) const SERVER_TABLES: (&str, &[&str]) = (
            process text NOT NULL, number bigint NOT NULL, topic text NOT NULL, member text NOT NULL,
            joined bigint NOT NULL, PRIMARY KEY (process, number))",
     ],
-);
+};
 
 /// Returns named parameters.
 pub(super) fn named<const N: usize>(params: [(&str, Value); N]) -> Value {

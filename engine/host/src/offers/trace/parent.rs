@@ -58,6 +58,24 @@ impl RemoteParent {
         let flags = u8::from(self.is_sampled);
         format!("00-{}-{}-{flags:02x}", self.trace, self.span)
     }
+
+    /// Returns the parent as one text, for work that is kept and runs later: [`RemoteParent::from_text`] reads it.
+    pub fn to_text(&self) -> String {
+        let parent = self.traceparent();
+        match &self.state {
+            Some(state) => format!("{parent} {state}"),
+            None => parent,
+        }
+    }
+
+    /// Reads what [`RemoteParent::to_text`] has written. `None` for another text.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let (parent, state) = match text.split_once(' ') {
+            Some((parent, state)) => (parent, Some(state.as_bytes())),
+            None => (text, None),
+        };
+        Self::read(parent.as_bytes(), state.into_iter())
+    }
 }
 
 /// Reads hexadecimal digits in lower case; others are malformed.
@@ -148,6 +166,19 @@ mod tests {
         ] {
             let parent = read(&later).expect(&later);
             assert_eq!(parent.traceparent(), GOOD, "{later}");
+        }
+    }
+
+    #[test]
+    fn is_kept_as_text() {
+        for state in [None, Some("congo=t61"), Some("rojo=a b,x@y=1")] {
+            let states = state.iter().map(|state| state.as_bytes());
+            let parent = RemoteParent::read(GOOD.as_bytes(), states).expect("a parent");
+            assert_eq!(parent.state.as_deref(), state);
+            assert_eq!(RemoteParent::from_text(&parent.to_text()), Some(parent));
+        }
+        for other in ["", " ", "x", "congo=t61"] {
+            assert_eq!(RemoteParent::from_text(other), None, "{other}");
         }
     }
 

@@ -255,6 +255,38 @@ fn the_right_that_a_role_lacks_is_told() {
 }
 
 #[test]
+fn tables_of_the_release_before_get_the_columns_that_they_lack() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.lua", OWN_LUA);
+    let (database, app) = (server.database(), scratch.file("app.lua"));
+    let url = server.url(&database);
+    server.psql(
+        &database,
+        "CREATE ROLE no_owner LOGIN PASSWORD 'secret';
+         ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON TABLES TO no_owner",
+    );
+    let (code, _, errors) = run(&["db", "migrate", &app, "--db", &url]);
+    assert_eq!(code, 0, "{errors}");
+    let before =
+        "ALTER TABLE _sampan_jobs DROP COLUMN trace; UPDATE _sampan_job_schema SET version = 1";
+    server.psql(&database, before);
+    let (_, place) = url.split_once('@').expect("a user");
+    let other = format!("postgres://no_owner:secret@{place}");
+    let told = "the server's own tables: _sampan_jobs is of an earlier release and lacks the column trace, and only its \
+                owner may add that, not the role no_owner: run sampan db migrate as its owner";
+    fails(&["db", "migrate", &app, "--db", &other], 1, &[told]);
+    let (code, told, errors) = run(&["db", "migrate", &app, "--db", &url]);
+    assert_eq!(code, 0, "{errors}");
+    let own = "made the server's own tables, whose names begin with _sampan_\n";
+    assert!(told.contains(own), "{told}");
+    let version = "SELECT version || ' ' || count(trace) FROM _sampan_job_schema LEFT JOIN _sampan_jobs ON true \
+                   GROUP BY version";
+    assert_eq!(server.psql(&database, version), "2 0");
+}
+
+#[test]
 fn keys_that_give_no_ids_are_told() {
     let Some(server) = PostgresServer::shared() else {
         return;
