@@ -255,6 +255,11 @@ pub trait Isolate {
     /// The memory in use, in bytes.
     fn memory_bytes(&self) -> usize;
 
+    /// Returns the number of full collections of garbage since the last call; 0 from an engine that does not know it.
+    fn take_collections(&self) -> u64 {
+        0
+    }
+
     /// Reports whether the isolate should be replaced by a fresh one: it ran out of memory and could not recover.
     fn is_worn_out(&self) -> bool;
 

@@ -67,6 +67,10 @@ impl Isolate for Js {
         self.core.memory_bytes()
     }
 
+    fn take_collections(&self) -> u64 {
+        self.core.collections.take()
+    }
+
     fn is_worn_out(&self) -> bool {
         self.core.is_worn_out()
     }

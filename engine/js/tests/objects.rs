@@ -235,6 +235,25 @@ fn ten_thousand_objects_that_nobody_closes_leave_memory_flat() {
 }
 
 #[test]
+fn collections_of_cyclic_garbage_are_counted() {
+    let app = app(
+        "app.get('/', () => { for (let i = 0; i < 1000; i++) { const c = { text: [] }; c.self = c; } return \
+         'done'; });",
+    );
+    let _ = app.isolate.take_collections();
+    for _ in 0..3 {
+        app.isolate.collect_garbage();
+    }
+    assert_eq!(app.isolate.take_collections(), 3);
+    assert_eq!(app.isolate.take_collections(), 0);
+    let collected = (0..10_000).any(|_| {
+        assert_eq!(app.route("/", get("/")).unwrap().text(), "done");
+        app.isolate.take_collections() > 0
+    });
+    assert!(collected, "ten million objects and no collection");
+}
+
+#[test]
 fn an_object_that_the_script_holds_stays() {
     let app = app("
         let kept = objects.counter();

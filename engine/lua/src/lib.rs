@@ -107,6 +107,10 @@ impl Isolate for Lua {
         self.core.memory_bytes()
     }
 
+    fn take_collections(&self) -> u64 {
+        self.core.take_collections()
+    }
+
     fn is_worn_out(&self) -> bool {
         self.core.worn_out.get()
     }

@@ -1,7 +1,7 @@
 //! Requests by route, method and status, and the times that they take.
 
 use crate::support::{Measured, both, start};
-use sampan_client::Client;
+use sampan_client::{Client, wait};
 use std::fs;
 
 const LUA: &str = r#"
@@ -118,6 +118,26 @@ fn requests_are_counted_by_the_pattern_of_their_route() {
             ))
         };
         assert!(memory(1).is_some() && memory(2).is_some());
+        assert!(measured.server.shutdown());
+    }
+}
+
+#[test]
+fn collections_of_garbage_are_counted() {
+    let lua = "local app = require 'sampan' local kept
+        app.get('/', function() for at = 1, 1000 do kept = { at } end return 'done' end)";
+    let js = "import { app } from 'sampan';
+        app.get('/', () => { for (let i = 0; i < 1000; i++) { const c = {}; c.self = c; } return 'done'; });";
+    for app in both(lua, js) {
+        let measured = start(app, "");
+        wait::until("a worker that has collected", || {
+            assert_eq!(measured.ask("GET", "/").text(), "done");
+            let values = measured.values();
+            let of = |worker| format!("sampan_isolate_collections_total{{worker=\"{worker}\"}}");
+            [1, 2]
+                .iter()
+                .any(|worker| values.get(&of(worker)) > Some(0.0))
+        });
         assert!(measured.server.shutdown());
     }
 }

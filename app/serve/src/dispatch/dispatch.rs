@@ -240,7 +240,7 @@ impl Handler for Dispatch {
         let loaded = self.current.borrow();
         loaded.control.files.tick(now_millis);
         if let Some(meters) = &loaded.control.meters {
-            meters.ticked(now_millis, || loaded.engine.memory_bytes());
+            meters.ticked(now_millis, &*loaded.engine);
         }
     }
 

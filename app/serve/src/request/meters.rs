@@ -3,7 +3,7 @@
 use crate::request::route_meter::{NO_ROUTE, RouteMeter};
 use crate::request::times::RecordedTimes;
 use sampan_host::metrics::{Counter, KnownMetric, Level, LevelGuard, Registry, known};
-use sampan_host::{ErrorKind, WorkerPlace};
+use sampan_host::{ErrorKind, Isolate, WorkerPlace};
 use sampan_http::{Method, RequestOutcome};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The label of requests that a file answers.
 const FILE: &str = "(file)";
-/// The interval at which the memory of the isolate is noted.
+/// The interval at which the memory of the isolate and its collections are noted.
 const MEMORY_MILLIS: u64 = 1_000;
 
 /// The measurements of one worker. They outlive its isolates.
@@ -26,6 +26,8 @@ pub struct WorkerMeters {
     sockets: Rc<Level>,
     event_streams: Rc<Level>,
     memory: Level,
+    /// The number of the worker, as a label.
+    worker: String,
     memory_noted: Cell<u64>,
     /// Counters of what is rare, by their metric and their label.
     counters: RefCell<HashMap<(&'static str, String), Counter>>,
@@ -48,12 +50,14 @@ impl WorkerMeters {
             sockets: Rc::new(level(&known::SOCKETS, &[])),
             event_streams: Rc::new(level(&known::EVENT_STREAMS, &[])),
             memory: level(&known::ISOLATE_MEMORY, &[&worker]),
+            worker,
             memory_noted: Cell::new(0),
             counters: RefCell::default(),
             registry: Arc::clone(registry),
         });
-        // It is seen before there is one.
+        // They are seen before there is one.
         meters.add(&known::ISOLATES_REPLACED, "", 0.0);
+        meters.add(&known::ISOLATE_COLLECTIONS, &meters.worker, 0.0);
         meters
     }
 
@@ -137,11 +141,13 @@ impl WorkerMeters {
         self.count(&known::ERRORS, kind);
     }
 
-    /// Takes note of the memory of the isolate, once in a while.
-    pub(crate) fn ticked(&self, now_millis: u64, memory_bytes: impl FnOnce() -> usize) {
+    /// Takes note of the memory of the isolate and of its collections, once in a while.
+    pub(crate) fn ticked(&self, now_millis: u64, isolate: &dyn Isolate) {
         if now_millis >= self.memory_noted.get() + MEMORY_MILLIS {
             self.memory_noted.set(now_millis);
-            self.memory.set(memory_bytes() as f64);
+            self.memory.set(isolate.memory_bytes() as f64);
+            let collections = isolate.take_collections() as f64;
+            self.add(&known::ISOLATE_COLLECTIONS, &self.worker, collections);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod atoms;
 mod classes;
+pub(crate) mod collections;
 pub(crate) mod run;
 pub(crate) mod samples;
 
@@ -21,6 +22,7 @@ use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::hidden::HiddenKeys;
 use crate::vm::interrupts::{self, PollCounter};
+use crate::vm::isolate::collections::Collections;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX};
 use crate::vm::memory::{CountingAllocator, Memory};
 use crate::vm::modules::stacks::Stacks;
@@ -107,6 +109,7 @@ pub(crate) struct Core {
     /// The address of `Object.prototype`: most objects are told from responses by it.
     pub(crate) object_prototype: *mut c_void,
     pub(crate) tables: OnceCell<Tables>,
+    pub(crate) collections: Rc<Collections>,
     pub(crate) handlers: RefCell<Vec<Val>>,
     /// The functions that capabilities keep.
     pub(crate) callbacks: RefCell<slab::Slab<Val>>,
@@ -236,6 +239,7 @@ impl Core {
             stopped_at: RefCell::default(),
             dropping_jobs: Cell::new(false),
             worn_out: Cell::new(false),
+            collections: Rc::default(),
             watch: setup.watch.clone(),
             counter,
             ctx,

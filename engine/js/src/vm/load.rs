@@ -79,6 +79,8 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     guard::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     samples::install(cx).map_err(|Thrown| modules::load_error(cx))?;
+    let counting = core.collections.install(cx);
+    counting.map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
     use_places(cx).map_err(|Thrown| modules::load_error(cx))?;

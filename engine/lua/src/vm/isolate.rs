@@ -1,5 +1,6 @@
 //! One Lua state: what it keeps, how it is entered, the coroutines that handlers run in, and how it ends.
 
+pub(crate) mod collections;
 pub(crate) mod enter;
 pub(crate) mod samples;
 
@@ -10,6 +11,7 @@ use crate::values::reader::slots::ReaderTools;
 use crate::values::row_shapes::RowShapes;
 use crate::vm::bind::row::{BoundClass, BoundRow, OpenBracket};
 use crate::vm::error::raised::Raised;
+use crate::vm::isolate::collections::Collections;
 use crate::vm::memory::{Memory, allocate};
 use crate::vm::state::{RegistryRefs, Scratch, State};
 use crate::vm::worlds::{World, Worlds};
@@ -124,6 +126,7 @@ pub(crate) struct Core {
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// True if the project's files have been run: routes cannot be declared any more, and waiting is possible.
     pub(crate) is_loaded: Cell<bool>,
+    collections: Collections,
     /// The worlds, if each request has globals of its own.
     pub(crate) worlds: OnceCell<Worlds>,
     /// True if any route reads bodies as they come.
@@ -223,6 +226,7 @@ impl Core {
             running: Cell::new(ptr::null_mut()),
             calling: Cell::new(ptr::null_mut()),
             called_back_by: Cell::new(None),
+            collections: Collections::default(),
             handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
             worlds: OnceCell::new(),

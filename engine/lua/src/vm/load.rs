@@ -132,6 +132,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, 3);
         lua_replace(state, LUA_GLOBALSINDEX);
         check_layout(state, core);
+        core.count_collections(state);
         lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);
         0
     }

@@ -593,3 +593,30 @@ fn the_number_of_a_request_is_not_shown() {
     let notes = rig.notes.0.borrow().join("\n");
     assert!(notes.contains("[request GET /x]"), "{notes}");
 }
+
+#[test]
+fn collections_of_garbage_are_counted() {
+    let rig = load(
+        "local app = require 'sampan' local kept
+         app.get('/', function() for at = 1, 1000 do kept = { at } end return 'done' end)
+         app.get('/full', function() kept = {} while true do kept[#kept + 1] = { ('x'):rep(#kept) } end end)",
+    );
+    let collected = |times: u64| {
+        let _ = rig.isolate.take_collections();
+        (0..times).for_each(|_| rig.isolate.collect_garbage());
+        assert_eq!(rig.isolate.take_collections(), times);
+        assert_eq!(rig.isolate.take_collections(), 0);
+    };
+    collected(3);
+    let by_itself = (0..10_000).any(|_| {
+        assert_eq!(rig.nth(0, get("/")).expect("an answer").text(), "done");
+        rig.isolate.take_collections() > 0
+    });
+    assert!(by_itself, "ten million tables and no collection");
+    // Where memory ran out it goes on.
+    for _ in 0..3 {
+        let error = rig.nth(1, get("/full")).expect_err("no memory");
+        assert_eq!(error.kind(), ErrorKind::Memory);
+        collected(2);
+    }
+}

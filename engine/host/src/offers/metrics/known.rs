@@ -76,6 +76,8 @@ known! {
     TLS_HANDSHAKES = counter("sampan_tls_handshakes_total", &["result"],
         "Handshakes of TLS: ok or failed.");
     ISOLATE_MEMORY = gauge("sampan_isolate_memory_bytes", &["worker"], "Memory of the script of each worker.");
+    ISOLATE_COLLECTIONS = counter("sampan_isolate_collections_total", &["worker"],
+        "Full collections of garbage in the script of each worker.");
     PANICS = counter("sampan_panics_total", &[], "Faults of the server itself, each of which cost one request.");
     ISOLATES_REPLACED = counter("sampan_isolates_replaced_total", &[],
         "Isolates that ran out of memory and were replaced.");
