@@ -33,6 +33,8 @@ app.get("/stream", { slow = false }, function()
   end)
 end)
 app.get("/first", { priority = "high" }, function() return "first" end)
+app.use("/keyed", app.rate_limit{ limit = 1000000, per = 60, key = "X-Api-Key" })
+app.get("/keyed", { slow = false }, work)
 "#;
 
 const JS: &str = r#"
@@ -52,6 +54,8 @@ app.get("/stream", { slow: false }, () => stream(async (write) => {
   }
 }));
 app.get("/first", { priority: "high" }, () => "first");
+app.use("/keyed", app.rateLimit({ limit: 1000000, per: 60, key: "X-Api-Key" }));
+app.get("/keyed", { slow: false }, work);
 "#;
 
 struct Served {
@@ -99,28 +103,68 @@ fn both(test: impl Fn((&'static str, &'static str))) {
     }
 }
 
+/// Sends the requests of a crowd and then one of another, and returns the number of answers that it has waited for.
+fn waited(
+    app: (&str, &str),
+    crowd: impl Fn(&mut Client, usize),
+    other: impl Fn(&mut Client),
+) -> u64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let served = serve(folder.path(), app, "target_millis = 60000");
+    let mut many: Vec<Client> = (0..CROWD).map(|_| served.client()).collect();
+    let mut one = served.client();
+    for (at, client) in many.iter_mut().enumerate() {
+        crowd(client, at);
+    }
+    // The crowd's requests are being answered: nearly all of them wait.
+    let begun = order(&read(&mut many[0]));
+    other(&mut one);
+    let answered = order(&read(&mut one));
+    for client in &mut many[1..] {
+        order(&read(client));
+    }
+    answered.saturating_sub(begun)
+}
+
+/// Fewer answers than the half of a crowd.
+const FEW: u64 = CROWD as u64 / 2;
+
 #[test]
 fn one_client_with_many_requests_does_not_keep_the_others_waiting() {
     both(|app| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let served = serve(folder.path(), app, "target_millis = 60000");
-        let mut crowd: Vec<Client> = (0..CROWD).map(|_| served.client()).collect();
-        let mut other = served.client();
-        for client in &mut crowd {
-            send(client, "/work", "192.0.2.1");
+        for path in ["/work", "/keyed"] {
+            // Without the field of the key the address counts.
+            let waited = waited(
+                app,
+                |client, _| send(client, path, "192.0.2.1"),
+                |client| send(client, path, "192.0.2.2"),
+            );
+            assert!(waited < FEW, "{} {path}: {waited}", app.0);
         }
-        // The crowd's requests are being answered: nearly all of them wait.
-        let begun = order(&read(&mut crowd[0]));
-        send(&mut other, "/work", "192.0.2.2");
-        let answered = order(&read(&mut other));
-        let last = crowd[1..].iter_mut().map(|client| order(&read(client)));
-        let last = last.max().expect("many");
-        let waited = answered.saturating_sub(begun);
-        assert!(
-            waited < CROWD as u64 / 2,
-            "{}: answered as number {answered}, after {begun}, of {last}",
-            app.0
+    });
+}
+
+#[test]
+fn where_a_rate_limit_counts_by_a_field_its_values_take_turns() {
+    let keyed = |client: &mut Client, key: &str, address: &str| {
+        let request = format!(
+            "GET /keyed HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: {address}\r\nx-api-key: {key}\r\n\r\n"
         );
+        client.send(request.as_bytes()).expect("sent");
+    };
+    both(|app| {
+        let of_one_address = waited(
+            app,
+            |client, _| keyed(client, "many", "192.0.2.1"),
+            |client| keyed(client, "one", "192.0.2.1"),
+        );
+        assert!(of_one_address < FEW, "{}: {of_one_address}", app.0);
+        let of_many_addresses = waited(
+            app,
+            |client, at| keyed(client, "many", &format!("198.51.100.{at}")),
+            |client| keyed(client, "one", "192.0.2.1"),
+        );
+        assert!(of_many_addresses < FEW, "{}: {of_many_addresses}", app.0);
     });
 }
 

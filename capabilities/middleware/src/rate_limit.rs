@@ -225,6 +225,10 @@ impl Guard for NativeLimit {
         Ok(GuardStep::Pass)
     }
 
+    fn counted_field(&self) -> Option<&str> {
+        self.header.as_deref()
+    }
+
     fn ask(&self, request: &dyn RequestView) -> Option<LocalFuture<GuardDecision>> {
         let server = Rc::clone(self.server.as_ref()?);
         let limit = self.limit.clone();

@@ -23,6 +23,12 @@ pub trait Guard {
         None
     }
 
+    /// Returns the header field whose value is the key by which the guard counts requests: then requests that wait for
+    /// their turn take turns by it. `None` from a guard that counts none, or counts by another key.
+    fn counted_field(&self) -> Option<&str> {
+        None
+    }
+
     /// Reports whether it passes every GET, HEAD and OPTIONS, so that it need not be asked about them.
     fn only_checks_changes(&self) -> bool {
         false

@@ -5,24 +5,39 @@ use super::delay::Delay;
 use super::settings::OverloadSettings;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-/// One client: an IPv4 address, or the network of an IPv6 address, of which a client has 2^64. `None` stands for all
-/// that come over Unix sockets.
+/// One client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Client(Option<IpAddr>);
+pub(crate) enum Client {
+    /// An IPv4 address, or the network of an IPv6 address, of which a client has 2^64. `None` stands for all that come
+    /// over Unix sockets.
+    Address(Option<IpAddr>),
+    /// The hash of the key by which a rate limit counts.
+    Key(u64),
+}
+
+/// The hashes of keys, alike for all threads. Clients cannot know which keys have the same.
+static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 impl Client {
     /// Returns the client with this address.
     pub(crate) fn of(address: Option<IpAddr>) -> Self {
-        Self(address.map(|address| match address.to_canonical() {
+        Self::Address(address.map(|address| match address.to_canonical() {
             IpAddr::V6(address) => {
                 let network = address.to_bits() & !u128::from(u64::MAX);
                 IpAddr::V6(network.into())
             }
             address => address,
         }))
+    }
+
+    /// Returns the client with this value of a header field.
+    pub(crate) fn of_field(name: &str, value: &[u8]) -> Self {
+        Self::Key(KEYS.hash_one((name.to_ascii_lowercase(), value)))
     }
 }
 
@@ -213,6 +228,15 @@ mod tests {
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
         assert_ne!(of("192.0.2.2"), of("192.0.2.1"));
+    }
+
+    #[test]
+    fn a_key_is_one_client_whatever_its_address() {
+        let of = Client::of_field;
+        assert_eq!(of("x-key", b"a"), of("X-Key", b"a"));
+        assert_ne!(of("x-key", b"a"), of("x-key", b"b"));
+        assert_ne!(of("x-key", b"a"), of("x-other", b"a"));
+        assert_ne!(of("x-key", b"192.0.2.1"), client(1));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::waiting::{Place, decided};
 use rustix::time::{ClockId, clock_gettime};
 use sampan_host::Outbox;
 use std::cell::{Cell, RefCell};
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -106,10 +105,10 @@ impl Admission {
     }
 
     /// Queues a request. The future tells whether it may begin or is refused.
-    pub(crate) fn wait(&self, client: Option<IpAddr>) -> impl Future<Output = bool> + use<> {
+    pub(crate) fn wait(&self, client: Client) -> impl Future<Output = bool> + use<> {
         let place = Rc::new(Place::default());
         let mut queue = self.queue.borrow_mut();
-        let (client, waiting) = (Client::of(client), Rc::clone(&place));
+        let waiting = Rc::clone(&place);
         queue.push(client, waiting, thread_time(), &self.settings);
         async move { decided(place).await == Decision::Begin }
     }
@@ -196,7 +195,7 @@ mod tests {
         let admission = Admission::new(settings(), Outbox::default());
         drop(spawn_local(Rc::clone(&admission).serve()));
         while admission.passes() {}
-        assert!(admission.wait(None).await);
+        assert!(admission.wait(Client::of(None)).await);
         admission
     }
 
@@ -230,7 +229,7 @@ mod tests {
                 if !admission.passes() {
                     queued += 1;
                     // It arrives while the one before it runs.
-                    drop(spawn_local(admission.wait(None)));
+                    drop(spawn_local(admission.wait(Client::of(None))));
                 }
                 yield_now().await;
             }

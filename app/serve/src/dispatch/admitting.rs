@@ -1,9 +1,11 @@
 //! A request whose script may have to wait for its turn.
 
+use crate::admission::fair_queue::Client;
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
 use crate::gate::control::Control;
 use crate::request::route_info::client;
+use crate::routing::wrapping::SharedGuard;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::known;
 use sampan_http::{Answer, Request, Response};
@@ -18,11 +20,22 @@ pub(crate) fn has_to_wait(control: &Control, has_priority: bool) -> bool {
     admission.is_some_and(|admission| !has_priority && !admission.passes())
 }
 
+/// Returns the client whose turns a request takes: by the key of the first guard that counts by a header field which
+/// the request has, else by its address.
+pub(crate) fn client_of(request: &Request, guards: &[SharedGuard], control: &Control) -> Client {
+    let counted = guards.iter().find_map(|guard| {
+        let name = guard.guard.counted_field()?;
+        Some(Client::of_field(name, request.header(name)?))
+    });
+    counted.unwrap_or_else(|| Client::of(client(request, &control.trusted)))
+}
+
 /// Goes on with a request when it is its client's turn. `leave` answers it elsewhere, if its route has moved meanwhile:
 /// how long it has waited here does not count then.
 #[cold]
 pub(crate) fn wait(
     exchange: DispatchedRequest,
+    client: Client,
     leave: impl FnOnce(&DispatchedRequest) -> Option<Answer> + 'static,
     run: impl FnOnce(DispatchedRequest) -> Answer + 'static,
 ) -> Answer {
@@ -30,7 +43,7 @@ pub(crate) fn wait(
     let Some(admission) = &control.admission else {
         return run(exchange);
     };
-    let turn = admission.wait(client(exchange.view.request(), &control.trusted));
+    let turn = admission.wait(client);
     Answer::Later(Box::pin(async move {
         let may_begin = turn.await;
         if let Some(answer) = leave(&exchange) {

@@ -118,7 +118,9 @@ impl Dispatch {
                     return answer_file(loaded, request, normal, found, observers);
                 }
                 let record = observers.record.as_ref();
-                if let Some(answer) = handover::hand_over(&loaded, entry, request, record) {
+                if let Some(answer) =
+                    handover::hand_over(&loaded, entry, (request, &normal), record)
+                {
                     return answer;
                 }
                 let chain = loaded.middleware.of_route(&entry.chain, &normal);
@@ -148,14 +150,16 @@ impl Dispatch {
                     None => Way::Chain(chain),
                 };
                 if waits {
+                    let client = admitting::client_of(request, &guards, &loaded.control);
                     let (guards, way) = (guards.to_vec(), way.into_owned());
                     // The route may become slow while it waits.
                     let leave = move |waiting: &DispatchedRequest| {
                         let (entry, view) = (&waiting.loaded.entries[index], &waiting.view);
-                        handover::hand_over(&waiting.loaded, entry, view.request(), view.record())
+                        let request = (view.request(), view.normal_path());
+                        handover::hand_over(&waiting.loaded, entry, request, view.record())
                     };
                     let run = move |exchange: DispatchedRequest| exchange.check(&guards, way);
-                    return admitting::wait(exchange, leave, run);
+                    return admitting::wait(exchange, client, leave, run);
                 }
                 exchange.check(&guards, way)
             }

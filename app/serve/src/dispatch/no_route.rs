@@ -51,9 +51,10 @@ pub(super) fn no_route(
     let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
     let way = Way::ChainOrNone(chain.into());
     if waits {
-        let guards = guards.to_vec();
+        let client = admitting::client_of(request, &guards, &exchange.loaded.control);
         return admitting::wait(
             exchange,
+            client,
             |_| None,
             move |exchange| exchange.check(&guards, way),
         );

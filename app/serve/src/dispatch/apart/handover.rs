@@ -1,6 +1,5 @@
 //! The connection's end: hands a request of a slow route over, and takes the answer.
 
-use crate::admission::fair_queue::Client;
 use crate::answer::errors;
 use crate::dispatch::admitting;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
@@ -9,7 +8,6 @@ use crate::lane::crossing::{LaneMessage, LaneRefusal, LaneRequest, LaneTiming, O
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::RouteLane;
 use crate::request::record::Record;
-use crate::request::route_info::client;
 use crate::request::times::RecordedTimes;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::known;
@@ -31,22 +29,21 @@ const RETRY_SECONDS: &[u8] = b"1";
 pub(crate) fn hand_over(
     loaded: &Rc<Loaded>,
     entry: &RouteEntry,
-    request: &Rc<Request>,
+    (request, normal): (&Rc<Request>, &str),
     record: Option<&Rc<Record>>,
 ) -> Option<Answer> {
     let route = entry.info.lane.as_ref()?;
     if !route.is_apart() {
         return None;
     }
-    hand_over_slow(loaded, entry, route, request, record)
+    hand_over_slow(loaded, (entry, route), (request, normal), record)
 }
 
 #[cold]
 fn hand_over_slow(
     loaded: &Rc<Loaded>,
-    entry: &RouteEntry,
-    route: &Arc<RouteLane>,
-    request: &Rc<Request>,
+    (entry, route): (&RouteEntry, &Arc<RouteLane>),
+    (request, normal): (&Rc<Request>, &str),
     record: Option<&Rc<Record>>,
 ) -> Option<Answer> {
     let control = &loaded.control;
@@ -64,7 +61,10 @@ fn hand_over_slow(
             id: record.id().map(Into::into),
             trace: record.trace().map(|trace| trace.as_parent()),
         });
-        let client = Client::of(client(request, &control.trusted));
+        let guards = loaded
+            .guards
+            .of_route(&entry.guards, request.method(), normal);
+        let client = admitting::client_of(request, &guards, control);
         let turn = (client, entry.has_priority);
         LaneRequest::new(owned, route, turn, only_reads, timing)
     };
