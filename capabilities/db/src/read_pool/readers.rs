@@ -21,6 +21,10 @@ use std::time::Duration;
 /// The most reads that wait for a thread.
 const WAITING_MAX: usize = 64;
 
+/// The nice value of the threads, which is that of the slow lane: quick requests do not wait for long reads. Without it
+/// they would inherit the value of the thread that asked first.
+const NICE: i32 = 10;
+
 /// The threads of one database, shared by all workers. Dropping this ends them.
 pub(crate) struct Readers(Arc<ReadersShared>);
 
@@ -173,6 +177,8 @@ impl ReadersShared {
 
     /// The life of a thread.
     fn serve(&self) {
+        // On Linux this is the priority of the calling thread alone. Where the system refuses, it has that of the others.
+        let _ = rustix::process::setpriority_process(None, NICE);
         let mut connection = None;
         while let Some(job) = self.next() {
             let result = catch_unwind(AssertUnwindSafe(|| self.read(&mut connection, &job)))

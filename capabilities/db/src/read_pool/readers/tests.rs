@@ -67,6 +67,31 @@ fn reads_are_answered_from_the_threads() {
     assert!(error("BEGIN").error.message().contains("db.batch"));
 }
 
+/// The nice values of the reader threads of this process.
+fn nice_values() -> Vec<i32> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads");
+    let stats =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("stat")).ok());
+    let readers = stats.filter_map(|stat| {
+        let values = stat.split_once("(sampan-reader) ")?.1;
+        // The 19th field, as proc_pid_stat(5) counts.
+        values.split(' ').nth(16)?.parse().ok()
+    });
+    readers.collect()
+}
+
+#[test]
+fn threads_have_the_priority_of_the_slow_lane() {
+    let (_folder, config, _db) = scratch();
+    let readers = Readers::start(&config);
+    wait(readers.query("SELECT 1".to_owned(), Value::Null, false)).unwrap();
+    // Threads of other tests may have just begun.
+    until("the priority", || {
+        let values = nice_values();
+        !values.is_empty() && values.iter().all(|nice| *nice == NICE)
+    });
+}
+
 #[test]
 fn a_read_ends_at_its_limit() {
     let (_folder, mut config, _db) = scratch();
