@@ -2,7 +2,7 @@
 
 use super::limits::{WAITING_PER_ISOLATE_MAX, WAITING_PER_ISOLATE_MIN};
 use super::settings::LaneSettings;
-use crate::worker::queue::{Items, Unqueued, WorkQueue};
+use crate::worker::queue::{Items, Next, Unqueued, WorkQueue};
 use sampan_serve::admission::OverloadSettings;
 use sampan_serve::lane::{LaneQueue, LaneRefusal, LaneRequest, LaneRoutes, Learned, SlowLane};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,8 +35,10 @@ pub(crate) struct Lane {
     /// The requests that wait for an isolate.
     pub(crate) queue: WorkQueue<LaneQueue>,
     pub(crate) isolates: usize,
-    /// True once isolates take requests.
-    is_open: AtomicBool,
+    /// True from when isolates were asked for, until they could not be started.
+    is_asked: AtomicBool,
+    /// True from when isolates could not be started, until others could.
+    has_failed: AtomicBool,
     changes: Sender<LaneChange>,
 }
 
@@ -55,15 +57,31 @@ impl Lane {
             routes: LaneRoutes::new(settings.slow_time, learned),
             queue: WorkQueue::new(items, settings.isolates),
             isolates: settings.isolates,
-            is_open: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
             changes,
         };
         (lane, receiver)
     }
 
-    /// Takes requests from now on.
+    /// Isolates have started, which take requests.
     pub(crate) fn open(&self) {
-        self.is_open.store(true, Ordering::Release);
+        self.is_asked.store(true, Ordering::Release);
+        self.has_failed.store(false, Ordering::Release);
+    }
+
+    /// Isolates could not be started: takes no requests until others could, and tells the connections of those that
+    /// wait that no answer comes.
+    pub(crate) fn fail(&self) {
+        self.has_failed.store(true, Ordering::SeqCst);
+        self.lose_waiting();
+        self.is_asked.store(false, Ordering::Release);
+    }
+
+    fn lose_waiting(&self) {
+        while let Some(Next::Item(request)) = self.queue.try_next() {
+            request.link().lose();
+        }
     }
 
     /// Tells the thread that looks after the lane of a change.
@@ -79,7 +97,7 @@ impl SlowLane for Lane {
     }
 
     fn is_open(&self) -> bool {
-        self.is_open.load(Ordering::Acquire)
+        !self.has_failed.load(Ordering::SeqCst)
     }
 
     fn submit(&self, request: LaneRequest) {
@@ -89,6 +107,13 @@ impl SlowLane for Lane {
         }
         // One that is woken may first go on with a request that computes, so the others look too.
         self.queue.wake_all();
+        if !self.is_asked.swap(true, Ordering::AcqRel) {
+            self.tell(LaneChange::Moved);
+        }
+        if !self.is_open() {
+            // They have failed meanwhile.
+            self.lose_waiting();
+        }
     }
 
     fn moved(&self) {

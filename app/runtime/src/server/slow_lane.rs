@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 impl ServerShared {
-    /// Starts the isolates, if any route needs them and they are not there.
+    /// Starts the isolates, if any route needs them and they are not there. Until then requests wait for them.
     ///
     /// # Errors
     /// The project does not load there, or the system has no thread left.
@@ -31,6 +31,14 @@ impl ServerShared {
         if !lane.routes.has_slow() || lock(&self.lane_crew).has_started {
             return Ok(());
         }
+        let started = self.start_isolates(lane);
+        if started.is_err() {
+            lane.fail();
+        }
+        started
+    }
+
+    fn start_isolates(self: &Arc<Self>, lane: &Arc<Lane>) -> Result<(), String> {
         let mut starting = Vec::new();
         for place in 0..lane.isolates {
             starting.push(self.start_isolate(lane, place)?);
@@ -204,6 +212,10 @@ impl ServerShared {
         }
         let _turn = self.turn();
         if self.is_ending.load(Ordering::SeqCst) {
+            // The workers wait for their connections, which must not wait for isolates.
+            if let Some(lane) = &self.lane {
+                lane.fail();
+            }
             return;
         }
         if let Err(fault) = self.start_slow_lane() {

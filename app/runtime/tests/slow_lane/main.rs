@@ -4,6 +4,7 @@ mod crowds;
 mod learned;
 mod parked;
 mod reloads;
+mod starts;
 mod turns;
 
 use sampan_client::Client;

@@ -18,7 +18,7 @@ pub trait SlowLane: Send + Sync {
     /// The routes of the server.
     fn routes(&self) -> &LaneRoutes;
 
-    /// Reports whether isolates take requests.
+    /// Reports whether requests are taken: by isolates, or by the queue while isolates start.
     fn is_open(&self) -> bool;
 
     /// Queues a request for an isolate that is free. If too many wait, one of them is [refused](LaneRequest::refuse).
