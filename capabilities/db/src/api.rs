@@ -7,6 +7,7 @@ pub(crate) use transaction::TRANSACTION;
 use crate::full_text;
 use crate::group_commit::worker::Db;
 use crate::postgres::api as postgres;
+use crate::read_pool::large::LargeResults;
 use crate::sqlite::run::{Done, RunLimits};
 use sampan_host::{
     Args, Cell, Class, Context, CurrentRun, Error, ErrorKind, Function, FunctionKind, LocalFuture,
@@ -14,6 +15,7 @@ use sampan_host::{
 };
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 const SQL: Param =
     param!("sql": Type::Text, "One statement, with `?` or `:name` where a parameter goes.");
@@ -285,17 +287,33 @@ fn read_elsewhere(
     wrap: fn(Rows) -> Value,
 ) -> LocalFuture<Result<Value, Error>> {
     let db = db(context);
+    let route = db.as_ref().map_or(0, |db| db.0.watch.route());
+    if let Ok(db) = &db {
+        foresee(db, route, |large| large.time(&sql));
+    }
     Box::pin(async move {
         let db = db?;
         let meter = db.0.meter.get();
         let begun = meter.and_then(CurrentRun::begin);
-        let ran = begun.map(|_| (sql.clone(), params.clone()));
-        let rows = waiting(&db, db.0.read_elsewhere(sql, params, first_only)).await;
-        if let (Some(meter), Some((sql, params))) = (meter, ran) {
+        let shown = begun.map(|_| params.clone());
+        let reading = db.0.read_elsewhere(sql.clone(), params, first_only);
+        let rows = waiting(&db, reading).await;
+        if let (Some(meter), Some(params)) = (meter, shown) {
             meter.ran(&sql, &params, begun);
         }
-        rows.map(wrap)
+        let rows = rows?;
+        foresee(&db, route, |large| large.note(&sql, &rows));
+        Ok(wrap(rows))
     })
+}
+
+/// Tells the route with this number to be slow if a result is large: requests that wait for such results would have
+/// them on this worker, one long run after the other.
+fn foresee(db: &Db, route: u32, time: impl FnOnce(&LargeResults) -> Option<Duration>) {
+    let opened = db.0.database.opened();
+    if let Some(time) = opened.and_then(|opened| time(&opened.large)) {
+        db.0.watch.foresee(route, time);
+    }
 }
 
 fn query_later(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {

@@ -6,6 +6,7 @@ use crate::group_commit::commit_thread::CommitThread;
 use crate::group_commit::repair;
 use crate::group_commit::writer::{Refused, WriterHandover};
 use crate::page_log::follower::LogFollower;
+use crate::read_pool::large::LargeResults;
 use crate::read_pool::readers::Readers;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
@@ -57,6 +58,8 @@ pub(crate) struct Opened {
     pub(crate) lonely: Lonely,
     /// Reads that took too long in place; where the script can wait they go to a reader thread at once.
     pub(crate) slow: Lonely,
+    /// Statements of which reader threads had large results.
+    pub(crate) large: LargeResults,
     /// True if the schema has foreign keys that are checked at the end of the transaction.
     pub(crate) defers_keys: AtomicBool,
     lookout: Lookout,
@@ -189,6 +192,7 @@ impl Opened {
             thread: CommitThread::default(),
             lonely: Lonely::default(),
             slow: Lonely::default(),
+            large: LargeResults::default(),
             lookout: Lookout::new(),
             writers: Arc::default(),
             report: Arc::clone(report),

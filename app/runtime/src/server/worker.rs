@@ -168,13 +168,21 @@ async fn serve(
     let (health, metrics) = (plan.health.clone(), plan.metrics_answers.clone());
     let generation = Arc::clone(&plan.generation);
     let deaf = deaf_while_loading(&config, ready);
+    let watch = watch_of(&config);
+    if let Some(lane) = plan.lane.clone() {
+        watch.on_foreseen(Box::new(move |route, time| {
+            if time >= lane.routes().slow_time() && lane.routes().mark(route) {
+                lane.moved();
+            }
+        }));
+    }
     let LoadedWorker {
         loader,
         dispatch,
         handle,
         sockets,
         ..
-    } = match plan.load(watch_of(&config), deaf).await {
+    } = match plan.load(watch, deaf).await {
         Ok(loaded) => loaded,
         Err(error) => return drop(ready.send(Err(error))),
     };

@@ -3,6 +3,7 @@
 mod crowds;
 mod learned;
 mod parked;
+mod reads;
 mod reloads;
 mod starts;
 mod turns;

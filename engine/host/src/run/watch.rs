@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// the run, the isolate or the worker's thread has ended.
 pub type Kick = Box<dyn Fn() + Send + Sync>;
 
+/// Receives the number of a route, and about the time that a run of it is going to take.
+pub type ForeseenRun = Box<dyn Fn(u32, Duration) + Send + Sync>;
+
 /// Why a run must stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
@@ -37,6 +40,7 @@ pub struct Watch {
     /// The route whose request runs; 0 if none does.
     route: AtomicU32,
     kick: OnceLock<Kick>,
+    foreseen: OnceLock<ForeseenRun>,
     /// When runs that have a limit of their own must end, in milliseconds since [`origin`]; 0 for the usual limit.
     until: AtomicU64,
     samples: Option<Box<Samples>>,
@@ -135,6 +139,19 @@ impl Watch {
         self.route.load(Ordering::Relaxed)
     }
 
+    /// Has `tell` called with each long run that is foreseen. The first call counts.
+    pub fn on_foreseen(&self, tell: ForeseenRun) {
+        let _ = self.foreseen.set(tell);
+    }
+
+    /// Tells that a run of the route with this number, see [`Watch::route`], is going to take about so long. A capability
+    /// knows that of a large result that it is about to give.
+    pub fn foresee(&self, route: u32, time: Duration) {
+        if let Some(tell) = self.foreseen.get() {
+            tell(route, time);
+        }
+    }
+
     /// Called by the thread that samples: a script that runs now is due to show its stack.
     pub fn sample(&self) {
         let (epoch, handler) = (self.epoch(), self.handler());
@@ -196,6 +213,7 @@ fn millis_of(moment: Instant) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn a_late_stop_does_not_hit_the_next_run() {
@@ -247,6 +265,20 @@ mod tests {
             while !watch.is_over(Duration::ZERO, hour) {}
             assert!(Instant::now() >= until);
         }
+    }
+
+    #[test]
+    fn a_long_run_that_is_foreseen_is_told_with_its_route() {
+        let (watch, told) = (Watch::default(), Arc::new(Mutex::new(Vec::new())));
+        let second = Duration::from_secs(1);
+        watch.foresee(1, second);
+        let kept = Arc::clone(&told);
+        watch.on_foreseen(Box::new(move |route, time| {
+            kept.lock().expect("no panic").push((route, time));
+        }));
+        watch.set_route(7);
+        watch.foresee(watch.route(), second);
+        assert_eq!(*told.lock().expect("no panic"), [(7, second)]);
     }
 
     #[test]
