@@ -90,11 +90,8 @@ impl PostgresTransaction {
             // What follows has other limits of time.
             return self.one_by_one(&recorded).await;
         }
-        self.savepoint().await?;
-        let lease = self.lease()?;
-        let Err((at, failure)) = send(lease.connection(), &recorded, Stake::Nothing, NO_ROWS).await
-        else {
-            return self.end_savepoint(true).await;
+        let Err((at, failure)) = self.in_savepoint(&recorded).await? else {
+            return Ok(());
         };
         let one = &recorded[at];
         let is_in_order = needs_order(&failure);
@@ -105,6 +102,41 @@ impl PostgresTransaction {
             true => self.one_by_one(&recorded).await,
             false => Err(numbered(error, at, recorded.len())),
         }
+    }
+
+    /// Runs statements between a savepoint and its end, all in one round trip. After a failure of one of them the
+    /// savepoint is still there.
+    async fn in_savepoint(&self, recorded: &[Recorded<'_>]) -> Result<Result<(), FailedAt>, Error> {
+        if self.is_fresh() {
+            // Its connection may turn out to be gone, and another be taken.
+            self.savepoint().await?;
+            let lease = self.lease()?;
+            return match send(lease.connection(), recorded, Stake::Nothing, NO_ROWS).await {
+                Ok(_) => self.end_savepoint(true).await.map(Ok),
+                Err(failed) => Ok(Err(failed)),
+            };
+        }
+        let lease = self.lease()?;
+        let begin = self.send_savepoint(&lease)?;
+        let ran = match steps(lease.connection(), recorded, NO_ROWS).await {
+            Err(failed) => Err(failed),
+            Ok(steps) => {
+                let run = UnderWay::send(lease.connection(), Ask::Run(steps), Stake::Nothing);
+                let end = self.send_release(&lease);
+                let ran = results(&run, recorded.len()).await;
+                // After the failure of a statement this fails as well, and changes nothing.
+                let ended = end.over().await;
+                match ran {
+                    Ok(_) => Ok(self.released(&lease, ended)?),
+                    Err(failed) => Err(failed),
+                }
+            }
+        };
+        begin
+            .over()
+            .await
+            .map_err(|failure| failure.error("SAVEPOINT", None))?;
+        Ok(ran)
     }
 
     /// Runs statements each after the one before: one of them may need a table that one before it makes.
@@ -175,15 +207,17 @@ pub(super) async fn send(
     stake: Stake,
     gather: Gather,
 ) -> Result<Vec<StepDone>, FailedAt> {
-    let unknown = recorded.iter().map(|one| &one.statement);
-    let unknown: Vec<_> = unknown.filter(|one| one.shape.borrow().is_none()).collect();
-    for statement in unknown {
-        let at = recorded
-            .iter()
-            .position(|one| Rc::ptr_eq(&one.statement, statement));
-        let described = shape(connection, statement).await;
-        described.map_err(|failure| (at.unwrap_or(0), failure))?;
-    }
+    let steps = steps(connection, recorded, gather).await?;
+    let run = UnderWay::send(connection, Ask::Run(steps), stake);
+    results(&run, recorded.len()).await
+}
+
+/// Returns the statements of a batch as they are sent. The server is asked for the types of those that are new.
+async fn steps(
+    connection: &Connection,
+    recorded: &[Recorded<'_>],
+    gather: Gather,
+) -> Result<Vec<Step>, FailedAt> {
     let mut steps = Vec::with_capacity(recorded.len());
     for (at, one) in recorded.iter().enumerate() {
         let shape = shape(connection, &one.statement)
@@ -197,11 +231,15 @@ pub(super) async fn send(
             gather,
         });
     }
-    let run = UnderWay::send(connection, Ask::Run(steps), stake);
+    Ok(steps)
+}
+
+/// Waits for the results of the statements of a batch, which were sent.
+async fn results(run: &UnderWay<'_>, count: usize) -> Result<Vec<StepDone>, FailedAt> {
     run.over().await.map_err(|failure| {
         let at = match &failure {
-            Failure::Server { step, .. } => (*step).min(recorded.len() - 1),
-            _ => recorded.len() - 1,
+            Failure::Server { step, .. } => (*step).min(count - 1),
+            _ => count - 1,
         };
         (at, failure)
     })?;

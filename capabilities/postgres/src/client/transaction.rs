@@ -169,6 +169,34 @@ impl PostgresTransaction {
         Ok(())
     }
 
+    /// Reports whether no statement has succeeded or failed yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.is_fresh.get()
+    }
+
+    /// Sends what makes a savepoint, without waiting. Not for a transaction that is fresh.
+    pub(super) fn send_savepoint<'a>(&self, lease: &'a Lease) -> Result<UnderWay<'a>, Error> {
+        self.check("")?;
+        let depth = self.savepoints.get() + 1;
+        self.savepoints.set(depth);
+        Ok(send_control(lease, format!("SAVEPOINT sampan_{depth}")))
+    }
+
+    /// Sends what ends the last savepoint and keeps what was done since, without waiting.
+    pub(super) fn send_release<'a>(&self, lease: &'a Lease) -> UnderWay<'a> {
+        send_control(
+            lease,
+            format!("RELEASE SAVEPOINT sampan_{}", self.savepoints.get()),
+        )
+    }
+
+    /// Takes note of the end of the last savepoint.
+    pub(super) fn released(&self, lease: &Lease, ended: Result<(), Failure>) -> Result<(), Error> {
+        self.savepoints.set(self.savepoints.get() - 1);
+        let ended = ended.map_err(|failure| failure.error("RELEASE SAVEPOINT", None));
+        self.settled(lease, ended, "")
+    }
+
     /// Commits. After an error nothing of it is kept, but for
     /// [`COMMIT_UNKNOWN`](crate::COMMIT_UNKNOWN), after which it may be.
     ///
@@ -198,9 +226,7 @@ impl PostgresTransaction {
     pub async fn rollback(self) {
         let lease = self.lease.borrow_mut().take();
         if let Some(lease) = lease {
-            let ask = Ask::Script("ROLLBACK".to_owned());
-            let undo = UnderWay::send(lease.connection(), ask, Stake::Nothing);
-            let _ = undo.over().await;
+            let _ = send_control(&lease, "ROLLBACK".to_owned()).over().await;
         }
     }
 
@@ -247,11 +273,7 @@ impl PostgresTransaction {
 
     /// Runs statements that control the transaction.
     async fn control(&self, sql: &str) -> Result<(), Error> {
-        let attempt = async |lease: &Lease| {
-            let ask = Ask::Script(sql.to_owned());
-            let control = UnderWay::send(lease.connection(), ask, Stake::Nothing);
-            control.over().await
-        };
+        let attempt = async |lease: &Lease| send_control(lease, sql.to_owned()).over().await;
         self.attempts(sql, None, attempt).await
     }
 
@@ -327,6 +349,10 @@ impl Drop for PostgresTransaction {
             drop(lease);
         }));
     }
+}
+
+fn send_control(lease: &Lease, sql: String) -> UnderWay<'_> {
+    UnderWay::send(lease.connection(), Ask::Script(sql), Stake::Nothing)
 }
 
 fn send_begin(lease: &Lease) -> Rc<Exchange> {

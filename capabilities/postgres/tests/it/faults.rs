@@ -3,7 +3,7 @@
 use crate::proxy::Proxy;
 use crate::rig::{Database, Db, read, run};
 use sampan_client::{ports, wait};
-use sampan_host::{ErrorKind, Value};
+use sampan_host::{Error, ErrorKind, Value};
 use sampan_postgres::{COMMIT_UNKNOWN, PostgresConfig};
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -73,6 +73,22 @@ fn a_login_that_is_refused_fails_at_once() {
     });
 }
 
+/// Inserts a row in a transaction, by a statement or by a batch.
+async fn insert_in_transaction(db: &Db, id: i64, is_batch: bool) -> Result<(), Error> {
+    let insert = "INSERT INTO t VALUES (?)";
+    let params = Value::List(vec![Value::Int(id)]);
+    let tx = db.0.begin().await?;
+    if is_batch {
+        let none = "DELETE FROM t WHERE id = -1";
+        tx.exec(none, &Value::Null).await?;
+        let none = (none.to_owned(), Value::Null);
+        tx.batch(&[none, (insert.to_owned(), params)]).await?;
+    } else {
+        tx.exec(insert, &params).await?;
+    }
+    tx.commit().await
+}
+
 /// The connection is cut behind each number of bytes, in both directions. A write that is acknowledged is there, one
 /// that failed is not, and where it is not known the error says so.
 #[test]
@@ -91,15 +107,9 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
                 false => proxy.rules.from_client.set(bytes),
             }
             let insert = "INSERT INTO t VALUES (?)";
-            let ended = match id % 2 {
+            let ended = match id % 3 {
                 0 => db.exec(insert, [Value::Int(id)]).await.map(drop),
-                _ => match db.0.begin().await {
-                    Ok(tx) => match tx.exec(insert, &Value::List(vec![Value::Int(id)])).await {
-                        Ok(_) => tx.commit().await,
-                        Err(error) => Err(error),
-                    },
-                    Err(error) => Err(error),
-                },
+                way => insert_in_transaction(&db, id, way == 2).await,
             };
             let is_cut = proxy.rules.from_server.0.load(SeqCst) < 0
                 && proxy.rules.from_client.0.load(SeqCst) < 0;
@@ -123,7 +133,7 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
         let mut bytes = 0;
         loop {
             let mut is_cut = false;
-            for _ in 0..2 {
+            for _ in 0..3 {
                 id += 1;
                 is_cut |= cut(from_server, bytes, id);
             }

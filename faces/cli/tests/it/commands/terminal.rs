@@ -49,6 +49,8 @@ impl Terminal {
         let stream = || Stdio::from(line.try_clone().expect("a copy"));
         let started = Command::new("setsid")
             .arg("-c")
+            // Tests that were started by `nohup` would hand down that the terminal's end is ignored.
+            .args(["env", "--default-signal=HUP"])
             .arg(env!("CARGO_BIN_EXE_sampan"))
             .args(args)
             .env("XDG_STATE_HOME", state)
