@@ -44,6 +44,7 @@ pub fn of(
         for function in ["req:t", "req.t"] {
             found.extend(in_text(file, text, function, CallKind::Text));
         }
+        found.extend(texts_of_locales(file, text));
     }
     for name in templates {
         let file = format!("templates/{name}");
@@ -78,38 +79,80 @@ fn mails(file: &str, text: &str, templates: &[String]) -> Vec<NamingCall> {
     found
 }
 
+/// The calls of `i18n.t`, whose second argument is the key.
+fn texts_of_locales(file: &str, text: &str) -> Vec<NamingCall> {
+    let rests = calls_of(text, "i18n.t");
+    let keys = rests.filter_map(|(line, rest)| {
+        let name = literal(behind_first(rest.strip_prefix('(')?)?)?;
+        Some(NamingCall {
+            kind: CallKind::Text,
+            file: file.to_owned(),
+            line,
+            shown: format!("i18n.t({name:?})"),
+            name: name.to_owned(),
+        })
+    });
+    keys.collect()
+}
+
 /// The calls of `function` in a text whose first argument is a literal.
 fn in_text(file: &str, text: &str, function: &str, kind: CallKind) -> Vec<NamingCall> {
-    let mut found = Vec::new();
-    for (line, row) in (1..).zip(text.lines()) {
-        for (at, _) in row.match_indices(function) {
-            let before = row[..at].chars().next_back();
-            if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
-                continue;
-            }
-            let rest = row[at + function.len()..].trim_start();
-            let rest = rest.strip_prefix('(').unwrap_or(rest).trim_start();
-            let Some(quote) = rest.chars().next().filter(|one| matches!(one, '"' | '\'')) else {
-                continue;
-            };
-            let Some((name, behind)) = rest[1..].split_once(quote) else {
-                continue;
-            };
-            // What is put together is not known.
-            let behind = behind.trim_start();
-            let is_whole = behind.is_empty() || behind.starts_with([',', ')', '}', '|', ';']);
-            if is_whole && !name.is_empty() {
-                found.push(NamingCall {
-                    kind,
-                    file: file.to_owned(),
-                    line,
-                    shown: format!("{function}({name:?})"),
-                    name: name.trim_start_matches('/').to_owned(),
-                });
-            }
+    let names = calls_of(text, function).filter_map(|(line, rest)| {
+        let name = literal(rest.strip_prefix('(').unwrap_or(rest))?;
+        Some(NamingCall {
+            kind,
+            file: file.to_owned(),
+            line,
+            shown: format!("{function}({name:?})"),
+            name: name.trim_start_matches('/').to_owned(),
+        })
+    });
+    names.collect()
+}
+
+/// The lines on which a text names `function`, each with what follows the name.
+fn calls_of<'a>(text: &'a str, function: &'a str) -> impl Iterator<Item = (u32, &'a str)> {
+    let rows = (1..).zip(text.lines());
+    rows.flat_map(move |(line, row)| {
+        let places = row.match_indices(function).filter(move |(at, _)| {
+            let before = row[..*at].chars().next_back();
+            !before.is_some_and(|one| one.is_alphanumeric() || one == '_')
+        });
+        places.map(move |(at, _)| (line, row[at + function.len()..].trim_start()))
+    })
+}
+
+/// The literal text with which an argument begins, if that is all of it: what is put together is not known.
+fn literal(argument: &str) -> Option<&str> {
+    let argument = argument.trim_start();
+    let quote = argument
+        .chars()
+        .next()
+        .filter(|one| matches!(one, '"' | '\''))?;
+    let (name, behind) = argument[1..].split_once(quote)?;
+    let behind = behind.trim_start();
+    let is_whole = behind.is_empty() || behind.starts_with([',', ')', '}', '|', ';']);
+    (is_whole && !name.is_empty()).then_some(name)
+}
+
+/// The text behind the first of several arguments.
+fn behind_first(arguments: &str) -> Option<&str> {
+    let (mut depth, mut quote) = (0, None);
+    for (at, one) in arguments.char_indices() {
+        match (quote, one) {
+            (Some(open), _) if open == one => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(one),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth -= 1,
+            (None, ',') if depth == 0 => return Some(&arguments[at + 1..]),
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
         }
     }
-    found
+    None
 }
 
 #[cfg(test)]
@@ -133,5 +176,23 @@ mod tests {
             names("prerender('a') render_string('b') rendered = 'c'"),
             []
         );
+    }
+
+    #[test]
+    fn the_key_of_a_locale_is_the_second_argument() {
+        let names = |text: &str| -> Vec<String> {
+            let calls = texts_of_locales("app.lua", text).into_iter();
+            calls.map(|call| call.name).collect()
+        };
+        assert_eq!(names("app.i18n.t('de', 'a.b', { n = 1 })"), ["a.b"]);
+        assert_eq!(names("i18n.t(of(user, 'x')[1], \"title\")"), ["title"]);
+        for none in [
+            "i18n.t('de', 'a' .. b)",
+            "i18n.t(locale, key)",
+            "i18n.t('de')",
+            "i18n.to('de', 'a')",
+        ] {
+            assert_eq!(names(none), [""; 0], "{none}");
+        }
     }
 }

@@ -205,7 +205,8 @@ fn errors_are_told_with_their_places() {
 
 #[test]
 fn texts_and_functions_that_are_not_there_are_told() {
-    let app = "local app = require 'sampan'\napp.get('/', function(req)\n  return req:t(\"titel\")\nend)\n";
+    let app = "local app = require 'sampan'\napp.get('/', function(req)\n  return req:t(\"titel\")\nend)\n\
+               app.get('/de', function() return app.i18n.t('de', 'gone') end)\n";
     let folder = project(&[
         ("app.lua", app),
         ("locales/en.toml", "title = \"x\"\nbye = \"x\"\n"),
@@ -215,6 +216,7 @@ fn texts_and_functions_that_are_not_there_are_told() {
     let (_, out) = said("check", &folder, &[]);
     for part in [
         "app.lua:3: t(\"titel\"): no file in locales/ has this text; did you mean \"title\"?",
+        "app.lua:5: t(\"gone\"): no file in locales/ has this text",
         "templates/a.html:2: t(\"titles\"): no file in locales/ has this text; did you mean \"title\"?",
         "locales/de.toml: there is no translation of bye, which locales/en.toml has",
         "locales/de.toml: old is not in locales/en.toml, so no text asks for it",
