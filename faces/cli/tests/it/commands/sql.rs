@@ -219,7 +219,7 @@ fn a_terminal_has_a_prompt_and_ctrl_c_stops_the_statement_alone() {
     terminal.type_keys("half a line\x03");
     terminal.wait_for("half a line");
     terminal.wait_for("sql> ");
-    terminal.type_line(".quit");
+    terminal.type_line("quit");
     assert_eq!(terminal.end(), 0);
     let history = scratch.path().join("sampan/db_history");
     let history = std::fs::read_to_string(history).expect("kept");
