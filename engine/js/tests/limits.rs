@@ -40,6 +40,23 @@ fn a_loop_without_a_body_is_named_by_its_own_line() {
     assert!(stack.contains("app.js:3:3"), "{stack}");
 }
 
+/// A loop asks by itself at just the moment at which it is told to stop. The signal that tells it comes a little later,
+/// and must not interrupt what passes the error on.
+#[test]
+fn a_loop_without_a_body_at_the_top_of_a_file_is_named_by_its_own_line() {
+    let limits = ScriptLimits {
+        script_millis_max: 200,
+        ..ScriptLimits::default()
+    };
+    for endless in ["while (true) {}", "for (;;);"] {
+        for _ in 0..4 {
+            let text = format!("const a = 1;\n\n{endless}\n");
+            let error = load_with(&[("app.js", &text)], limits.clone()).expect_err("stopped");
+            assert_eq!(error.place().map(|place| place.line), Some(3), "{error:?}");
+        }
+    }
+}
+
 #[test]
 fn runaways_are_stopped() {
     for handler in [

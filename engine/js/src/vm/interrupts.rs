@@ -7,14 +7,16 @@
 //! context that runs there to zero. No other thread touches the counter, so there is no data race.
 //!
 //! The signal may arrive while QuickJS decrements the counter, and then the zero is lost. The watchdog repeats the
-//! signal until the run has ended. The place of the counter is found by a probe (see
+//! signal until the run has ended. A script that asks by itself just when it is told to stop is stopped before the
+//! signal comes: that signal is left out, so that it does not interrupt the calls that pass the error on, which has the
+//! line of the script. The place of the counter is found by a probe (see
 //! [`places`](crate::vm::probe::places)). Without it a stop waits for the ten-thousandth poll.
 
 use sampan_host::watch::Kick;
 use sampan_host::{Error, ErrorKind, Watch};
 use std::ffi::c_int;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The signal: one that nothing else in the process uses. `engine/lua` has the one before it.
@@ -38,6 +40,20 @@ impl PollCounter {
 thread_local! {
     /// The poll counter of the context that runs on this thread; null while none does.
     static RUNNING: AtomicPtr<c_int> = const { AtomicPtr::new(null_mut()) };
+    /// True from the moment at which the context was stopped until the next signal.
+    static IS_STOPPED: AtomicBool = const { AtomicBool::new(false) };
+}
+
+/// Leaves the next signal out: the context that runs on this thread was stopped just now.
+#[cold]
+pub(crate) fn skip_next() {
+    IS_STOPPED.with(|is_stopped| is_stopped.store(true, Ordering::Relaxed));
+}
+
+/// Lets the next signal interrupt: the run that was stopped has ended.
+#[cold]
+pub(crate) fn skip_none() {
+    IS_STOPPED.with(|is_stopped| is_stopped.store(false, Ordering::Relaxed));
 }
 
 /// Lets the signal reach a context for as long as this exists, and then the one that it reached before.
@@ -72,7 +88,8 @@ impl Drop for Reachable {
 /// Runs on the thread that runs the script, between any two of its instructions.
 extern "C" fn on_signal(_: c_int) {
     let counter = RUNNING.with(|running| running.load(Ordering::Relaxed));
-    if !counter.is_null() {
+    let is_late = IS_STOPPED.with(|is_stopped| is_stopped.swap(false, Ordering::Relaxed));
+    if !counter.is_null() && !is_late {
         // SAFETY: the counter lies in a context that is alive and runs on this very thread (`Reachable`). The thread
         // does nothing else until this handler returns. QuickJS reads and writes the counter as one aligned word, and
         // keeps it in no register from one poll to the next, because it calls functions in between.
@@ -104,6 +121,7 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
     }
     // The first use of a thread-local may allocate memory, which a signal handler must not.
     RUNNING.with(|running| running.load(Ordering::Relaxed));
+    skip_none();
     watch.on_stop(signalling());
     Ok(())
 }
@@ -218,6 +236,23 @@ mod tests {
         };
         kick();
         assert_eq!(read(outer_counter), 7);
+    }
+
+    #[test]
+    fn the_signal_behind_a_stop_is_left_out() {
+        install(&Watch::default()).expect("a handler");
+        let mut place = 7;
+        let counter = PollCounter(NonNull::from(&mut place));
+        // SAFETY: the place is a local variable of this test.
+        let read = || unsafe { counter.0.as_ptr().read_volatile() };
+        // SAFETY: the place lives longer.
+        let _reachable = unsafe { Reachable::new(Some(counter)) };
+        let kick = signalling();
+        skip_next();
+        kick();
+        assert_eq!(read(), 7);
+        kick();
+        assert_eq!(read(), 0, "only one is left out");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Core;
 use crate::promises::tasks::Tasks;
 use crate::vm::error;
-use crate::vm::interrupts::Reachable;
+use crate::vm::interrupts::{self, Reachable};
 use crate::vm::limits;
 use crate::vm::memory::NEVER_COLLECT;
 use crate::vm::sys::{Cx, RawValue, address};
@@ -211,6 +211,7 @@ impl Core {
 
     #[cold]
     fn stopped(&self, cx: Cx<'_>) -> Error {
+        interrupts::skip_none();
         drop(cx.exception());
         self.rejections.borrow_mut().clear();
         let error = if self.memory.is_exhausted() {
@@ -275,7 +276,11 @@ unsafe extern "C" fn interrupt(_: *mut qjs::JSRuntime, opaque: *mut c_void) -> c
         }
         core.sample();
     }
-    c_int::from(core.must_stop())
+    let must_stop = core.must_stop();
+    if must_stop {
+        interrupts::skip_next();
+    }
+    c_int::from(must_stop)
 }
 
 /// QuickJS calls this when a promise is rejected without a handler, and when it gets one after all.
