@@ -8,9 +8,8 @@
 use crate::origin;
 use sampan_host::{Error, ErrorKind, RequestView};
 
-/// The error for requests of requests of other sites.
-const REFUSED: &str = "refused: another site sent this request. If it may, name its origin in trusted_origins of \
- [csrf]";
+/// The error for requests of other sites.
+const REFUSED: &str = "refused: another site sent this request";
 
 /// The protection of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl Csrf {
 
     /// Returns the error that refuses such a request.
     pub fn refusal() -> Error {
-        Error::new(ErrorKind::Status(403), REFUSED)
+        Error::new(ErrorKind::Status(403), REFUSED).with_setting("[csrf] trusted_origins")
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::limits::FIELDS_BYTES_MAX;
 use crate::options::RouteOptions;
 use crate::routes::{OwnHandlers, Routes, SocketRoute};
+use sampan_host::log::Log;
 use sampan_host::sockets::{
     AcceptedSocket, Opening, OwnFields, SOCKET_ANSWER, SOCKET_TYPE, Socket, SocketSettings,
 };
@@ -81,7 +82,12 @@ struct Offer<'a> {
 impl Offer<'_> {
     /// Makes a socket of a request.
     fn socket(&self, context: &Context, request: &dyn RequestView) -> Result<Socket, Error> {
-        check_origin(request, self.origins)?;
+        if let Err(error) = check_origin(request, self.origins) {
+            if let Some(log) = context.get::<Rc<dyn Log>>() {
+                log.refusal(request, &error);
+            }
+            return Err(error);
+        }
         let fields = request.store().get::<FieldsOfRequest>().unwrap_or_default();
         let fields = fields.borrow();
         if fields.bytes() > FIELDS_BYTES_MAX {
@@ -141,8 +147,8 @@ fn check_origin(request: &dyn RequestView, origins: &[String]) -> Result<(), Err
     if is_listed || is_same {
         return Ok(());
     }
-    let text = format!("pages of {origin} may not connect here (origins)");
-    Err(Error::new(ErrorKind::Status(403), text))
+    let text = format!("pages of {origin} may not connect here");
+    Err(Error::new(ErrorKind::Status(403), text).with_setting("the option origins of its route"))
 }
 
 /// Removes the port of a scheme, which one side may have and the other not.

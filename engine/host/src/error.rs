@@ -128,6 +128,7 @@ struct ErrorParts {
     details: Option<Box<Details>>,
     hint: Option<Hint>,
     names: Vec<String>,
+    setting: Option<&'static str>,
 }
 
 impl Error {
@@ -141,6 +142,7 @@ impl Error {
             details: None,
             hint: None,
             names: Vec::new(),
+            setting: None,
         }))
     }
 
@@ -194,6 +196,14 @@ impl Error {
         // Others are spelled alike everywhere.
         let names = names.into_iter().filter(|name| name.contains('_'));
         self.0.names.extend(names.map(str::to_owned));
+        self
+    }
+
+    /// Names the setting that refuses a client, such as `[csrf] trusted_origins`. The log tells it; the client does not
+    /// see it.
+    #[must_use]
+    pub fn with_setting(mut self, setting: &'static str) -> Self {
+        self.0.setting = Some(setting);
         self
     }
 
@@ -251,6 +261,11 @@ impl Error {
     /// Returns the details for scripts, if there is anything.
     pub fn details(&self) -> Option<&Details> {
         self.0.details.as_deref()
+    }
+
+    /// Returns the setting that refuses a client, if there is one.
+    pub fn setting(&self) -> Option<&'static str> {
+        self.0.setting
     }
 
     /// Returns the hint that the engine may add to the message.

@@ -108,6 +108,7 @@ impl DispatchedRequest {
     /// The answer to what a guard refuses, as to an error of a handler.
     #[cold]
     pub(crate) fn refuse(self, error: Error) -> Answer {
+        self.loaded.control.logger.refusal(&*self.view, &error);
         if self.loaded.on_error.is_none() {
             self.log(&error);
             return self.answer_natively(self.view.answer_to(&error));

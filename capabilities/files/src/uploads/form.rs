@@ -6,8 +6,9 @@ use crate::limits::{FILE_MEMORY_BYTES_MAX, FORM_MEMORY_BYTES_MAX, FormLimits, PI
 use crate::path::safe_name;
 use crate::storage::Storage;
 use crate::values::storage;
+use sampan_host::log::Log;
 use sampan_host::request::multipart::{Multipart, MultipartEvent, PartHead};
-use sampan_host::{Args, Context, Error, ErrorKind, LocalFuture, Objects, Value};
+use sampan_host::{Args, Context, Error, ErrorKind, LocalFuture, Objects, RequestView, Value};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ struct ReadForm(Value);
 pub(crate) fn read_multipart(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     let (storage, objects) = (storage(context), context.objects().clone());
     let request = Rc::clone(args.request());
+    let log = context.get::<Rc<dyn Log>>();
     Box::pin(async move {
         if let Some(known) = request.store().get::<ReadForm>() {
             return Ok(known.0.clone());
@@ -26,21 +28,11 @@ pub(crate) fn read_multipart(context: &Context, args: Args) -> LocalFuture<Resul
         let content_type = request.header("content-type").unwrap_or_default();
         let reader = Multipart::new(&String::from_utf8_lossy(content_type)).map_err(malformed)?;
         let mut form = FormReader::new(storage?, reader);
-        match request
-            .body_source()
-            .filter(|source| source.whole().is_none())
-        {
-            Some(source) => {
-                source.begin()?;
-                while let Value::Bytes(piece) = source.read().await? {
-                    form.feed(&piece).await?;
-                }
+        if let Err(error) = form.read(&*request).await {
+            if let Some(log) = log {
+                log.refusal(&*request, &error);
             }
-            None => {
-                for piece in request.body().chunks(PIECE_BYTES) {
-                    form.feed(piece).await?;
-                }
-            }
+            return Err(error);
         }
         let fields = form.end(&objects)?;
         request.store().put(ReadForm(fields.clone()));
@@ -53,8 +45,8 @@ fn malformed(what: String) -> Error {
 }
 
 #[cold]
-fn too_much(what: &str) -> Error {
-    Error::new(ErrorKind::Status(413), format!("the form has {what}"))
+fn too_much(what: &str, setting: &'static str) -> Error {
+    Error::new(ErrorKind::Status(413), format!("the form has {what}")).with_setting(setting)
 }
 
 /// A part that is coming, or has come.
@@ -98,6 +90,22 @@ impl FormReader {
         }
     }
 
+    /// Takes the body of a request.
+    async fn read(&mut self, request: &dyn RequestView) -> Result<(), Error> {
+        let source = request.body_source();
+        let Some(source) = source.filter(|source| source.whole().is_none()) else {
+            for piece in request.body().chunks(PIECE_BYTES) {
+                self.feed(piece).await?;
+            }
+            return Ok(());
+        };
+        source.begin()?;
+        while let Value::Bytes(piece) = source.read().await? {
+            self.feed(&piece).await?;
+        }
+        Ok(())
+    }
+
     /// Takes a piece of the body.
     async fn feed(&mut self, piece: &[u8]) -> Result<(), Error> {
         self.reader.feed(piece);
@@ -119,9 +127,8 @@ impl FormReader {
                         spool.add(bytes);
                         if spool.length() > self.limits.file_bytes_max {
                             let bytes_max = self.limits.file_bytes_max;
-                            let text =
-                                format!("a file of more than {bytes_max} bytes (file_bytes_max)");
-                            return Err(too_much(&text));
+                            let text = format!("a file of more than {bytes_max} bytes");
+                            return Err(too_much(&text, "[forms] file_bytes_max"));
                         }
                         let room = FORM_MEMORY_BYTES_MAX.saturating_sub(self.memory_bytes);
                         let bytes_max = FILE_MEMORY_BYTES_MAX.min(room);
@@ -138,16 +145,15 @@ impl FormReader {
 
     fn too_many_fields_bytes(&self) -> Error {
         let bytes_max = self.limits.fields_bytes_max;
-        too_much(&format!(
-            "fields of more than {bytes_max} bytes (fields_bytes_max)"
-        ))
+        let text = format!("fields of more than {bytes_max} bytes");
+        too_much(&text, "[forms] fields_bytes_max")
     }
 
     fn begin(&mut self, head: &PartHead) -> Result<Part, Error> {
         self.parts += 1;
         if self.parts > self.limits.parts_max {
-            let most = self.limits.parts_max;
-            return Err(too_much(&format!("more than {most} parts (parts_max)")));
+            let text = format!("more than {} parts", self.limits.parts_max);
+            return Err(too_much(&text, "[forms] parts_max"));
         }
         self.fields_bytes += head.name.len();
         if self.fields_bytes > self.limits.fields_bytes_max {
@@ -158,8 +164,8 @@ impl FormReader {
         }
         self.files += 1;
         if self.files > self.limits.files_max {
-            let most = self.limits.files_max;
-            return Err(too_much(&format!("more than {most} files (files_max)")));
+            let text = format!("more than {} files", self.limits.files_max);
+            return Err(too_much(&text, "[forms] files_max"));
         }
         Ok(Part::File(Spool::default()))
     }

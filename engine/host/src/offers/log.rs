@@ -1,6 +1,8 @@
 //! The log as the rest of the server sees it: lines before they have a format, and the trait of what writes them.
 
-use crate::offers::trace::TraceIds;
+use crate::error::Error;
+use crate::offers::trace::{Trace, TraceIds};
+use crate::request::RequestView;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +30,22 @@ pub trait Log {
     /// Writes a line of text of the server's own.
     fn text(&self, level: Level, message: String) {
         self.write(level, &Entry::text(message));
+    }
+
+    /// Writes which setting refused a request, if the error names one: the client does not see it.
+    fn refusal(&self, request: &dyn RequestView, error: &Error) {
+        let Some(setting) = error.setting() else {
+            return;
+        };
+        let (method, path) = (request.method(), request.path());
+        let text = format!("{method} {path}: {} ({setting})", error.message());
+        let entry = Entry {
+            id: Some(request.id()),
+            request: Some((method, path)),
+            trace: Trace::ids_of(request),
+            ..Entry::text(text)
+        };
+        self.write_limited(Level::Info, Cause::place(setting), &entry);
     }
 }
 
