@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,7 +57,8 @@ func until(t *testing.T, what string, holds func() bool) {
 			return
 		}
 	}
-	t.Fatalf("not within a minute: %s", what)
+	stacks := make([]byte, 1<<20)
+	t.Fatalf("not within a minute: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
 }
 
 func logTo(l *lines) *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
