@@ -5,6 +5,8 @@
 
 #[cfg(feature = "tls")]
 pub mod certificates;
+#[cfg(feature = "acme")]
+pub mod pebble;
 pub mod ports;
 #[cfg(feature = "postgres")]
 pub mod postgres;

@@ -2,8 +2,8 @@
 
 use crate::faults::{directory, put_old};
 use crate::kept::{BELIEVING, Kept, of_pebble, settings};
-use crate::pebble::Pebble;
 use sampan_acme::AcmeSettings;
+use sampan_client::pebble::Pebble;
 use sampan_client::wait;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

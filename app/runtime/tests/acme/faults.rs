@@ -1,9 +1,9 @@
 //! Renewals that fail: the certificate in place stays, and the log says when it ends.
 
 use crate::kept::{DAY, Kept, settings};
-use crate::pebble::{Options, Pebble};
 use sampan_acme::{AcmeSettings, CertificateFields, RenewalOutcome, renew, status};
 use sampan_client::certificates::Identity;
+use sampan_client::pebble::{Pebble, PebbleOptions};
 use sampan_client::{ports, wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -157,10 +157,10 @@ fn answers_that_are_not_acme_are_refused() {
 
 #[test]
 fn a_challenge_that_fails_is_told_with_its_reason() {
-    let options = Options {
+    let options = PebbleOptions {
         http_port: ports::free(),
         tls_port: ports::free(),
-        ..Options::default()
+        ..PebbleOptions::default()
     };
     let Some(pebble) = Pebble::start(options) else {
         return;
@@ -180,9 +180,9 @@ fn a_challenge_that_fails_is_told_with_its_reason() {
 
 #[test]
 fn a_clock_that_is_wrong_is_named_and_orders_no_second_one() {
-    let options = Options {
+    let options = PebbleOptions {
         believes_all: true,
-        ..Options::default()
+        ..PebbleOptions::default()
     };
     let Some(pebble) = Pebble::start(options) else {
         return;

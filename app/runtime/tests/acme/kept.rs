@@ -1,11 +1,11 @@
 //! Certificates that are kept, with a clock of the test.
 
-use crate::pebble::{ACCOUNT_KEY, Options, Pebble};
 use base64::Engine as _;
 use sampan_acme::{
     AcmeSettings, CertificateFields, ChallengeKind, Clock, ExternalAccount, Host, RenewalOutcome,
     Renewing, Severity, renew, start, status,
 };
+use sampan_client::pebble::{ACCOUNT_KEY, Pebble, PebbleOptions};
 use sampan_client::wait;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,7 +132,7 @@ pub(crate) fn of_pebble(folder: &Path, pebble: &Pebble) -> AcmeSettings {
     }
 }
 
-pub(crate) const BELIEVING: Options = Options {
+pub(crate) const BELIEVING: PebbleOptions = PebbleOptions {
     http_port: 1,
     tls_port: 1,
     believes_all: true,
@@ -197,7 +197,7 @@ fn one_of_two_orders_and_the_other_takes_over() {
 
 #[test]
 fn accounts_are_kept_bound_and_made_again_if_they_are_unknown() {
-    let options = Options {
+    let options = PebbleOptions {
         wants_account: true,
         ..BELIEVING
     };

@@ -1,9 +1,10 @@
 //! A server that gets its certificates from Pebble, which asks it for the challenges.
 
-use crate::pebble::{Options, Pebble, rest_of};
+use crate::rest_of;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use sampan_client::certificates::{connect, trusting};
+use sampan_client::pebble::{Pebble, PebbleOptions};
 use sampan_client::{ports, wait};
 use sampan_runtime::{AppConfig, Running, Server};
 use std::io::Write;
@@ -23,7 +24,7 @@ fn project() -> tempfile::TempDir {
     folder
 }
 
-fn start(folder: &Path, pebble: &Pebble, options: Options, more: &str) -> Running {
+fn start(folder: &Path, pebble: &Pebble, options: PebbleOptions, more: &str) -> Running {
     let (tls, directory) = (options.tls_port, pebble.directory());
     let authority = pebble.authority();
     let text = format!(
@@ -53,10 +54,10 @@ fn ask(folder: &Path, domain: &str, server: SocketAddr) -> Option<String> {
 
 #[test]
 fn a_domain_is_proved_by_plain_http() {
-    let options = Options {
+    let options = PebbleOptions {
         http_port: ports::free(),
         tls_port: ports::free(),
-        ..Options::default()
+        ..PebbleOptions::default()
     };
     let Some(pebble) = Pebble::start(options) else {
         return;
@@ -89,10 +90,10 @@ fn a_domain_is_proved_by_plain_http() {
 
 #[test]
 fn a_domain_and_an_address_are_proved_in_the_handshake() {
-    let options = Options {
+    let options = PebbleOptions {
         http_port: ports::free(),
         tls_port: ports::free(),
-        ..Options::default()
+        ..PebbleOptions::default()
     };
     let Some(pebble) = Pebble::start(options) else {
         return;

@@ -3,6 +3,7 @@
 mod backups;
 mod commands;
 mod confined;
+mod confined_acme;
 mod crashes;
 mod dev;
 #[path = "../faults/mod.rs"]

@@ -1,15 +1,15 @@
 //! Pebble, an ACME server for tests, with a directory of its own.
 
-use sampan_client::certificates::Identity;
-use sampan_client::{ports, wait};
-use std::io::Read;
+use crate::certificates::Identity;
+use crate::{ports, wait};
+use std::fmt;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 /// A Pebble that runs.
-pub(crate) struct Pebble {
+pub struct Pebble {
     child: Child,
     port: u16,
     /// Its own certificate, which is its authority too.
@@ -17,21 +17,20 @@ pub(crate) struct Pebble {
 }
 
 /// The settings of a Pebble.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Options {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PebbleOptions {
     /// The port of `http-01`.
-    pub(crate) http_port: u16,
+    pub http_port: u16,
     /// The port of `tls-alpn-01`.
-    pub(crate) tls_port: u16,
+    pub tls_port: u16,
     /// True if it believes every challenge.
-    pub(crate) believes_all: bool,
+    pub believes_all: bool,
     /// True if accounts must be bound to the account `kid-1` of the authority.
-    pub(crate) wants_account: bool,
+    pub wants_account: bool,
 }
 
 /// The key of the account `kid-1` (base64url).
-pub(crate) const ACCOUNT_KEY: &str =
-    "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+pub const ACCOUNT_KEY: &str = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
 
 /// Returns the executable; `None`, and a line that says so, if it cannot be had.
 fn executable() -> Option<&'static Path> {
@@ -55,7 +54,7 @@ fn executable() -> Option<&'static Path> {
 
 impl Pebble {
     /// Starts one; `None` if it cannot be had.
-    pub(crate) fn start(options: Options) -> Option<Self> {
+    pub fn start(options: PebbleOptions) -> Option<Self> {
         let executable = executable()?;
         let identity = Identity::new(&["localhost"]);
         let port = ports::free();
@@ -102,17 +101,17 @@ impl Pebble {
     }
 
     /// The URL of its directory.
-    pub(crate) fn directory(&self) -> String {
+    pub fn directory(&self) -> String {
         format!("https://localhost:{}/dir", self.port)
     }
 
     /// The file of the authority of that URL.
-    pub(crate) fn authority(&self) -> PathBuf {
+    pub fn authority(&self) -> PathBuf {
         self.identity.certificate_file()
     }
 
     /// Ends it, with all that it knows.
-    pub(crate) fn stop(mut self) -> u16 {
+    pub fn stop(mut self) -> u16 {
         self.end();
         self.port
     }
@@ -123,15 +122,17 @@ impl Pebble {
     }
 }
 
+impl fmt::Debug for Pebble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { port, .. } = self;
+        f.debug_struct("Pebble")
+            .field("port", port)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Drop for Pebble {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Reads all of a stream, whose end need not be orderly.
-pub(crate) fn rest_of(stream: &mut impl Read) -> String {
-    let mut bytes = Vec::new();
-    let _ = stream.read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
 }
