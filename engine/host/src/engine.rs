@@ -132,6 +132,8 @@ pub struct RouteDef {
     pub name: Option<String>,
     /// The place of the declaration.
     pub place: Option<Place>,
+    /// The file of the handler's function, where the engine knows it.
+    pub handler_file: Option<String>,
 }
 
 /// Which worker an isolate serves. It is in the isolate's [`Context`]; scripts see it as `app.worker`.

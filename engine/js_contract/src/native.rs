@@ -15,7 +15,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug)]
 pub enum Native {
     /// `route(method | null, pattern, stack, handler, isFixed, name | undefined, bodyBytesMax | undefined, stream,
-    /// uncompressed, etag, slow, quick, urgent)`
+    /// uncompressed, etag, slow, quick, urgent, handlerFile | undefined)`
     Route,
     /// `use(pattern, stack, handler | undefined, guard)`
     Use,
@@ -207,6 +207,7 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
                 (false, false) => LaneRule::Measured,
             },
             has_priority: self.is_yes(12),
+            handler_file: self.optional_text(13)?,
         };
         self.declare(|program| program.routes.push(route))
     }

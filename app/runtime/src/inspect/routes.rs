@@ -70,6 +70,8 @@ pub struct RouteRow {
     pub lane: Option<RouteLaneWord>,
     /// The place of the declaration.
     pub place: Option<Place>,
+    /// The file of the handler's function, where the engine knows it.
+    pub handler_file: Option<String>,
 }
 
 /// Lists the project's declarations, in the order in which a request meets it: middleware, routes in the order of their
@@ -86,7 +88,7 @@ pub fn routes(mut config: AppConfig, scratch: &Path) -> Result<Vec<RouteRow>, St
     let marks = SourceMarks::new(config.base.project.sources());
     let mut rows = look(config, scratch, LocalApp::rows)?;
     for row in &mut rows {
-        let mark = marks.of(row.place.as_ref());
+        let mark = marks.of(row.place.as_ref(), row.handler_file.as_deref());
         let is_learned = |one: &Learned| one.name == row.name() && one.mark.agrees_with(mark);
         if row.lane == Some(RouteLaneWord::Measured) && learned.iter().any(is_learned) {
             row.lane = Some(RouteLaneWord::Learned);
@@ -121,6 +123,7 @@ fn rows(loaded: &Loaded) -> Vec<RouteRow> {
         lane: None,
         pattern: pattern.to_owned(),
         place: place.cloned(),
+        handler_file: None,
     };
     let mut rows = Vec::new();
     for def in &program.guards {
@@ -144,6 +147,7 @@ fn rows(loaded: &Loaded) -> Vec<RouteRow> {
                 LaneRule::Quick => RouteLaneWord::Quick,
             }),
             place: def.place.clone(),
+            handler_file: def.handler_file.clone(),
         });
     }
     if loaded.control.files.has_public() {

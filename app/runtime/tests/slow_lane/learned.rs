@@ -98,6 +98,62 @@ fn a_route_whose_file_has_changed_is_measured_anew() {
     }
 }
 
+/// The app above with its handlers in a file of their own, and that file.
+fn with_handlers(file: &str) -> (String, &'static str, String) {
+    if file == "app.lua" {
+        let app = "local app = require 'sampan'\nlocal handlers = require 'handlers'\n\
+                   app.get('/computes', handlers.computes)\napp.get('/quick', handlers.quick)\n";
+        let handlers = LUA
+            .replace(
+                "app.get(\"/computes\", ",
+                "local handlers = {}\nhandlers.computes = (",
+            )
+            .replace(
+                "app.get(\"/quick\", lane)",
+                "handlers.quick = lane\nreturn handlers",
+            );
+        return (app.to_owned(), "handlers.lua", handlers);
+    }
+    let app = "import { app } from 'sampan';\nimport { computes, quick } from './handlers.js';\n\
+               app.get('/computes', computes);\napp.get('/quick', quick);\n";
+    let handlers = JS
+        .replace("app.get(\"/computes\", ", "export const computes = (")
+        .replace("app.get(\"/quick\", lane)", "export const quick = lane");
+    (app.to_owned(), "handlers.js", handlers)
+}
+
+#[test]
+fn a_route_is_measured_anew_when_the_file_of_its_handler_has_changed() {
+    for (file, _, times) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (app, other, handlers) = with_handlers(file);
+        let write = |text: &str| {
+            std::fs::write(folder.path().join(other), text).expect("written");
+        };
+        write(&handlers);
+        let served = serve(folder.path(), file, &app);
+        wait_slow(&served, times);
+        let reload = || {
+            let new = config(folder.path(), &served.logger);
+            served.running.reloader().reload(new).expect("reloaded");
+        };
+        reload();
+        assert_eq!(served.ask("/computes"), "slow", "{file}");
+        write(&format!("{handlers}\n"));
+        reload();
+        assert_eq!(served.ask("/computes"), "quick", "{file}");
+        wait_slow(&served, times);
+        end(served);
+        let served = serve(folder.path(), file, &app);
+        assert_eq!(served.ask("/computes"), "slow", "{file} is as it was");
+        end(served);
+        write(&handlers);
+        let served = serve(folder.path(), file, &app);
+        assert_eq!(served.ask("/computes"), "quick", "{file}");
+        end(served);
+    }
+}
+
 #[test]
 fn with_a_database_on_a_server_they_are_kept_in_the_storage_folder() {
     let Some(server) = PostgresServer::shared() else {

@@ -75,6 +75,15 @@ impl Loaded {
             } else {
                 None
             };
+            let lane = match (&control.lane, &fixed) {
+                (Some(lane), None) => {
+                    let mark = marks.as_ref().map_or(SourceMark::UNKNOWN, |marks| {
+                        marks.of(def.place.as_ref(), def.handler_file.as_deref())
+                    });
+                    Some(lane.routes().declare(&def_name(def), def.lane, mark))
+                }
+                _ => None,
+            };
             let info = RouteInfo {
                 pattern: def.pattern.as_str().into(),
                 params: pattern.params().map(str::to_owned).collect(),
@@ -83,14 +92,7 @@ impl Loaded {
                 ids: Rc::clone(&control.ids),
                 has_etag: def.body.etag,
                 compression: control.compression_for(&def.body),
-                lane: match (&control.lane, &fixed) {
-                    (Some(lane), None) => {
-                        let mark = marks.as_ref().map(|marks| marks.of(def.place.as_ref()));
-                        let mark = mark.unwrap_or(SourceMark::UNKNOWN);
-                        Some(lane.routes().declare(&def_name(def), def.lane, mark))
-                    }
-                    _ => None,
-                },
+                lane,
                 logger: Rc::clone(&control.logger),
                 meter: control.route_meter(&def.pattern),
             };

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The beginning of the SHA-256 of the file that declares a route. As text it has 16 hexadecimal digits.
+/// The beginning of the SHA-256 of the file that declares a route, or of the marks of two files where its handler is in
+/// another. As text it has 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceMark(pub(super) u64);
 
@@ -19,6 +20,14 @@ impl SourceMark {
         let digest = Sha256::digest(text);
         let first = digest.iter().take(8);
         Self(first.fold(0, |mark, byte| (mark << 8) | u64::from(*byte)))
+    }
+
+    /// Returns the mark of a route with two files. One that cannot be read does not count.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (mark, Self::UNKNOWN) | (Self::UNKNOWN, mark) => mark,
+            _ => Self::of(&[self.0.to_be_bytes(), other.0.to_be_bytes()].concat()),
+        }
     }
 
     /// Reads the text of a mark.
@@ -55,17 +64,21 @@ impl SourceMarks {
         }
     }
 
-    /// Returns the mark of the file of a declaration.
-    pub fn of(&self, place: Option<&Place>) -> SourceMark {
-        let Some(Place { file, .. }) = place else {
-            return SourceMark::UNKNOWN;
-        };
+    /// Returns the mark of a route by the place of its declaration and the file of its handler.
+    pub fn of(&self, place: Option<&Place>, handler_file: Option<&str>) -> SourceMark {
+        let declared = place.map(|place| place.file.as_str());
+        let other = handler_file.filter(|file| Some(*file) != declared);
+        let mark = |file: Option<&str>| file.map_or(SourceMark::UNKNOWN, |file| self.of_file(file));
+        mark(declared).with(mark(other))
+    }
+
+    fn of_file(&self, file: &str) -> SourceMark {
         if let Some(mark) = self.known.borrow().get(file) {
             return *mark;
         }
         let text = self.sources.read(file);
         let mark = text.map_or(SourceMark::UNKNOWN, |text| SourceMark::of(&text));
-        self.known.borrow_mut().insert(file.clone(), mark);
+        self.known.borrow_mut().insert(file.to_owned(), mark);
         mark
     }
 }
@@ -97,13 +110,38 @@ mod tests {
         let sources = Arc::new(OneFile::default());
         let marks = SourceMarks::new(Arc::clone(&sources) as Arc<dyn Sources>);
         for line in 1..4 {
-            let mark = marks.of(Some(&place("app.lua", line)));
+            let mark = marks.of(Some(&place("app.lua", line)), Some("app.lua"));
             assert_eq!(mark.to_string(), "ba7816bf8f01cfea");
             assert_eq!(SourceMark::parse(&mark.to_string()), Some(mark));
         }
         assert_eq!(sources.0.load(Relaxed), 1);
-        assert_eq!(marks.of(None), SourceMark::UNKNOWN);
-        assert_eq!(marks.of(Some(&place("none.lua", 1))), SourceMark::UNKNOWN);
+        assert_eq!(marks.of(None, None), SourceMark::UNKNOWN);
+        assert_eq!(
+            marks.of(Some(&place("none.lua", 1)), None),
+            SourceMark::UNKNOWN
+        );
+    }
+
+    #[test]
+    fn a_handler_in_another_file_counts_where_that_can_be_read() {
+        struct TwoFiles(&'static [u8]);
+        impl Sources for TwoFiles {
+            fn read(&self, path: &str) -> Option<Vec<u8>> {
+                match path {
+                    "app.lua" => Some(b"abc".to_vec()),
+                    "pages.lua" => Some(self.0.to_vec()),
+                    _ => None,
+                }
+            }
+        }
+        let app = place("app.lua", 1);
+        let mark = |text, file| SourceMarks::new(Arc::new(TwoFiles(text))).of(Some(&app), file);
+        let alone = mark(b"1", None);
+        assert_eq!(alone.to_string(), "ba7816bf8f01cfea");
+        assert_eq!(mark(b"1", Some("none.lua")), alone);
+        let both = mark(b"1", Some("pages.lua"));
+        assert!(both != alone && both == mark(b"1", Some("pages.lua")));
+        assert_ne!(both, mark(b"2", Some("pages.lua")));
     }
 
     #[test]

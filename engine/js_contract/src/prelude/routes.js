@@ -52,8 +52,10 @@ function declareVerb(owner, prefix, verb) {
     if (handler === undefined) check(name, "function", "handler", handler);
     const { limit, isStream, isUncompressed, etag, slow, isUrgent } = given;
     const isFixed = typeof handler !== "function";
+    // Not every engine knows the file.
+    const file = isFixed ? undefined : handler.fileName;
     native.route(verbs[verb], joined(prefix, pattern), here(), keepHandler(handler), isFixed, given.name,
-      limit, isStream, isUncompressed, etag, slow === true, slow === false, isUrgent);
+      limit, isStream, isUncompressed, etag, slow === true, slow === false, isUrgent, file);
     return owner;
   };
 }

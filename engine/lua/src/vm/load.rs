@@ -274,6 +274,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
             let name = text_field(state, route, c"name");
             let place = place_field(state, route);
+            let handler_file = text_field(state, route, c"handler_file");
             declared.program.routes.push(RouteDef {
                 method,
                 pattern,
@@ -284,6 +285,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 has_priority,
                 name,
                 place,
+                handler_file,
             });
             lua_settop(state, route - 1);
         }

@@ -597,9 +597,11 @@ local function declare(into, prefix)
       local fn = handler
       if fixed then fn = function() return handler end end
       local file, line = place()
+      local source = fixed and "" or getinfo(fn, "S").source
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
         body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false,
-        etag = etag, name = name, slow = slow, urgent = priority == "high", file = file, line = line }
+        etag = etag, name = name, slow = slow, urgent = priority == "high", file = file, line = line,
+        handler_file = source:sub(1, 1) == "@" and source:sub(2) or nil }
       program.routes[#program.routes + 1] = route
       note(verb, pattern, route)
     end
