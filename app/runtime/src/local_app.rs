@@ -233,6 +233,7 @@ impl LocalApp {
             takes_connections: false,
             lane: None,
             route_names: None,
+            numbers_routes: false,
             health: None,
             metrics_answers: None,
             metrics: None,

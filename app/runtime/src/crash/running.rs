@@ -37,8 +37,8 @@ pub(crate) fn set_worker(watch: &Arc<Watch>, names: &Arc<RouteNames>) {
     }
 }
 
-/// Returns the method and the pattern of the route whose request runs on this thread. `None` if none does, or where no
-/// route is measured (`[workers] slow = 0`). A signal handler may call this.
+/// Returns the method and the pattern of the route whose request runs on this thread. `None` if none does, or if it
+/// has no name. A signal handler may call this.
 pub fn running_route() -> Option<&'static str> {
     WORKER.get()?.route()
 }

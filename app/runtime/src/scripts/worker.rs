@@ -127,6 +127,7 @@ impl Worker {
             takes_connections: false,
             lane: None,
             route_names: None,
+            numbers_routes: false,
             metrics_answers: None,
             metrics: None,
             tracing: None,

@@ -101,10 +101,8 @@ impl ServerShared {
             started_once: Arc::clone(&self.started_once),
             takes_connections: false,
             lane: None,
-            route_names: self
-                .lane
-                .as_ref()
-                .map(|lane| Arc::clone(lane.routes.names())),
+            route_names: Some(Arc::clone(&self.route_names)),
+            numbers_routes: self.lane.is_none(),
             health: self.health_answers(),
             metrics_answers: self.metrics_answers(),
             metrics: self.metrics.clone(),

@@ -17,6 +17,7 @@ use sampan_host::capability::Beside;
 use sampan_host::metrics::Registry;
 use sampan_host::trace::Tracing;
 use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle, Workers};
+use sampan_serve::lane::RouteNames;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -74,6 +75,8 @@ pub(crate) struct ServerShared {
     /// The isolates of slow routes, where there may be any.
     pub(super) lane: Option<Arc<Lane>>,
     pub(super) lane_crew: Mutex<LaneCrew>,
+    /// The names of the routes.
+    pub(super) route_names: Arc<RouteNames>,
     pub(super) events: Sender<ServerEvent>,
     pub(super) next_id: AtomicU64,
     /// The number of isolates whose script could not be stopped, since the server started.

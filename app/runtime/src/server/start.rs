@@ -29,6 +29,7 @@ use sampan_host::log::Level;
 use sampan_http::{Limits, Parking, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
+use sampan_serve::lane::RouteNames;
 use sampan_trace::Exporter;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -132,6 +133,10 @@ impl Server {
             crew: Mutex::default(),
             workers: Mutex::default(),
             beside: Mutex::default(),
+            route_names: match &lane {
+                Some(lane) => Arc::clone(lane.routes.names()),
+                None => Arc::new(RouteNames::new()),
+            },
             lane: lane.map(Arc::new),
             lane_crew: Mutex::default(),
             events: stopper.events.clone(),

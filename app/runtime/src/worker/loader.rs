@@ -33,7 +33,7 @@ use sampan_serve::Serving;
 use sampan_serve::WorkerMeters;
 use sampan_serve::admission::Admission;
 use sampan_serve::files::StaticFiles;
-use sampan_serve::lane::{SlowLane, SourceMarks};
+use sampan_serve::lane::{self, SlowLane, SourceMarks};
 use sampan_serve::routing::names::RouteNames;
 use sampan_serve::{Control, Loaded, StreamsEnd};
 use std::cell::{Cell, RefCell};
@@ -118,6 +118,8 @@ pub(crate) struct Loader {
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<AtomicBool>,
     lane: Option<Arc<dyn SlowLane>>,
+    /// Numbers the routes of a server without a slow lane.
+    route_names: Option<Arc<lane::RouteNames>>,
     /// The measurements of the worker, if there are any.
     meters: Option<Rc<WorkerMeters>>,
     /// Decides when requests begin, for all isolates of the worker.
@@ -181,6 +183,7 @@ impl Loader {
             ending: Arc::clone(&plan.ending),
             started_once: Arc::clone(&plan.started_once),
             lane: plan.lane.clone(),
+            route_names: plan.route_names.clone().filter(|_| plan.numbers_routes),
             endings: Rc::default(),
             tells_warnings: plan.place == 0 && !plan.is_trial,
             place,
@@ -420,6 +423,7 @@ impl Loader {
             endings: Rc::clone(&self.endings),
             streams: StreamsEnd::default(),
             lane: self.lane.clone(),
+            route_names: self.route_names.clone(),
             admission: self.admission.clone(),
             dev: {
                 let development = config.program.development.clone();

@@ -41,8 +41,10 @@ pub(crate) struct WorkerPlan {
     pub(crate) takes_connections: bool,
     /// The isolates of slow routes, for a worker that takes connections.
     pub(crate) lane: Option<Arc<dyn SlowLane>>,
-    /// The names of the routes, where they are measured.
+    /// The names of the server's routes, for a worker that answers requests.
     pub(crate) route_names: Option<Arc<RouteNames>>,
+    /// True if there is no slow lane, whose routes have their numbers from it.
+    pub(crate) numbers_routes: bool,
     /// The answers about the server's health, where they are not turned off.
     pub(crate) health: Option<HealthAnswers>,
     /// The answers about its measurements, where they are not turned off or elsewhere.

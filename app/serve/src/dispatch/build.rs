@@ -84,6 +84,11 @@ impl Loaded {
                 }
                 _ => None,
             };
+            let number = match (&lane, &control.route_names) {
+                (Some(lane), _) => lane.number(),
+                (None, Some(names)) => names.number_of(&def_name(def)),
+                (None, None) => 0,
+            };
             let info = RouteInfo {
                 pattern: def.pattern.as_str().into(),
                 params: pattern.params().map(str::to_owned).collect(),
@@ -93,6 +98,7 @@ impl Loaded {
                 has_etag: def.body.etag,
                 compression: control.compression_for(&def.body),
                 lane,
+                number,
                 logger: Rc::clone(&control.logger),
                 meter: control.route_meter(&def.pattern),
             };
@@ -131,6 +137,7 @@ impl Loaded {
                 has_etag: false,
                 compression: control.compression.clone(),
                 lane: None,
+                number: 0,
                 logger: Rc::clone(&control.logger),
                 meter: control.route_meter(&route.pattern),
             };
@@ -161,6 +168,7 @@ impl Loaded {
             has_etag: program.fetch_body.etag,
             compression: control.compression_for(&program.fetch_body),
             lane: None,
+            number: 0,
             logger: Rc::clone(&control.logger),
             meter: control.route_meter(if fetch.is_some() { FETCH } else { NO_ROUTE }),
         });

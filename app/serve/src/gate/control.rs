@@ -5,7 +5,7 @@ use crate::answer::error_log::log_of;
 use crate::compression::Compression;
 use crate::files::StaticFiles;
 use crate::gate::commit_gate::Gate;
-use crate::lane::SlowLane;
+use crate::lane::{RouteNames, SlowLane};
 use crate::request::id::Ids;
 use crate::request::meters::WorkerMeters;
 use crate::request::proxies::TrustedProxy;
@@ -102,6 +102,8 @@ pub struct Control {
     pub streams: StreamsEnd,
     /// The isolates of slow routes, if this worker has others for them.
     pub lane: Option<Arc<dyn SlowLane>>,
+    /// Numbers the routes of a server without a slow lane, for reports of crashes.
+    pub route_names: Option<Arc<RouteNames>>,
     /// Decides when requests begin; `None`: as they come.
     pub admission: Option<Rc<Admission>>,
     /// In development: what makes pages of errors.
@@ -126,7 +128,7 @@ impl Control {
         let before = self.current.set(request);
         let watch = &self.gate.watch;
         let route_before = watch.route();
-        match view.map(|view| view.lane_number()) {
+        match view.map(|view| view.route_number()) {
             // In the slow lane it is set around this.
             Some(0) => {}
             number => {

@@ -188,10 +188,10 @@ impl View {
         self.info.compression.is_some()
     }
 
-    /// Returns the number of the route among those that have a lane; 0 if it has none.
+    /// Returns the number of the route; 0 if it has none.
     #[inline]
-    pub(crate) fn lane_number(&self) -> u32 {
-        self.info.lane.as_ref().map_or(0, |lane| lane.number())
+    pub(crate) fn route_number(&self) -> u32 {
+        self.info.number
     }
 
     /// Returns the place where the answering route was declared.

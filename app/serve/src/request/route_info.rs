@@ -30,6 +30,8 @@ pub(crate) struct RouteInfo {
     pub(crate) compression: Option<Rc<Compression>>,
     /// The lane of its requests; `None` where there is no slow one, and for what a script does not answer.
     pub(crate) lane: Option<Arc<RouteLane>>,
+    /// The number by which the watchdog and reports of crashes know it; 0 if it has none.
+    pub(crate) number: u32,
     /// For what handlers of the program have to say.
     pub(crate) logger: Rc<dyn Log>,
     /// The measurements of its requests.
