@@ -36,6 +36,7 @@ pub use postgres::own_tables::make_own_tables;
 pub use postgres::test_databases::TestDatabases;
 pub use postgres::worker::PostgresDb;
 pub use restore::RestorePoint;
+pub use rusqlite::version as sqlite_version;
 
 /// The database of an app. The server opens it itself, so it has no hooks.
 pub static CAPABILITY: sampan_host::Capability = sampan_host::Capability {

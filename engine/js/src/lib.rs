@@ -16,6 +16,7 @@ mod vm;
 mod web;
 
 pub use vm::limits::STACK_BYTES;
+pub use vm::version::version;
 
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use std::rc::Rc;

@@ -30,6 +30,7 @@ use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use std::ffi::c_int;
 use std::rc::Rc;
 use vm::isolate::Core;
+pub use vm::version::version;
 
 /// A loaded project in LuaJIT.
 pub struct Lua {

@@ -3,5 +3,7 @@
 
 pub(crate) mod running;
 pub(crate) mod settings;
+pub(crate) mod versions;
 
 pub use running::{running_route, running_routes};
+pub use versions::engine_versions;

@@ -14,3 +14,4 @@ pub(crate) mod modules;
 pub(crate) mod probe;
 pub(crate) mod source_text;
 pub(crate) mod sys;
+pub(crate) mod version;

@@ -11,4 +11,5 @@ pub(crate) mod raise;
 pub(crate) mod random;
 pub(crate) mod stack;
 pub(crate) mod state;
+pub(crate) mod version;
 pub(crate) mod worlds;

@@ -85,14 +85,18 @@ extern "C" fn on_signal(
     _context: *mut libc::c_void,
 ) {
     static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+    static IS_WRITTEN: AtomicBool = AtomicBool::new(false);
     // SAFETY: the kernel gives a valid description of the signal. The address is there for signals of faults, and any
     // number otherwise.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     let is_fault = code > 0;
     if HAS_BEGUN.swap(true, Ordering::SeqCst) {
         // Another thread crashes too, and ends the process when its report is whole. Should it not, this one does.
-        // SAFETY: it does nothing but wait.
-        unsafe { libc::sleep(REPORT_SECONDS_MAX) };
+        // Where there is a report, this is the abort after a stack has overflowed.
+        if !IS_WRITTEN.load(Ordering::SeqCst) {
+            // SAFETY: it does nothing but wait.
+            unsafe { libc::sleep(REPORT_SECONDS_MAX) };
+        }
     } else if let Some(facts) = FACTS.get() {
         let cause = match code {
             _ if is_fault => Cause::Fault(address),
@@ -100,6 +104,7 @@ extern "C" fn on_signal(
             _ => Cause::Sent,
         };
         report(facts, signal, cause);
+        IS_WRITTEN.store(true, Ordering::SeqCst);
     }
     let at = SIGNALS.iter().position(|(known, _)| *known == signal);
     let before = at.zip(BEFORE.get()).map(|(at, before)| before[at]);

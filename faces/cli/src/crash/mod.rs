@@ -4,6 +4,8 @@
 mod handler;
 mod panics;
 mod report;
+#[cfg(test)]
+mod tests;
 
 use report::Facts;
 use sampan_runtime::AppConfig;

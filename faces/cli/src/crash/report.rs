@@ -43,7 +43,8 @@ impl Facts {
         let shown = |text: &CStr| text.to_string_lossy().into_owned();
         let (name, release) = (shown(system.sysname()), shown(system.release()));
         let (sampan, processor) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-        let versions = format!("sampan {sampan}, {name} {release}, {processor}");
+        let engines = sampan_runtime::engine_versions();
+        let versions = format!("sampan {sampan}, {engines}, {name} {release}, {processor}");
         Some(Self {
             folder,
             folder_text,

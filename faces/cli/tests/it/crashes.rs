@@ -136,7 +136,14 @@ fn a_signal_leaves_a_report_with_the_routes_that_ran() {
                 report.contains(route) && !report.contains("s3cret"),
                 "{report}"
             );
-            assert!(report.contains("\nversions: sampan "), "{report}");
+            for version in [
+                "\nversions: sampan ",
+                ", LuaJIT 2.1.",
+                ", QuickJS-ng 0.",
+                ", SQLite 3.",
+            ] {
+                assert!(report.contains(version), "{report}");
+            }
             assert!(report.contains("stack:\n  "), "{report}");
             let folder = served.scratch.path().join("crashes");
             let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode();
@@ -166,6 +173,74 @@ fn a_fault_is_reported_with_the_route_of_its_thread() {
         assert!(report.contains("\nreason: SIGBUS at 0x"), "{report}");
         assert!(report.contains("\nroute: GET /read/:secret\n"), "{report}");
         assert!(report.contains("\n  sampan+0x"), "{report}");
+    });
+}
+
+#[test]
+fn without_a_slow_lane_routes_are_known_too() {
+    each(|(file, text)| {
+        let settings = SETTINGS.replace("slow = 1", "slow = 0");
+        let scratch = Scratch::new(&[(file, text), ("sampan.toml", &settings)]);
+        let mut served = start(scratch, &[]);
+        served.send("/slow/s3cret");
+        served.log.until("it spins");
+        served.ends_by("SEGV", 11);
+        let report = report(&served, "crashes");
+        assert!(
+            report.contains("all threads:\n  GET /slow/:secret\nstack:"),
+            "{report}"
+        );
+    });
+}
+
+#[test]
+fn one_file_leaves_its_report_beside_the_database() {
+    each(|(file, text)| {
+        let project = Scratch::new(&[(file, text), ("sampan.toml", SETTINGS)]);
+        let place = Scratch::new(&[]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command.arg("build").arg(project.path());
+        command.args(["-o", &place.file("shop")]);
+        assert!(command.status().expect("it runs").success());
+        for (options, folder) in [
+            (&[][..], "crashes"),
+            (&["--db", "data/of.db"], "data/crashes"),
+        ] {
+            fs::create_dir_all(place.path().join("data")).expect("a folder");
+            let mut command = Command::new("./shop");
+            command.args(["--listen", "127.0.0.1:0"]).args(options);
+            let mut process = Process::start(command.current_dir(place.path()));
+            let log = process.read_errors();
+            let mut client = process.client();
+            client
+                .send(b"GET /spin/s3cret HTTP/1.1\r\nHost: h\r\n\r\n")
+                .expect("sent");
+            log.until("it spins");
+            process.signal("SEGV");
+            assert_eq!(process.ended().signal(), Some(11), "{}", log.text());
+            let reports = reports(&place.path().join(folder));
+            assert_eq!(reports.len(), 1, "{}", log.text());
+            assert!(reports[0].contains("  GET /spin/:secret\n"), "{reports:?}");
+            assert!(reports[0].contains("\n  sampan+0x"), "{reports:?}");
+        }
+        // None is in the folder that it was made from.
+        assert!(!project.path().join("crashes").exists());
+    });
+}
+
+#[test]
+fn dev_leaves_no_report() {
+    each(|(file, text)| {
+        let scratch = Scratch::new(&[(file, text), ("sampan.toml", SETTINGS)]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command.args(["dev", "--listen", "127.0.0.1:0"]);
+        let mut process = Process::start(command.arg(scratch.path()));
+        let _log = process.read_errors();
+        let answer = process.client().ask("GET", "/read/1", &[], "");
+        assert_eq!(answer.expect("an answer").status, 200);
+        process.signal("ABRT");
+        assert_eq!(process.ended().signal(), Some(6));
+        assert!(!scratch.path().join("crashes").exists());
     });
 }
 
