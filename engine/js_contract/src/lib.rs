@@ -22,7 +22,8 @@
 //! | `requestField(request, name)` | a field of the request of a route |
 //!
 //! It returns `exports` (those of `"sampan"`), `runHandler(request, chain, handler, status, error, isTraced)`,
-//! `runEmpty(request, chain, status, isTraced)`, `serve(target)`, and `httpClient`: the rows behind `fetch`, if there are any.
+//! `runEmpty(request, chain, status, isTraced)`, `serve(target)`, and `httpClient`: the rows behind `fetch`, if there
+//! are any.
 //!
 //! The rest is Rust over the trait [`Vm`]: [`describe`] gives the prelude its tables and rules, [`Native`] are the
 //! native functions behind it, and [`call`] runs a row of a module by its kind.

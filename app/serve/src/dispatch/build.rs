@@ -2,12 +2,12 @@
 
 use crate::dispatch::fixed_answer::precompute;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
-use crate::dispatch::script_span::ChainSteps;
 use crate::gate::control::Control;
 use crate::lane::source_mark::{SourceMark, SourceMarks};
 use crate::native::route::NativeRoute;
 use crate::request::route_info::RouteInfo;
 use crate::request::route_meter::{FETCH, NO_ROUTE};
+use crate::routing::chain_steps::ChainSteps;
 use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};

@@ -3,7 +3,6 @@
 use crate::answer::errors;
 use crate::dispatch::fixed_answer::FixedAnswer;
 use crate::dispatch::loaded::Loaded;
-use crate::dispatch::script_span::ScriptSpan;
 use crate::gate::answer_hooks;
 use crate::gate::chain_end::ChainEnd;
 use crate::gate::commit_gate::{RouteUses, Visit};
@@ -224,7 +223,7 @@ impl DispatchedRequest {
             file: self.end.seen(),
             middleware,
             error: None,
-            is_traced: span.as_ref().is_some_and(ScriptSpan::has_chain),
+            is_traced: span.as_ref().is_some_and(|span| span.has_chain()),
         };
         let step = self.start(call, &mut sink, &mut visit);
         match step {

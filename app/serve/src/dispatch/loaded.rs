@@ -1,11 +1,11 @@
 //! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
 
 use crate::dispatch::fixed_answer::FixedAnswer;
-use crate::dispatch::script_span::ChainSteps;
 use crate::gate::commit_gate::RouteUses;
 use crate::gate::control::Control;
 use crate::native::route::NativeHandler;
 use crate::request::route_info::RouteInfo;
+use crate::routing::chain_steps::ChainSteps;
 use crate::routing::routes::Routes;
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
 use sampan_host::database::Preparation;

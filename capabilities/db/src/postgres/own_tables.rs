@@ -15,8 +15,8 @@ const LOCK: i64 = 0x66ff_9388_07c2_6619;
 const FIND: &str = "SELECT to_regclass(?)::text, ?::text IS NULL OR EXISTS (
   SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(?) AND attname = ?::text AND NOT attisdropped)";
 
-/// Makes the tables of capabilities, and those of topics, that are missing or lack a column. Returns the names of those that were. A
-/// database of SQLite needs none: it makes them where they are used.
+/// Makes the tables of capabilities, and those of topics, that are missing or lack a column. Returns the names of
+/// those that were. A database of SQLite needs none: it makes them where they are used.
 ///
 /// # Errors
 /// The server cannot be reached, or the user may not make tables. Nothing was made then.

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// About the time that the script's value of a cell takes.
 const CELL: Duration = Duration::from_nanos(50);
 
-/// The same for a byte of text.
+/// About the time that a byte of text in it takes.
 const BYTE: Duration = Duration::from_nanos(1);
 
 /// The shortest time that is remembered: no run is slow below it.

@@ -177,7 +177,8 @@ impl ReadersShared {
 
     /// The life of a thread.
     fn serve(&self) {
-        // On Linux this is the priority of the calling thread alone. Where the system refuses, it has that of the others.
+        // On Linux this is the priority of the calling thread alone. Where the system refuses, it has that of the
+        // others.
         let _ = rustix::process::setpriority_process(None, NICE);
         let mut connection = None;
         while let Some(job) = self.next() {

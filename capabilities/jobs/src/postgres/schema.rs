@@ -3,9 +3,9 @@
 use sampan_host::database::{OwnTable, WaitingTables};
 use sampan_host::{Error, Value};
 
-/// Makes the tables, takes over those of an earlier release, or leaves them as they are. The lock has the processes of a
-/// deployment take turns. Numbers go on from the time since 2026 in units of 10 µs, as those of SQLite do: so no job of
-/// tables that were made anew has the idempotency key of an earlier one.
+/// Makes the tables, takes over those of an earlier release, or leaves them as they are. The lock has the processes of
+/// a deployment take turns. Numbers go on from the time since 2026 in units of 10 µs, as those of SQLite do: so no job
+/// of tables that were made anew has the idempotency key of an earlier one.
 ///
 /// `_sampan_job_schema` has the version. Processes of an earlier release go on with tables of a later version.
 ///

@@ -144,8 +144,8 @@ impl Watch {
         let _ = self.foreseen.set(tell);
     }
 
-    /// Tells that a run of the route with this number, see [`Watch::route`], is going to take about so long. A capability
-    /// knows that of a large result that it is about to give.
+    /// Tells that a run of the route with this number, see [`Watch::route`], is going to take about so long. A
+    /// capability knows that of a large result that it is about to give.
     pub fn foresee(&self, route: u32, time: Duration) {
         if let Some(tell) = self.foreseen.get() {
             tell(route, time);

@@ -88,11 +88,11 @@ fn trailers_are_no_fields_of_the_head() {
 /// The end of a request that was sent by hand.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It was answered with this body.
+    /// An answer with this body.
     Answered(String),
-    /// Its stream was reset, with this error code.
+    /// A reset of its stream, with this error code.
     Reset(u32),
-    /// The connection was ended, with this error code.
+    /// The end of the connection, with this error code.
     ConnectionEnded(u32),
 }
 

@@ -1,6 +1,6 @@
 //! Counts the collections of cyclic garbage.
 //!
-//! QuickJS tells nobody that it collects. But it asks each object of a class with a `gc_mark` for its values: at the
+//! QuickJS does not tell when it collects. But it asks each object of a class with a `gc_mark` for its values: at the
 //! beginning of a collection by one function, later by others. So an object that the isolate keeps counts how often the
 //! first of these functions has asked it.
 

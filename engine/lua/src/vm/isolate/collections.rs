@@ -1,6 +1,6 @@
 //! Counts the collections of garbage.
 //!
-//! LuaJIT tells nobody that it collects. But each full collection finalizes the userdata that it finds without a
+//! LuaJIT does not tell when it collects. But each full collection finalizes the userdata that it finds without a
 //! reference: one of ours counts it, and makes the one that the next collection finds.
 
 use crate::vm::isolate::{Core, current_or_null};
