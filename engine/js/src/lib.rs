@@ -12,11 +12,12 @@ mod promises;
 mod request;
 mod streams;
 mod values;
+mod version;
 mod vm;
 mod web;
 
+pub use version::version;
 pub use vm::limits::STACK_BYTES;
-pub use vm::version::version;
 
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use std::rc::Rc;

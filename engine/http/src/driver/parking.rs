@@ -5,8 +5,9 @@
 //! become readable. A worker that is busy does not look. Each socket is reported once (`EPOLLONESHOT`), so one worker
 //! takes it.
 //!
-//! The others that wait are woken too and find nothing: `EPOLLEXCLUSIVE`, by which the kernel wakes one alone, is refused
-//! for a set that lies in another one (epoll_ctl(2)). It is one wakeup for each idle worker, and a busy one has none.
+//! The others that wait are woken too and find nothing: `EPOLLEXCLUSIVE`, by which the kernel wakes one alone, is
+//! refused for a set that lies in another one (epoll_ctl(2)). It is one wakeup for each idle worker, and a busy one has
+//! none.
 //!
 //! A parked connection costs its socket and a [`Parked`]: it has no task, no buffer and no place in a worker.
 

@@ -14,4 +14,3 @@ pub(crate) mod modules;
 pub(crate) mod probe;
 pub(crate) mod source_text;
 pub(crate) mod sys;
-pub(crate) mod version;
