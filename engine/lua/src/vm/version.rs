@@ -5,18 +5,26 @@ use mlua_sys::lua51::*;
 
 /// Returns the name and version of LuaJIT, as scripts see it in `jit.version`: `LuaJIT 2.1.1774896198`.
 pub fn version() -> String {
-    // SAFETY: a private state, closed at the end. Only memory could run out, which ends the process. The text is copied
-    // while it lies on the stack.
+    // SAFETY: a private state, closed at the end. The library is opened under `lua_pcall`, and is a global then. Its
+    // field is read where there is a table, and the text is copied while it lies on the stack.
     unsafe {
         let state = luaL_newstate();
         if state.is_null() {
             return "LuaJIT".to_owned();
         }
-        luaopen_jit(state);
-        lua_getfield(state, -1, c"version".as_ptr());
-        let text = String::from_utf8_lossy(text_at(state, -1)).into_owned();
+        lua_pushcfunction(state, luaopen_jit);
+        let mut version = "LuaJIT".to_owned();
+        if lua_pcall(state, 0, 0, 0) == LUA_OK {
+            lua_getglobal(state, c"jit".as_ptr());
+            if lua_type(state, -1) == LUA_TTABLE {
+                lua_getfield(state, -1, c"version".as_ptr());
+                if lua_type(state, -1) == LUA_TSTRING {
+                    version = String::from_utf8_lossy(text_at(state, -1)).into_owned();
+                }
+            }
+        }
         lua_close(state);
-        text
+        version
     }
 }
 
