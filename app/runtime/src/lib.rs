@@ -38,7 +38,7 @@ pub use app_config::{AppConfig, DatabaseSettings, ProgramParts, ServeConfig, set
 pub use build::build;
 pub use capabilities::make_server_tables;
 pub use capabilities::{modules, sections};
-pub use crash::{engine_versions, running_route, running_routes};
+pub use crash::{engine_versions, running_route, running_routes, tell_running_routes};
 pub use database::backup::{RestoreOptions, restore};
 pub use database::{Storage, with_tables};
 pub use inspect::{CheckReport, RouteKind, RouteLaneWord, RouteRow, check, routes};

@@ -5,5 +5,5 @@ pub(crate) mod running;
 pub(crate) mod settings;
 pub(crate) mod versions;
 
-pub use running::{running_route, running_routes};
+pub use running::{running_route, running_routes, tell_running_routes};
 pub use versions::engine_versions;

@@ -22,6 +22,7 @@ pub(crate) fn watch(config: &AppConfig) {
         let facts: &'static Facts = Box::leak(Box::new(facts));
         make_parent(facts.folder());
         report::remove_old(facts.folder());
+        sampan_runtime::tell_running_routes();
         handler::install(facts);
         panics::install(facts);
     }
