@@ -189,9 +189,8 @@ fn list(place: PlaceArgs, args: ListArgs) -> Result<i32, String> {
         }
         return Ok(0);
     }
-    if counts.is_empty() && crons.is_empty() {
+    if counts.is_empty() {
         say("no jobs")?;
-        return Ok(0);
     }
     for (queue, state, count) in &counts {
         say(format_args!("{queue}: {count} {state}"))?;

@@ -44,6 +44,29 @@ impl<'a> Rig<'a> {
         let keys = format!("[db]\nurl = {url:?}\n[jobs]\nworkers = {jobs}");
         start_for(self.collector.clone(), app, &keys)
     }
+
+    /// Starts so many servers at the same time.
+    fn start_at_once(&self, app: (&str, &str), count: usize) -> Vec<Traced> {
+        thread::scope(|scope| {
+            let starting = (0..count).map(|_| scope.spawn(|| self.start(app, 1)));
+            let starting: Vec<_> = starting.collect();
+            let started = starting.into_iter().map(|one| one.join());
+            started.map(|one| one.expect("it starts")).collect()
+        })
+    }
+}
+
+#[test]
+fn processes_that_start_at_once_on_an_empty_database_make_the_tables_once() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for app in both(LUA, JS) {
+        let rig = Rig::new(&server);
+        for running in rig.start_at_once(app, 4) {
+            assert_eq!(running.ask("/job", &[]).text(), "added", "{}", app.0);
+        }
+    }
 }
 
 #[test]
@@ -88,11 +111,7 @@ fn tables_of_the_release_before_are_taken_over_by_processes_that_start_at_once()
         "INSERT INTO _sampan_jobs(name, queue, args, state, priority, due, added)
          VALUES ('count', 'default', '{}', 'ready', 0, 0, 0)",
     );
-    let started: Vec<Traced> = thread::scope(|scope| {
-        let starting: Vec<_> = (0..4).map(|_| scope.spawn(|| rig.start(app, 1))).collect();
-        let started = starting.into_iter().map(|one| one.join());
-        started.map(|one| one.expect("it starts")).collect()
-    });
+    let started = rig.start_at_once(app, 4);
     assert_eq!(psql("SELECT version FROM _sampan_job_schema"), "2");
     let before = rig.collector.span("job count");
     assert_eq!(started[0].ask("/job", &[]).text(), "added");

@@ -2,6 +2,7 @@
 
 use crate::support::{Collected, Traced, both, start};
 use sampan_client::wait;
+use std::collections::HashSet;
 
 const LUA: &str = r#"
 local app = require "sampan"
@@ -26,6 +27,12 @@ end)
 app.get("/own/:port", function(req)
   app.fetch("http://127.0.0.1:" .. req.params.port .. "/own", { headers = { traceparent = "mine" } })
   return "done"
+end)
+app.get("/many", function()
+  return app.trace("outer", function()
+    for _ = 1, 1500 do app.trace("one", function() end) end
+    return "done"
+  end)
 end)
 app.job("count", function() db.query("SELECT 1") end)
 app.get("/job", function() app.enqueue("count", {}) return "added" end)
@@ -54,6 +61,10 @@ app.get("/own/:port", async (req) => {
   await fetch(`http://127.0.0.1:${req.params.port}/own`, { headers: { traceparent: "mine" } });
   return "done";
 });
+app.get("/many", () => app.trace("outer", () => {
+  for (let n = 0; n < 1500; n++) app.trace("one", () => {});
+  return "done";
+}));
 app.job("count", () => { db.query("SELECT 1"); });
 app.get("/job", () => { app.enqueue("count", {}); return "added"; });
 "#;
@@ -155,6 +166,25 @@ fn errors_mark_their_spans() {
             assert!(traced.collector.span(name).has_failed(), "{} {name}", app.0);
         }
         assert!(!traced.collector.span("GET /caught").has_failed());
+    }
+}
+
+#[test]
+fn where_spans_are_too_many_the_outer_ones_are_kept() {
+    for app in both(LUA, JS) {
+        let traced = start(app, "");
+        assert_eq!(traced.ask("/many", &[]).text(), "done");
+        let root = traced.collector.span("GET /many");
+        let dropped = root.attribute("sampan.dropped_spans");
+        // Script, middleware, handler and "outer" have places too.
+        assert_eq!(dropped.as_deref(), Some("504"), "{}", app.0);
+        wait::until("all spans", || traced.collector.spans().len() == 1_001);
+        let spans = traced.collector.spans();
+        let ids: HashSet<_> = spans.iter().map(|span| span.text("spanId")).collect();
+        for span in &spans {
+            let parent = span.text("parentSpanId");
+            assert!(parent.is_empty() || ids.contains(parent), "{span:?}");
+        }
     }
 }
 

@@ -6,6 +6,10 @@ use crate::admission::settings::OverloadSettings;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+/// The least interval in which all requests must have waited for too long, in waits that are no overload. A burst of
+/// requests that take a few milliseconds each passes in less.
+const INTERVAL_TARGETS: u32 = 5;
+
 /// The requests that wait for an isolate, served in turn by client.
 pub struct LaneQueue {
     /// `None`: requests begin as they come, and none is refused because it has waited.
@@ -25,6 +29,9 @@ impl LaneQueue {
         Self {
             settings: settings.map(|settings| OverloadSettings {
                 target: settings.slow_target,
+                interval: settings
+                    .interval
+                    .max(INTERVAL_TARGETS * settings.slow_target),
                 waiting_min,
                 ..settings
             }),

@@ -3,6 +3,7 @@
 
 pub(crate) mod api;
 pub(crate) mod database;
+mod in_use;
 mod limits;
 pub(crate) mod own_tables;
 mod recording;

@@ -4,6 +4,7 @@
 //! its request was given up. What its request answers meanwhile is held until it has ended.
 
 use super::api::TRANSACTION;
+use super::in_use::InUse;
 use super::limits::BATCH_STATEMENTS_MAX;
 use super::recording::{Encloses, OnSent, RecordedStatement, Recording};
 use super::tables::ServerTables;
@@ -19,12 +20,11 @@ use sampan_host::{
 use sampan_postgres::{Done, PostgresTransaction, RowLimits};
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::ops::Deref;
 use std::pin::pin;
 use std::rc::{Rc, Weak};
 use std::task::Poll;
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 use tokio::task::AbortHandle;
 
 /// A transaction.
@@ -34,6 +34,8 @@ pub(super) struct OpenTransaction {
     pub(super) recording: RefCell<Recording>,
     /// Ends it when its time is up.
     timer: RefCell<Option<AbortHandle>>,
+    /// Held by statements together, and by a batch alone: its savepoint would take in what is sent meanwhile.
+    turns: RwLock<()>,
     /// Notified when a statement has ended.
     done: Rc<Notify>,
     /// Notified when its time is up: statements that are under way are given up.
@@ -65,27 +67,6 @@ enum TransactionState {
     Over(TransactionEnd),
 }
 
-/// The use of a transaction by a statement.
-struct InUse {
-    open: Option<Rc<PostgresTransaction>>,
-    done: Rc<Notify>,
-}
-
-impl Deref for InUse {
-    type Target = PostgresTransaction;
-
-    fn deref(&self) -> &PostgresTransaction {
-        self.open.as_ref().expect("taken only when it is dropped")
-    }
-}
-
-impl Drop for InUse {
-    fn drop(&mut self) {
-        drop(self.open.take());
-        self.done.notify_one();
-    }
-}
-
 /// The end of a transaction.
 #[derive(Clone, Copy)]
 enum TransactionEnd {
@@ -103,6 +84,7 @@ impl OpenTransaction {
             state: RefCell::new(TransactionState::Open(Rc::new(begun))),
             recording: RefCell::default(),
             timer: RefCell::default(),
+            turns: RwLock::default(),
             done: Rc::default(),
             late: Notify::new(),
             millis_max,
@@ -133,10 +115,7 @@ impl OpenTransaction {
     /// Returns the transaction of the server, while it is open.
     fn open(&self) -> Result<InUse, Error> {
         match &*self.state.borrow() {
-            TransactionState::Open(open) => Ok(InUse {
-                open: Some(Rc::clone(open)),
-                done: Rc::clone(&self.done),
-            }),
+            TransactionState::Open(open) => Ok(InUse::new(open, &self.done)),
             TransactionState::Over(TransactionEnd::Done) => Err(TRANSACTION.is_over()),
             TransactionState::Over(TransactionEnd::TimedOut) => Err(self.timed_out()),
         }
@@ -164,27 +143,31 @@ impl OpenTransaction {
         limits: RowLimits,
     ) -> Result<Rows, Error> {
         let open = self.open()?;
-        self.in_time(open.query(sql, params, limits)).await
+        self.together(open.query(sql, params, limits)).await
     }
 
     pub(super) async fn exec(&self, sql: &str, params: &Value) -> Result<Done, Error> {
         let open = self.open()?;
-        self.in_time(open.exec(sql, params)).await
+        self.together(open.exec(sql, params)).await
     }
 
     /// Runs a statement of a capability.
-    async fn run(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
+    pub(super) async fn run(
+        &self,
+        sql: &str,
+        params: &Value,
+    ) -> Result<Option<TableResult>, Error> {
         let open = self.open()?;
-        self.in_time(open.run(sql, params)).await
+        self.together(open.run(sql, params)).await
     }
 
     /// Runs statements of a capability: all, or none.
-    async fn run_all(
+    pub(super) async fn run_all(
         &self,
         statements: &[(String, Value)],
     ) -> Result<Option<Vec<TableResult>>, Error> {
         let open = self.open()?;
-        self.in_time(open.run_all(statements)).await
+        self.alone(open.run_all(statements)).await
     }
 
     /// Runs the statements of a batch: all, or none.
@@ -193,7 +176,7 @@ impl OpenTransaction {
             return Ok(());
         }
         let open = self.open()?;
-        self.in_time(open.batch(&statements)).await
+        self.alone(open.batch(&statements)).await
     }
 
     /// Publishes messages with the commit.
@@ -209,6 +192,24 @@ impl OpenTransaction {
         }
         all.extend(messages);
         Ok(())
+    }
+
+    /// Runs a statement, which others may be sent beside.
+    async fn together<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.in_time(async {
+            let _turn = self.turns.read().await;
+            work.await
+        })
+        .await
+    }
+
+    /// Runs what has a savepoint, when no other statement is under way.
+    async fn alone<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.in_time(async {
+            let _turn = self.turns.write().await;
+            work.await
+        })
+        .await
     }
 
     /// Waits for a statement, at most until the time of the transaction is up.

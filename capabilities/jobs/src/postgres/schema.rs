@@ -7,17 +7,20 @@ use sampan_host::{Error, Value};
 /// a deployment take turns. Numbers go on from the time since 2026 in units of 10 µs, as those of SQLite do: so no job
 /// of tables that were made anew has the idempotency key of an earlier one.
 ///
+/// What is there is read from the catalogue's rows: `to_regclass` goes on to miss a table that it has missed before,
+/// where another process made it while this one waited for the lock.
+///
 /// `_sampan_job_schema` has the version. Processes of an earlier release go on with tables of a later version.
 ///
 /// - 2: `_sampan_jobs.trace` has the trace of the request that added the job.
 const MAKE: &str = "DO $sampan$
 BEGIN
   FOR look IN 1..2 LOOP
-    IF EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('_sampan_jobs') AND attname = 'trace'
-      AND NOT attisdropped) THEN RETURN; END IF;
+    IF EXISTS (SELECT 1 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid WHERE relname = '_sampan_jobs'
+      AND pg_table_is_visible(pg_class.oid) AND attname = 'trace' AND NOT attisdropped) THEN RETURN; END IF;
     IF look = 1 THEN PERFORM pg_advisory_xact_lock(hashtext('_sampan_job_schema')); END IF;
   END LOOP;
-  IF to_regclass('_sampan_job_schema') IS NOT NULL THEN
+  IF EXISTS (SELECT 1 FROM pg_class WHERE relname = '_sampan_job_schema' AND pg_table_is_visible(oid)) THEN
     ALTER TABLE _sampan_jobs ADD COLUMN trace text;
     UPDATE _sampan_job_schema SET version = 2;
     RETURN;

@@ -32,11 +32,16 @@ pub fn snake_case(camel: &str) -> String {
     out
 }
 
-/// Returns the name among `known` that a misspelt `name` most probably means: it begins alike, or few letters differ.
+/// Returns the name among `known` that a misspelt `name` most probably means: it is the same in another style, begins
+/// alike, or few letters differ.
 pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
     const START_MIN: usize = 3;
     let most = if name.chars().count() <= 4 { 1 } else { 2 };
+    let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
     let far = |other: &String| {
+        if plain(name) == plain(other) {
+            return 0;
+        }
         let is_start =
             |long: &str, short: &str| short.len() >= START_MIN && long.starts_with(short);
         match is_start(name, other) || is_start(other, name) {
@@ -111,9 +116,19 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_found() {
-        let known = || ["get", "put", "use", "warn", "onError", "validate"].map(str::to_owned);
-        let found = |name| nearest_name(name, known().to_vec());
+        let known = [
+            "get",
+            "put",
+            "use",
+            "warn",
+            "onError",
+            "validate",
+            "enqueue",
+            "enqueueBatch",
+        ];
+        let found = |name| nearest_name(name, known.map(str::to_owned).to_vec());
         for (name, expected) in [
+            ("enqueue_batch", Some("enqueueBatch")),
             ("gte", Some("get")),
             ("warning", Some("warn")),
             ("onErorr", Some("onError")),

@@ -156,10 +156,24 @@ fn report(facts: &Facts, signal: libc::c_int, cause: Cause) {
         ),
     };
     let mut errors = Descriptor(libc::STDERR_FILENO);
+    if out.write_str("stack:\n").is_err() {
+        // An empty file would take the place of a report.
+        // SAFETY: the text ends with a zero byte, and the descriptor is this report's.
+        unsafe {
+            libc::unlink(facts.path().as_ptr());
+            libc::close(file);
+        }
+        let _ = write!(
+            errors,
+            "sampan: {name}: there is no room for a crash report in "
+        );
+        let _ = errors.write_all(facts.folder_text().to_bytes());
+        let _ = errors.write_str("\n");
+        return;
+    }
     let _ = write!(errors, "sampan: {name}: a crash report is in ");
-    errors.write_all(facts.path().to_bytes());
-    errors.write_all(b"\n");
-    let _ = out.write_str("stack:\n");
+    let _ = errors.write_all(facts.path().to_bytes());
+    let _ = errors.write_all(b"\n");
     let mut frames = [ptr::null_mut(); FRAMES_MAX];
     // SAFETY: it writes at most so many addresses into the array.
     let count = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES_MAX as libc::c_int) };
@@ -174,22 +188,22 @@ fn report(facts: &Facts, signal: libc::c_int, cause: Cause) {
 struct Descriptor(libc::c_int);
 
 impl Descriptor {
-    fn write_all(&mut self, mut bytes: &[u8]) {
+    fn write_all(&mut self, mut bytes: &[u8]) -> std::fmt::Result {
         while !bytes.is_empty() {
             // SAFETY: the pointer and the length are those of the slice.
             let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), bytes.len()) };
             match usize::try_from(written) {
                 Ok(count) if count > 0 => bytes = &bytes[count..],
                 // The disk is full, or the reader has gone.
-                _ => return,
+                _ => return Err(std::fmt::Error),
             }
         }
+        Ok(())
     }
 }
 
 impl Write for Descriptor {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.write_all(text.as_bytes());
-        Ok(())
+        self.write_all(text.as_bytes())
     }
 }

@@ -58,7 +58,9 @@ impl Scrape {
 
     /// Returns the sum of the values with these labels.
     pub(super) fn sum(&self, name: &str, only: Only<'_>) -> f64 {
-        self.of(name, only).map(|sample| sample.value).sum()
+        // The sum of nothing would be -0.
+        self.of(name, only)
+            .fold(0.0, |sum, sample| sum + sample.value)
     }
 
     /// Returns the values of a label.

@@ -31,6 +31,8 @@ struct TraceState {
     begun: Instant,
     begun_nanos: u64,
     spans: RefCell<Vec<Span>>,
+    /// The number of spans that are in `spans`, or will be once they end.
+    places: Cell<usize>,
     /// The spans that are open, the innermost last.
     open: RefCell<Vec<SpanId>>,
     dropped: Cell<i64>,
@@ -105,6 +107,7 @@ impl Trace {
             begun: Instant::now(),
             begun_nanos: now.as_nanos() as u64,
             spans: RefCell::default(),
+            places: Cell::new(0),
             open: RefCell::default(),
             dropped: Cell::new(0),
             fate: Cell::new(Fate::Open),
@@ -175,7 +178,16 @@ impl Trace {
             begun: Instant::now(),
             attributes: Vec::new(),
             status: SpanStatus::Unset,
+            has_place: self.take_place(),
         }
+    }
+
+    /// Takes a place among the spans of the trace. A span takes it when it begins: so one that is dropped for want of a
+    /// place has nothing within it that is kept.
+    fn take_place(&self) -> bool {
+        let places = self.0.places.get();
+        self.0.places.set((places + 1).min(SPANS_MAX));
+        places < SPANS_MAX
     }
 
     /// Records a span that began then and ends now.
@@ -189,7 +201,7 @@ impl Trace {
         if !self.is_recorded() {
             return;
         }
-        self.record(Span {
+        let span = Span {
             id: self.0.tracer.span_id(),
             parent: Some(self.innermost()),
             name: name.into(),
@@ -198,7 +210,8 @@ impl Trace {
             end_nanos: self.nanos(Instant::now()),
             attributes,
             status: SpanStatus::Unset,
-        });
+        };
+        self.record(span, self.take_place());
     }
 
     /// Returns a time in nanoseconds since 1970, by the clock that never goes back.
@@ -208,16 +221,14 @@ impl Trace {
         self.0.begun_nanos + nanos_of(since) - nanos_of(before)
     }
 
-    fn record(&self, span: Span) {
+    fn record(&self, span: Span, has_place: bool) {
         let state = &self.0;
         match state.fate.get() {
             Fate::Dropped => {}
             // Work that goes on after the answer.
             Fate::Kept => self.send(vec![span]),
-            Fate::Open if state.spans.borrow().len() >= SPANS_MAX => {
-                state.dropped.set(state.dropped.get() + 1);
-            }
-            Fate::Open => state.spans.borrow_mut().push(span),
+            Fate::Open if has_place => state.spans.borrow_mut().push(span),
+            Fate::Open => state.dropped.set(state.dropped.get() + 1),
         }
     }
 
@@ -286,6 +297,8 @@ pub struct OpenSpan {
     begun: Instant,
     attributes: Attributes,
     status: SpanStatus,
+    /// True if the trace has a place for it.
+    has_place: bool,
 }
 
 impl OpenSpan {
@@ -311,7 +324,7 @@ impl Drop for OpenSpan {
         if !self.trace.is_recorded() {
             return;
         }
-        self.trace.record(Span {
+        let span = Span {
             id: self.id,
             parent: Some(self.parent),
             name: std::mem::take(&mut self.name),
@@ -320,6 +333,7 @@ impl Drop for OpenSpan {
             end_nanos: self.trace.nanos(Instant::now()),
             attributes: std::mem::take(&mut self.attributes),
             status: std::mem::take(&mut self.status),
-        });
+        };
+        self.trace.record(span, self.has_place);
     }
 }

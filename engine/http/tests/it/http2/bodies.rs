@@ -222,8 +222,13 @@ fn bodies_of_a_connection_are_bounded_together() {
     let requests = (0..STREAMS).map(|_| client.send(post("/length"), false));
     let (responses, bodies): (Vec<_>, Vec<_>) = requests.unzip();
     let mut bodies: Vec<_> = bodies.into_iter().map(|stream| (stream, body)).collect();
-    let sent = send_all_allowed(&mut client, &mut bodies, 1);
-    assert!(sent > 600_000 && sent <= sent_max, "{sent} of {sent_max}");
+    let mut sent = 0;
+    // On a busy machine the windows of a stream come late.
+    wait::until("all that may be collected", || {
+        sent += send_all_allowed(&mut client, &mut bodies, 1);
+        sent > 600_000
+    });
+    assert!(sent <= sent_max, "{sent} of {sent_max}");
     // Each in its turn is answered nevertheless.
     while send_all_allowed(&mut client, &mut bodies, 0) > 0 {}
     for response in responses {

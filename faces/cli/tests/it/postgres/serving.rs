@@ -64,6 +64,19 @@ app.get("/batch-fails", async () => {
     return { ok: false, code: error.code };
   }
 });
+app.get("/beside-batch", async () => {
+  let told;
+  await db.transaction(async (tx) => {
+    await tx.query("SELECT 1");
+    const batch = tx.batch(() => {
+      tx.exec("INSERT INTO notes (title) VALUES ('first')");
+      tx.exec("INSERT INTO notes (title) VALUES (?)", [null]);
+    });
+    const beside = tx.exec("INSERT INTO notes (title) VALUES ('beside')");
+    told = await Promise.all([batch.catch((error) => error.code), beside.then((done) => done.changes)]);
+  });
+  return told;
+});
 app.get("/forgot/map", () => db.query("SELECT 1 AS n").map((row) => row.n));
 app.get("/forgot/member", () => ({ id: db.one("SELECT 1 AS id").id }));
 app.get("/forgot/json", () => ({ rows: db.query("SELECT 1 AS n") }));
@@ -163,6 +176,23 @@ fn batches_are_recorded_and_cannot_read() {
             "recorded",
             "{file}"
         );
+    }
+}
+
+#[test]
+fn a_batch_that_fails_undoes_no_statement_beside_it() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.js", JS);
+    let database = server.database();
+    let process = Process::start(&mut serve(&scratch.file("app.js"), &server.url(&database)));
+    let mut client = process.client();
+    for count in 1..=10 {
+        let (_, told) = ask(&mut client, "GET", "/beside-batch");
+        assert_eq!(told, r#"["not_null",1]"#);
+        let kept = server.psql(&database, "SELECT count(*), max(title) FROM notes");
+        assert_eq!(kept, format!("{count}|beside"));
     }
 }
 
