@@ -2,6 +2,7 @@
 
 use crate::support::{Collector, Traced, both, start_for};
 use sampan_client::postgres::PostgresServer;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 const LUA: &str = r#"
@@ -22,8 +23,12 @@ app.get("/batch", async () => { await db.batch(() => { app.enqueue("count", {});
 const BEFORE: &str =
     "ALTER TABLE _sampan_jobs DROP COLUMN trace; UPDATE _sampan_job_schema SET version = 1";
 
+/// Held by a test while it has servers: PostgreSQL has too few connections for those of all.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// A database, and the collector of its servers.
 struct Rig<'a> {
+    _turn: MutexGuard<'static, ()>,
     server: &'a PostgresServer,
     database: String,
     collector: Collector,
@@ -32,6 +37,7 @@ struct Rig<'a> {
 impl<'a> Rig<'a> {
     fn new(server: &'a PostgresServer) -> Self {
         Self {
+            _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
             server,
             database: server.database(),
             collector: Collector::start(),
@@ -65,6 +71,7 @@ fn processes_that_start_at_once_on_an_empty_database_make_the_tables_once() {
         let rig = Rig::new(&server);
         for running in rig.start_at_once(app, 4) {
             assert_eq!(running.ask("/job", &[]).text(), "added", "{}", app.0);
+            assert!(running.server.shutdown(), "it ends in time");
         }
     }
 }
@@ -81,7 +88,7 @@ fn a_job_continues_the_trace_in_another_process_after_a_restart() {
             assert_eq!(adding.ask(path, &[]).text(), "added", "{} {path}", app.0);
             let root = rig.collector.span(&format!("GET {path}"));
             assert!(adding.server.shutdown(), "it ends in time");
-            let _doing = rig.start(app, 1);
+            let doing = rig.start(app, 1);
             let job = rig.collector.span("job count");
             assert_eq!(
                 job.text("traceId"),
@@ -92,6 +99,7 @@ fn a_job_continues_the_trace_in_another_process_after_a_restart() {
             let spans = rig.collector.spans();
             let is_around = |id: &str| spans.iter().any(|span| span.text("spanId") == id);
             assert!(is_around(job.text("parentSpanId")), "{spans:#?}");
+            assert!(doing.server.shutdown(), "it ends in time");
         }
     }
 }
@@ -122,4 +130,7 @@ fn tables_of_the_release_before_are_taken_over_by_processes_that_start_at_once()
         let mut jobs = spans.iter().filter(|span| span.name() == "job count");
         jobs.any(|job| job.text("traceId") == root.text("traceId"))
     });
+    for running in started {
+        assert!(running.server.shutdown(), "it ends in time");
+    }
 }
