@@ -7,8 +7,8 @@ use sampan_host::{Error, Value};
 /// a deployment take turns. Numbers go on from the time since 2026 in units of 10 µs, as those of SQLite do: so no job
 /// of tables that were made anew has the idempotency key of an earlier one.
 ///
-/// What is there is read from the catalogue's rows: `to_regclass` goes on to miss a table that it has missed before,
-/// where another process made it while this one waited for the lock.
+/// Reads from the catalogue's rows which tables there are. `to_regclass` would go on to miss a table that another
+/// process has made while this one waited for the lock.
 ///
 /// `_sampan_job_schema` has the version. Processes of an earlier release go on with tables of a later version.
 ///

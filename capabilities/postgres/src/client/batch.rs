@@ -104,8 +104,8 @@ impl PostgresTransaction {
         }
     }
 
-    /// Runs statements between a savepoint and its end, all in one round trip. After a failure of one of them the
-    /// savepoint is still there.
+    /// Runs statements between a savepoint and its end, all in one round trip unless they are the transaction's first.
+    /// After a failure of one of them the savepoint is still there.
     async fn in_savepoint(&self, recorded: &[Recorded<'_>]) -> Result<Result<(), FailedAt>, Error> {
         if self.is_fresh() {
             // Its connection may turn out to be gone, and another be taken.
