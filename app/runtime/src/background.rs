@@ -2,7 +2,7 @@
 
 use sampan_host::log::Log;
 use sampan_host::{Background, Callback, Error, ErrorKind, LocalFuture, Stopper, Value, Watch};
-use sampan_serve::{Gate, Visit};
+use sampan_serve::Gate;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Background for GatedRuns {
                     gate.settled().await?;
                     return match gate.losses() == losses {
                         true => Ok(()),
-                        false => Err(Visit::lost()),
+                        false => Err(gate.lost()),
                     };
                 }
                 Ok(Err(error)) => error,

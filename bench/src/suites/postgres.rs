@@ -24,7 +24,7 @@ use sampan_client::Client;
 /// The time that a server is warmed up before it is measured, in seconds.
 const WARM_UP_SECONDS: u32 = 1;
 
-/// The connections of each peer to PostgreSQL. Ours has 10 at most.
+/// The largest number of connections of each server to PostgreSQL.
 const POOL: u32 = 16;
 
 /// The requests by which a route is checked.
@@ -132,7 +132,7 @@ impl Bench<'_> {
                 "load",
                 format!(
                     "sampan bench, {CONNECTIONS} connections, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s \
-                     of warming up; fsync and synchronous_commit on; {POOL} connections of each peer to PostgreSQL"
+                     of warming up; fsync and synchronous_commit on; {POOL} connections of each server to PostgreSQL"
                 ),
             ),
         ]
@@ -212,7 +212,9 @@ impl Bench<'_> {
         let mut installed = installed.clone();
         if peer.is_ours() {
             // It makes the tables itself.
-            installed.arguments.extend(["--db".to_owned(), url]);
+            let pool = format!("db.connections_max={POOL}");
+            let arguments = ["--db", &url, "--set", &pool].map(str::to_owned);
+            installed.arguments.extend(arguments);
         } else {
             let tables = self.setup.root.join(TABLES);
             let tables = tables.display().to_string();

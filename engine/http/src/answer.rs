@@ -252,7 +252,8 @@ impl<H: Handler> From<Rc<H>> for HandlerSlot {
 pub(crate) enum Decision {
     Undecided,
     Released,
-    Failed,
+    /// An answer with this status is sent in its place.
+    Replaced(u16),
 }
 
 struct TicketFate {
@@ -264,7 +265,7 @@ struct TicketFate {
 /// Keeps a held response back. See [`Ticket::new`].
 pub struct Ticket(Rc<TicketFate>);
 
-/// Decides about a held response, once. Dropping it undecided is as [`Seal::replace_by_500`].
+/// Decides about a held response, once. Dropping it undecided is as [`Seal::replace_by`] with 500.
 pub struct Seal(Rc<TicketFate>);
 
 impl Ticket {
@@ -303,9 +304,9 @@ impl Seal {
         self.decide(Decision::Released);
     }
 
-    /// A plain 500 is sent in its place.
-    pub fn replace_by_500(self) {
-        self.decide(Decision::Failed);
+    /// The handler's own answer with this status, [`Handler::error`], is sent in its place.
+    pub fn replace_by(self, status: u16) {
+        self.decide(Decision::Replaced(status));
     }
 
     /// Reports whether the client has gone, so that the decision is not needed.
@@ -326,7 +327,7 @@ impl Seal {
 
 impl Drop for Seal {
     fn drop(&mut self) {
-        self.decide(Decision::Failed);
+        self.decide(Decision::Replaced(500));
     }
 }
 
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!(ticket.decision(), Decision::Released);
         let (ticket, seal) = Ticket::new();
         drop(seal);
-        assert_eq!(ticket.decision(), Decision::Failed);
+        assert_eq!(ticket.decision(), Decision::Replaced(500));
         let (ticket, seal) = Ticket::new();
         drop(ticket);
         assert!(seal.is_orphaned());

@@ -161,7 +161,7 @@ pub async fn decided(handler: &dyn Handler, mut answer: Answer) -> Answer {
             Answer::Held(response, ticket) => {
                 let decision = std::future::poll_fn(|cx| ticket.poll(cx)).await;
                 return Answer::Now(match decision {
-                    Decision::Failed => handler.error(500, None),
+                    Decision::Replaced(status) => handler.error(status, None),
                     _ => response,
                 });
             }

@@ -8,6 +8,7 @@ use faults::shim::{Disk, Fault};
 use faults::{APPS, Project, Server, ask};
 use sampan_testkit::wait;
 use std::collections::HashSet;
+use std::fs;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
@@ -204,5 +205,26 @@ fn a_file_that_may_not_grow() {
         assert_eq!(refused, Some(500), "{app}: {}", server.log());
         expect_logged(&server, &["disk is full: a file has reached the limit"]);
         assert_eq!(server.get("/halves"), "", "{app}");
+    }
+}
+
+/// Another file at its place, or none: whoever writes is told 503 from the first on, also those whose statements ran
+/// before it was noticed.
+#[test]
+fn a_file_that_is_removed_or_replaced() {
+    for app in APPS {
+        for is_replaced in [false, true] {
+            let project = Project::new(&format!("gone-{is_replaced}-{app}"), "full", "");
+            let server = project.serve(&mut project.command(app), "server.log");
+            expect_all_written(&server, 1);
+            let file = project.data().join("test.db");
+            fs::rename(&file, project.data().join("moved.db")).expect("moved");
+            if is_replaced {
+                fs::copy(project.data().join("moved.db"), &file).expect("copied");
+            }
+            let told = write_together(&server, 2);
+            assert!(told.iter().all(|(_, status)| *status == 503), "{told:?}");
+            expect_logged(&server, &["was removed or replaced while it was open"]);
+        }
     }
 }

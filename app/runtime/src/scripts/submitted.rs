@@ -1,9 +1,10 @@
 //! A request that a program handed over, on its way through the project: what fails is reported to the program.
 
+use sampan_host::database::LOST_WRITES;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{Answer, Handler, Observer, Request, Response};
-use sampan_serve::{Dispatch, FailureObserver, Observers, Visit};
+use sampan_serve::{Dispatch, FailureObserver, Observers};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -66,7 +67,9 @@ impl Handler for SubmittedRequest {
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
         match status {
             // The writes of the request were lost behind its answer, or it never began.
-            500 => self.failure.failed(&Visit::lost()),
+            500 => self
+                .failure
+                .failed(&Error::new(ErrorKind::Internal, LOST_WRITES)),
             504 => {
                 let late = Error::new(ErrorKind::Timeout, "no answer in time");
                 self.failure.failed(&late);

@@ -6,8 +6,8 @@
 use crate::request::request_view::View;
 use sampan_host::database::{RouteUse, WorkerDatabase};
 use sampan_host::{
-    BackgroundRun, CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, RunOwner,
-    Verdict, Watch,
+    BackgroundRun, CurrentRun, Error, Fate, LocalFuture, Outbox, RequestView, RunOwner, Verdict,
+    Watch,
 };
 use sampan_http::WorkerHandle;
 use std::cell::OnceCell;
@@ -178,6 +178,11 @@ impl Gate {
         self.db.losses()
     }
 
+    /// The error of a run whose writes are lost.
+    pub fn lost(&self) -> Error {
+        self.db.lost()
+    }
+
     /// Reports whether there are writes of this worker that are not committed.
     pub fn is_open(&self) -> bool {
         self.outbox.is_open()
@@ -198,9 +203,9 @@ impl Gate {
             Some(owner) => self.db.transactions_behind(&owner),
             None => return Ok(()),
         };
-        for outbox in behind.ok_or_else(Visit::lost)? {
+        for outbox in behind.ok_or_else(|| self.lost())? {
             if outbox.settled().await == Verdict::Failed {
-                return Err(Visit::lost());
+                return Err(self.lost());
             }
         }
         Ok(())
@@ -210,7 +215,7 @@ impl Gate {
     pub async fn settled(&self) -> Result<(), Error> {
         match self.outbox.settled().await {
             Verdict::Committed => Ok(()),
-            Verdict::Failed => Err(Visit::lost()),
+            Verdict::Failed => Err(self.lost()),
         }
     }
 }
@@ -234,14 +239,6 @@ impl Visit {
         self.gate.current.end(begun);
     }
 
-    /// The error of a request whose group was lost.
-    pub fn lost() -> Error {
-        Error::new(
-            ErrorKind::Internal,
-            "what this request wrote could not be committed",
-        )
-    }
-
     /// One turn of something that waits: it is let in when it may be, and what it ran in is remembered.
     pub(crate) fn turn<T>(
         &mut self,
@@ -262,7 +259,7 @@ impl Visit {
                 .iter()
                 .any(|fate| fate.verdict() == Some(Verdict::Failed))
         {
-            return Poll::Ready(Err(Self::lost()));
+            return Poll::Ready(Err(self.gate.lost()));
         }
         self.fates.retain(|fate| fate.verdict().is_none());
         let has_queued = match ready!(self.queue(cx, route)) {
@@ -275,7 +272,7 @@ impl Visit {
         if self.gate.watch.epoch() != epoch {
             self.left(route);
             if self.gate.db.losses() != self.losses {
-                return Poll::Ready(Err(Self::lost()));
+                return Poll::Ready(Err(self.gate.lost()));
             }
             self.remember();
         } else if has_queued {
@@ -345,7 +342,7 @@ impl Visit {
         }
         let owner = RunOwner::Request(Rc::clone(view) as Rc<dyn RequestView>);
         let outboxes = self.gate.db.transactions_behind(&owner);
-        outboxes.ok_or_else(Self::lost)
+        outboxes.ok_or_else(|| self.gate.lost())
     }
 
     /// Reports whether what the request gives now may be rolled back with a transaction.

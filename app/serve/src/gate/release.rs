@@ -22,9 +22,11 @@ impl Visit {
         let transactions = match self.transactions_behind(view) {
             Ok(transactions) if self.gate.db.losses() == self.losses => transactions,
             _ => {
-                control::log(control, Some(view), "", &Self::lost());
-                view.failed(&Self::lost());
-                let mut response = errors::refusal(500, None, Some(view.request()));
+                let lost = self.gate.lost();
+                control::log(control, Some(view), "", &lost);
+                view.failed(&lost);
+                let status = lost.kind().status();
+                let mut response = errors::refusal(status, None, Some(view.request()));
                 view.tell_id(&mut response);
                 return Answer::Now(response);
             }
@@ -54,8 +56,9 @@ impl Visit {
             match verdict {
                 Verdict::Committed => seal.release(),
                 Verdict::Failed => {
-                    remains.log(&*control.logger, &Self::lost());
-                    seal.replace_by_500();
+                    let lost = control.gate.lost();
+                    remains.log(&*control.logger, &lost);
+                    seal.replace_by(lost.kind().status());
                 }
             }
         };

@@ -91,7 +91,7 @@ impl ScriptStream {
                 Poll::Pending
             }
             Some(Verdict::Committed) => Poll::Ready(Ok(Some(held.0))),
-            Some(Verdict::Failed) => Poll::Ready(Err(Visit::lost())),
+            Some(Verdict::Failed) => Poll::Ready(Err(self.visit.gate.lost())),
         }
     }
 }

@@ -95,9 +95,8 @@ impl EventInFlight {
         );
         gate.when_settled(move |verdict| {
             if verdict == Verdict::Failed {
-                let text = "what this event wrote could not be committed";
-                let error = Error::new(ErrorKind::Internal, text);
-                control::log(&control, None, &title(&socket, name), &error);
+                let lost = control.gate.lost();
+                control::log(&control, None, &title(&socket, name), &lost);
                 socket.close(codes::FAILED, "");
             }
         });

@@ -1,12 +1,16 @@
 //! The offers of the database to the rest of the server, as traits of the contract.
 
+use crate::group_commit::acquire::refusal;
 use crate::group_commit::own::unless_missing;
 use crate::group_commit::transaction::Transaction;
 use crate::group_commit::worker::Db;
+use crate::group_commit::writer::Refused;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::run::RunLimits;
-use sampan_host::database::{AppTables, RouteUse, WorkerDatabase};
-use sampan_host::{Error, HandlerId, LocalFuture, Outbox, RequestView, Rows, RunOwner, Value};
+use sampan_host::database::{AppTables, LOST_WRITES, RouteUse, WorkerDatabase};
+use sampan_host::{
+    Error, ErrorKind, HandlerId, LocalFuture, Outbox, RequestView, Rows, RunOwner, Value,
+};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,6 +45,14 @@ impl WorkerDatabase for Db {
 
     fn losses(&self) -> u64 {
         Self::losses(self)
+    }
+
+    fn lost(&self) -> Error {
+        let opened = self.0.database.opened();
+        match opened.and_then(|opened| opened.writers.refused()) {
+            Some(why @ Refused::Gone) => refusal(&why),
+            _ => Error::new(ErrorKind::Internal, LOST_WRITES),
+        }
     }
 
     fn has_transactions(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::open::Role;
 use crate::sqlite::run::RunLimits;
+use sampan_host::database::LOST_WRITES;
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -117,8 +118,7 @@ impl WorkerDb {
         while self.has_group() {
             self.wake.notify_one();
             if self.outbox.settled().await == Verdict::Failed {
-                let why = "what this request wrote could not be committed";
-                return Err(ErrorCode::Aborted.error(ErrorKind::Internal, why));
+                return Err(ErrorCode::Aborted.error(ErrorKind::Internal, LOST_WRITES));
             }
         }
         let opened = self.database.open()?;

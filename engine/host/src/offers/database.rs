@@ -14,6 +14,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
+/// The message of [`WorkerDatabase::lost`], unless more is known.
+pub const LOST_WRITES: &str = "what this request wrote could not be committed";
+
 /// The observed use of the database by the handlers of one route, on all workers together.
 #[derive(Debug, Default)]
 pub struct RouteUse {
@@ -141,6 +144,11 @@ pub trait WorkerDatabase {
     /// Returns the number of groups of this worker that were lost so far. A run in which the number changes must not
     /// be answered as if its writes were there.
     fn losses(&self) -> u64;
+
+    /// The error of a run whose writes are lost: [`ErrorKind::Unavailable`] where nothing can be written any more.
+    fn lost(&self) -> Error {
+        Error::new(ErrorKind::Internal, LOST_WRITES)
+    }
 
     /// Reports whether a request of this worker has a transaction, open or waiting for its turn.
     fn has_transactions(&self) -> bool;

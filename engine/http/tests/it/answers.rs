@@ -29,7 +29,11 @@ impl Handler for Group {
         let path = request.path().to_owned();
         match path.as_str() {
             "/release" => self.seals.take().into_iter().for_each(Seal::release),
-            "/fail" => self.seals.take().into_iter().for_each(Seal::replace_by_500),
+            "/fail" => self
+                .seals
+                .take()
+                .into_iter()
+                .for_each(|seal| seal.replace_by(500)),
             "/forget" => drop(self.seals.take()),
             "/decided" => {
                 let (ticket, seal) = Ticket::new();

@@ -232,8 +232,8 @@ impl<S: Socket> Connection<S> {
             if let Some(ticket) = &front.ticket {
                 match ticket.poll(cx) {
                     Poll::Pending => return Pumped::Waiting,
-                    Poll::Ready(Decision::Failed) => {
-                        front.reply = Reply::Response(self.local.handler().error(500, None))
+                    Poll::Ready(Decision::Replaced(status)) => {
+                        front.reply = Reply::Response(self.local.handler().error(status, None))
                     }
                     Poll::Ready(_) => {}
                 }

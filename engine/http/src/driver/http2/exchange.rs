@@ -244,7 +244,7 @@ impl Exchange {
             ExchangeState::Held { ticket, .. } => match ticket.poll(cx) {
                 Poll::Pending => Step::Waiting,
                 Poll::Ready(decision) => {
-                    self.release(decision == Decision::Failed, context);
+                    self.release(decision, context);
                     Step::Again
                 }
             },
@@ -313,13 +313,14 @@ impl Exchange {
     }
 
     /// Lets a held answer go.
-    fn release(&mut self, has_failed: bool, context: &StreamContext) {
+    fn release(&mut self, decision: Decision, context: &StreamContext) {
         let state = mem::replace(&mut self.state, ExchangeState::Sending);
         if let ExchangeState::Held { reply, .. } = state {
-            let reply = if has_failed {
-                Reply::Response(context.local.handler().error(500, None))
-            } else {
-                reply
+            let reply = match decision {
+                Decision::Replaced(status) => {
+                    Reply::Response(context.local.handler().error(status, None))
+                }
+                Decision::Undecided | Decision::Released => reply,
             };
             self.reply(reply, context);
         }

@@ -25,7 +25,11 @@ impl Handler for Ways {
         let path = request.path().to_owned();
         match path.as_str() {
             "/release" => self.seals.take().into_iter().for_each(Seal::release),
-            "/fail" => self.seals.take().into_iter().for_each(Seal::replace_by_500),
+            "/fail" => self
+                .seals
+                .take()
+                .into_iter()
+                .for_each(|seal| seal.replace_by(500)),
             "/never" => return Answer::Later(Box::pin(std::future::pending())),
             "/panic" => panic!("in the handler"),
             "/late-panic" => return Answer::Later(Box::pin(async { panic!("in the future") })),

@@ -2,6 +2,7 @@
 
 use super::*;
 use sampan_client::wait;
+use sampan_host::database::WorkerDatabase;
 
 #[test]
 fn workers_take_turns() {
@@ -169,6 +170,7 @@ fn nothing_is_written_to_a_file_that_was_removed() {
         std::fs::rename(folder.path("data.db"), folder.path("moved.db")).unwrap();
         rig.db.left(None, || true);
         assert_eq!(rig.db.losses(), 1);
+        assert_eq!(WorkerDatabase::lost(&rig.db).kind(), ErrorKind::Unavailable);
         let error = rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert!(error.message().contains("removed"), "{error}");
