@@ -23,7 +23,7 @@ pub use answer::errors::prefers_page;
 pub use compression::{Compression, SECTION as COMPRESSION};
 pub use dispatch::apart::answering::answer_apart;
 pub use dispatch::build::check_native_routes;
-pub use dispatch::dispatch::{Dispatch, release_memory_with};
+pub use dispatch::dispatch::{AllocatorFunctions, Dispatch, allocator, set_allocator};
 pub use dispatch::loaded::Loaded;
 pub use gate::commit_gate::{Gate, Visit};
 pub use gate::control::{Control, ErrorPages, StreamsEnd};

@@ -227,7 +227,7 @@ fn main() {
         std::process::exit(status);
     }
     sampan_runtime::count_panics();
-    sampan_serve::release_memory_with(allocator::release);
+    sampan_serve::set_allocator(allocator::FUNCTIONS);
     let result = match Archive::of_this_program() {
         Ok(None) => command(),
         Ok(Some(archive)) => build::built::run(&archive),

@@ -22,6 +22,7 @@ use crate::locks::lock;
 use crate::metrics;
 use crate::process_state::ProcessState;
 use crate::reload::swap::Reloader;
+use crate::worker::free_memory;
 use crate::worker::long_runs::LongRuns;
 use crate::worker::watchdog::Watchdog;
 use sampan_acme::AcmeSettings;
@@ -29,7 +30,7 @@ use sampan_host::log::Level;
 use sampan_http::{Limits, Parking, UnsentBytes, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
-use sampan_serve::lane::RouteNames;
+use sampan_serve::lane::{ENOUGH_AT_ONCE, RouteNames};
 use sampan_trace::Exporter;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -156,8 +157,9 @@ impl Server {
             let lane = Arc::clone(lane);
             shared.watchdog.report_long_runs(LongRuns {
                 time_min: lane.routes.slow_time(),
-                tell: Box::new(move |route| {
-                    if lane.routes.mark(route) {
+                time_enough: lane.routes.slow_time() * ENOUGH_AT_ONCE,
+                tell: Box::new(move |route, used| {
+                    if lane.routes.note_long(route, used) {
                         lane.tell(LaneChange::Moved);
                     }
                 }),
@@ -170,6 +172,7 @@ impl Server {
                 .start(script_time_max)
                 .map_err(|error| format!("cannot start a thread: {error}"))?;
         }
+        free_memory::give_back();
         // Before a script writes: the copy of an earlier process goes on with what is in the log.
         let backup = backup::start(&shared.config, &shared.database, before)?;
         if let (Some(backup), Some(registry)) = (&backup, &shared.metrics) {

@@ -171,7 +171,7 @@ async fn serve(
     let watch = watch_of(&config);
     if let Some(lane) = plan.lane.clone() {
         watch.on_foreseen(Box::new(move |route, time| {
-            if time >= lane.routes().slow_time() && lane.routes().mark(route) {
+            if lane.routes().note_long(route, time) {
                 lane.moved();
             }
         }));

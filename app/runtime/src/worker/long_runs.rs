@@ -1,4 +1,5 @@
-//! Runs that are long for a worker with other requests: the watchdog tells of each once.
+//! Runs that are long for a worker with other requests: the watchdog tells of each, and once more if it goes on for
+//! much longer.
 
 use super::thread_time::ThreadTime;
 use sampan_host::Watch;
@@ -8,8 +9,10 @@ use std::time::Duration;
 pub(crate) struct LongRuns {
     /// The time from which on a run is long.
     pub(crate) time_min: Duration,
-    /// Called from the watchdog's thread, once for each long run, with the number of its route.
-    pub(crate) tell: Box<dyn Fn(u32) + Send + Sync>,
+    /// The time from which on there is nothing more to tell of it.
+    pub(crate) time_enough: Duration,
+    /// Called from the watchdog's thread, with the number of the route and the processor time of the run so far.
+    pub(crate) tell: Box<dyn Fn(u32, Duration) + Send + Sync>,
 }
 
 /// The run of a worker that goes on.
@@ -17,7 +20,8 @@ pub(crate) struct LongRuns {
 pub(super) struct CurrentRunTime {
     /// The processor time of the thread when the run was seen first.
     used_at_first: Option<Duration>,
-    is_told: bool,
+    /// The time of which was told.
+    told: Duration,
 }
 
 impl CurrentRunTime {
@@ -25,7 +29,7 @@ impl CurrentRunTime {
     pub(super) fn begin(thread: &ThreadTime) -> Self {
         Self {
             used_at_first: thread.processor_time(),
-            is_told: false,
+            told: Duration::ZERO,
         }
     }
 
@@ -37,7 +41,11 @@ impl CurrentRunTime {
         thread: &ThreadTime,
         long_runs: &LongRuns,
     ) {
-        if self.is_told || age < long_runs.time_min {
+        let next = match self.told.is_zero() {
+            true => long_runs.time_min,
+            false => long_runs.time_enough,
+        };
+        if self.told >= long_runs.time_enough || age < next {
             return;
         }
         let route = watch.route();
@@ -46,11 +54,11 @@ impl CurrentRunTime {
             return;
         }
         let used = self.used_at_first.zip(thread.processor_time());
-        let used = used.map(|(before, now)| now.saturating_sub(before));
+        let used = used.map_or(age, |(before, now)| now.saturating_sub(before).min(age));
         // The kernel counts by its ticks, so half of the time is enough.
-        if used.is_none_or(|used| used >= long_runs.time_min / 2) {
-            self.is_told = true;
-            (long_runs.tell)(route);
+        if used >= next / 2 {
+            self.told = next;
+            (long_runs.tell)(route, next);
         }
     }
 }

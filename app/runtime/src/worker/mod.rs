@@ -4,6 +4,7 @@
 //! what answers its requests. The `loader` loads it again later; the `watchdog` stops scripts that run too long, and
 //! tells of `long_runs`. The `queue` is for workers that share one.
 
+pub(crate) mod free_memory;
 pub(crate) mod loader;
 pub(crate) mod long_runs;
 pub(crate) mod order;

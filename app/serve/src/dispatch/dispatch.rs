@@ -327,8 +327,8 @@ impl Handler for Dispatch {
     }
 
     fn memory_freed(&self) {
-        if let Some(release) = RELEASE_MEMORY.get() {
-            release();
+        if let Some(allocator) = allocator() {
+            (allocator.release)();
         }
     }
 
@@ -343,10 +343,24 @@ impl Handler for Dispatch {
     }
 }
 
-/// Gives memory that was freed back to the system; known to the program that chooses the allocator.
-static RELEASE_MEMORY: OnceLock<fn()> = OnceLock::new();
+/// The functions of the process's allocator, as the program knows them that chose it.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocatorFunctions {
+    /// Gives free memory back to the system.
+    pub release: fn(),
+    /// Has that done by `release` alone, and no more within some allocation of any thread.
+    pub release_only_so: fn(),
+}
 
-/// Has workers call this function after large answers were freed. The first call counts.
-pub fn release_memory_with(release: fn()) {
-    let _ = RELEASE_MEMORY.set(release);
+static ALLOCATOR: OnceLock<AllocatorFunctions> = OnceLock::new();
+
+/// Tells the functions of the process's allocator: workers release memory after large answers were freed. The first
+/// call counts.
+pub fn set_allocator(functions: AllocatorFunctions) {
+    let _ = ALLOCATOR.set(functions);
+}
+
+/// Returns the functions of the process's allocator, if they are known.
+pub fn allocator() -> Option<AllocatorFunctions> {
+    ALLOCATOR.get().copied()
 }

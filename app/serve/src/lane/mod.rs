@@ -7,6 +7,7 @@
 
 pub(crate) mod crossing;
 pub(crate) mod link;
+pub(crate) mod long_runs;
 pub(crate) mod meter;
 pub(crate) mod names;
 pub(crate) mod route_lane;
@@ -15,6 +16,7 @@ pub(crate) mod waiting;
 
 pub use crossing::{LaneRefusal, LaneRequest, SlowLane};
 pub use link::LaneLink;
+pub use long_runs::ENOUGH_AT_ONCE;
 pub use names::RouteNames;
 pub use route_lane::{LaneMoves, LaneRoutes, Learned, RouteLane};
 pub use source_mark::{SourceMark, SourceMarks};

@@ -1,16 +1,17 @@
 //! Which routes run in the slow lane: by their declaration, or by what was measured on any worker.
 //!
-//! One long run moves a route, for all workers at once. It moves back after many quick runs in a row, and after twice
+//! Long runs move a route, for all workers at once ([`LongRunWindow`]). It moves back after many quick runs in a row, and after twice
 //! as many each time that it has to move again. So a route that is slow now and then stays. A route whose file has
 //! changed is measured anew.
 
+use super::long_runs::LongRunWindow;
 use super::names::RouteNames;
 use crate::lane::source_mark::SourceMark;
 use sampan_host::LaneRule;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The number of quick runs in a row after which a route moves back for the first time.
 const QUICK_RUNS_MIN: u32 = 100;
@@ -30,8 +31,9 @@ pub struct RouteLane {
     is_apart: AtomicBool,
     /// The quick runs in a row since it went there.
     quick_runs: AtomicU32,
-    /// The number of times that it went there because of a long run.
+    /// The number of times that it went there because of long runs.
     moves: AtomicU32,
+    long_runs: Mutex<LongRunWindow>,
 }
 
 /// A route that was measured slow.
@@ -66,6 +68,7 @@ impl RouteLane {
             }),
             quick_runs: AtomicU32::new(0),
             moves: AtomicU32::new(moves),
+            long_runs: Mutex::default(),
         }
     }
 
@@ -103,8 +106,18 @@ impl RouteLane {
         }
     }
 
-    /// A run has taken too long for a worker with other requests. Returns true if the route moves because of that.
-    pub fn mark(&self) -> bool {
+    /// Takes note of a run that is long for a worker with other requests. Returns true if the route moves because of it.
+    fn note_long(&self, used: Duration, slow_time: Duration, now: Instant) -> bool {
+        let is_slow = {
+            let long_runs = self.long_runs.lock();
+            let mut long_runs = long_runs.unwrap_or_else(PoisonError::into_inner);
+            long_runs.note(used, slow_time, now)
+        };
+        is_slow && self.mark()
+    }
+
+    /// Moves the route, which is slow. Returns false if it has moved already, or its rule says otherwise.
+    fn mark(&self) -> bool {
         self.quick_runs.store(0, Relaxed);
         if !self.is_measured() || self.is_apart.swap(true, Relaxed) {
             return false;
@@ -213,11 +226,16 @@ impl LaneRoutes {
         route
     }
 
-    /// A run of the route with this number has taken too long. Returns true if the route moves because of that.
-    pub fn mark(&self, number: u32) -> bool {
+    /// Takes note of a run of the route with this number that has had the processor for `used`, or will. Returns true
+    /// if the route moves because of it.
+    pub fn note_long(&self, number: u32, used: Duration) -> bool {
+        if used < self.slow_time {
+            return false;
+        }
         let at = (number as usize).checked_sub(1);
         let route = at.and_then(|at| self.known().all.get(at).cloned());
-        let has_moved = route.is_some_and(|route| route.mark());
+        let has_moved =
+            route.is_some_and(|route| route.note_long(used, self.slow_time, Instant::now()));
         if has_moved {
             self.moves.to_slow.fetch_add(1, Relaxed);
         }
@@ -270,6 +288,7 @@ mod tests {
 
     const SLOW: Duration = Duration::from_millis(2);
     const QUICK: Duration = Duration::from_micros(100);
+    const LONG: Duration = Duration::from_millis(10);
 
     const MARK: SourceMark = SourceMark(7);
     const OTHER: SourceMark = SourceMark(8);
@@ -304,14 +323,17 @@ mod tests {
         let name = |number| routes.names().get(number);
         assert_eq!(name(route.number()), Some("GET /a"));
         assert_eq!((name(0), name(3), name(u32::MAX)), (None, None, None));
-        assert!(routes.mark(route.number()));
-        assert!(!routes.mark(route.number()), "it has moved already");
+        assert!(routes.note_long(route.number(), LONG));
+        assert!(
+            !routes.note_long(route.number(), LONG),
+            "it has moved already"
+        );
         assert!(route.is_apart() && !other.is_apart());
         assert_eq!(routes.learned(), [learned("GET /a", 1)]);
         assert_eq!(runs_until_back(&route), QUICK_RUNS_MIN);
         assert!(!route.is_apart() && routes.learned().is_empty());
         assert_eq!(routes.moves().counts(), (1, 0));
-        assert!(routes.mark(route.number()));
+        assert!(routes.note_long(route.number(), LONG));
         assert_eq!(routes.moves().counts(), (2, 0));
         assert_eq!(
             runs_until_back(&route),
@@ -374,12 +396,12 @@ mod tests {
         // Of a source that cannot be read nothing else is known.
         let unread = routes.declare("GET /b", LaneRule::Measured, SourceMark::UNKNOWN);
         assert!(unread.is_apart());
-        assert!(routes.mark(route.number()));
+        assert!(routes.note_long(route.number(), LONG));
         routes.declare("GET /a", LaneRule::Measured, OTHER);
         assert!(route.is_apart(), "each worker declares it");
         routes.declare("GET /a", LaneRule::Measured, MARK);
         assert!(!route.is_apart(), "a reload with another text");
-        assert!(routes.mark(route.number()));
+        assert!(routes.note_long(route.number(), LONG));
         assert_eq!(runs_until_back(&route), QUICK_RUNS_MIN);
     }
 }
