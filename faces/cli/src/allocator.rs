@@ -10,7 +10,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub(crate) const FUNCTIONS: AllocatorFunctions = AllocatorFunctions {
     release,
-    release_only_so,
+    leave_to_release,
 };
 
 /// The number of mimalloc's option `purge_delay`: the milliseconds until free memory is given back, by the next
@@ -31,10 +31,10 @@ fn release() {
     unsafe { mi_collect(true) };
 }
 
-/// Has allocations give nothing back any more. Where the option has another value than its preset, by
+/// Has allocations give nothing back. Where the option has another value than its preset, by
 /// `MIMALLOC_PURGE_DELAY` or in another version of mimalloc, it stays.
 #[allow(unsafe_code)] // mimalloc's crate has no safe functions for it
-fn release_only_so() {
+fn leave_to_release() {
     // SAFETY: both functions take numbers; a number that no option has is refused with a message.
     unsafe {
         if mi_option_get(PURGE_DELAY) == PURGE_DELAY_PRESET {
@@ -54,7 +54,7 @@ mod tests {
         let read = || unsafe { mi_option_get(PURGE_DELAY) };
         if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
             assert_eq!(read(), PURGE_DELAY_PRESET);
-            release_only_so();
+            leave_to_release();
             assert_eq!(read(), PURGE_DELAY_LONG);
         }
         release();

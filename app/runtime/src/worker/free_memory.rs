@@ -33,7 +33,7 @@ pub(crate) fn give_back() {
         });
         // Without a thread, allocations go on to give memory back.
         if started.is_ok() {
-            (allocator.release_only_so)();
+            (allocator.leave_to_release)();
         }
     });
 }

@@ -55,10 +55,9 @@ impl CurrentRunTime {
         }
         let used = self.used_at_first.zip(thread.processor_time());
         let used = used.map_or(age, |(before, now)| now.saturating_sub(before).min(age));
-        // The kernel counts by its ticks, so half of the time is enough.
-        if used >= next / 2 {
-            self.told = next;
-            (long_runs.tell)(route, next);
+        if used >= next {
+            self.told = used;
+            (long_runs.tell)(route, used);
         }
     }
 }

@@ -1,19 +1,21 @@
 //! The processor time that the kernel has given to a thread, read from another thread.
 
+use nix::time::{ClockId, clock_gettime};
 use procfs::process::{Process, Task};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::time::Duration;
-
-/// The length that the kernel's line of a thread's times cannot reach, in bytes.
-const TIMES_BYTES_MAX: usize = 128;
 
 /// A thread of this process.
 pub(super) struct ThreadTime {
     /// `None` where the kernel does not tell.
     task: Option<Task>,
-    /// Its `schedstat`. It stays open, because it is read often.
-    times: Option<File>,
+    /// The clock of its processor time. Unlike the kernel's files it is exact while the thread runs.
+    clock: ClockId,
+}
+
+/// Returns the clock of the processor time of a thread, as `pthread_getcpuclockid` does: the kernel reads the number of
+/// the thread from it, inverted, above three bits (`CPUCLOCK_SCHED` of a thread, `linux/posix-timers.h`).
+fn clock_of(thread: i32) -> ClockId {
+    ClockId::from_raw((!thread << 3) | 0b110)
 }
 
 impl ThreadTime {
@@ -21,20 +23,15 @@ impl ThreadTime {
     pub(super) fn of_this_thread() -> Self {
         let number = rustix::thread::gettid().as_raw_nonzero().get();
         let task = Process::myself().and_then(|process| process.task_from_tid(number));
-        let times = File::open(format!("/proc/self/task/{number}/schedstat"));
         Self {
             task: task.ok(),
-            times: times.ok(),
+            clock: clock_of(number),
         }
     }
 
     /// Returns the time that the thread has had a processor since its start; `None` where the kernel does not tell.
     pub(super) fn processor_time(&self) -> Option<Duration> {
-        let mut line = [0; TIMES_BYTES_MAX];
-        let length = self.times.as_ref()?.read_at(&mut line, 0).ok()?;
-        let line = str::from_utf8(&line[..length]).ok()?;
-        let nanos = line.split(' ').next()?.parse().ok()?;
-        Some(Duration::from_nanos(nanos))
+        clock_gettime(self.clock).ok().map(Duration::from)
     }
 
     /// Reports whether the thread runs or waits for a processor. False where the kernel does not tell.

@@ -348,8 +348,8 @@ impl Handler for Dispatch {
 pub struct AllocatorFunctions {
     /// Gives free memory back to the system.
     pub release: fn(),
-    /// Has that done by `release` alone, and no more within some allocation of any thread.
-    pub release_only_so: fn(),
+    /// Leaves that to `release`: allocations no longer do it.
+    pub leave_to_release: fn(),
 }
 
 static ALLOCATOR: OnceLock<AllocatorFunctions> = OnceLock::new();
