@@ -1,10 +1,11 @@
 //! Which routes run in the slow lane: by their declaration, or by what was measured on any worker.
 //!
-//! Long runs move a route, for all workers at once ([`LongRunWindow`]). It moves back after many quick runs in a row, and after twice
-//! as many each time that it has to move again. So a route that is slow now and then stays. A route whose file has
-//! changed is measured anew.
+//! Long runs move a route, for all workers at once ([`LongRunWindow`]). It moves back after many quick runs in a
+//! row, and after twice as many each time that it has to move again. So a route that is slow now and then stays. A
+//! route whose file has changed is measured anew.
 
 use super::long_runs::LongRunWindow;
+use super::moves::LaneMoves;
 use super::names::RouteNames;
 use crate::lane::source_mark::SourceMark;
 use sampan_host::LaneRule;
@@ -106,7 +107,8 @@ impl RouteLane {
         }
     }
 
-    /// Takes note of a run that is long for a worker with other requests. Returns true if the route moves because of it.
+    /// Takes note of a run that is long for a worker with other requests. Returns true if the route moves because of
+    /// it.
     fn note_long(&self, used: Duration, slow_time: Duration, now: Instant) -> bool {
         let is_slow = {
             let long_runs = self.long_runs.lock();
@@ -158,20 +160,6 @@ pub struct LaneRoutes {
     known: Mutex<Known>,
     names: Arc<RouteNames>,
     moves: LaneMoves,
-}
-
-/// The numbers of routes that have moved since the server started.
-#[derive(Debug, Default)]
-pub struct LaneMoves {
-    to_slow: AtomicU64,
-    to_quick: AtomicU64,
-}
-
-impl LaneMoves {
-    /// Returns the number of moves to the slow lane, and back.
-    pub fn counts(&self) -> (u64, u64) {
-        (self.to_slow.load(Relaxed), self.to_quick.load(Relaxed))
-    }
 }
 
 #[derive(Debug, Default)]
