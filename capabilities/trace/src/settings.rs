@@ -1,7 +1,7 @@
 //! `[trace]`, and the variables of the environment that other programs with OpenTelemetry read.
 
 use percent_encoding::percent_decode_str;
-use sampan_host::settings::{ANY, Preset, Section, SettingKey, Settings, items};
+use sampan_host::settings::{ANY, Preset, Section, SettingKey, SettingKind, Settings, items};
 use std::time::Duration;
 use url::Url;
 
@@ -20,7 +20,7 @@ pub static SECTION: Section = Section {
             "the URL of the collector, such as \"http://localhost:4318\"; nothing is traced without it"),
         SettingKey::text("service_name", Preset::Unset, "the name of this service; \"sampan\" unless given"),
         SettingKey::text("sample", Preset::Text("1"),
-            "the part of the traces that begin here which is kept: \"0.01\" or \"1%\""),
+            "the part of the traces that begin here which is kept: 0.01 or \"1%\"").of_kind(SettingKind::Share),
         SettingKey::time("slow_millis", ANY, 0, "requests that took longer are kept in any case; 0 for none"),
         SettingKey::texts("headers", Preset::Empty,
             "header fields for the collector: [\"authorization: Bearer ...\"]").secret(),
@@ -95,9 +95,7 @@ fn sample(text: &str) -> Result<f64, String> {
     };
     let share = number.parse::<f64>().ok().map(|number| number / whole);
     let share = share.filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| {
-        format!("sample is {text:?}; it must be \"0\" to \"1\", or \"0%\" to \"100%\"")
-    })
+    share.ok_or_else(|| format!("sample is {text:?}; it must be 0 to 1, or \"0%\" to \"100%\""))
 }
 
 /// Reads the URL of a collector, which may have the path of traces or lack it.

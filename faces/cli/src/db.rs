@@ -8,7 +8,7 @@ mod restore;
 
 use crate::migrate;
 use crate::signals;
-use crate::{DatabaseArgs, StorageArgs};
+use crate::{DatabaseArgs, StorageArgs, with_meant_command};
 use clap::{Subcommand, ValueEnum};
 use output::Printer;
 use sampan_db::console::{Console, Interrupt, RunError, SqlFault};
@@ -148,10 +148,12 @@ fn path_and_sql(
             }
             let known = STATEMENTS.map(str::to_owned).to_vec();
             let meant = nearest_name(&word, known).map(|meant| format!("; did you mean {meant}?"));
-            Err(format!(
-                "{text} does not exist: name the project's folder, or write SQL in quotes{}",
-                meant.unwrap_or_default()
-            ))
+            let fault =
+                format!("{text} does not exist: name the project's folder, or write SQL in quotes");
+            Err(match meant {
+                Some(meant) => fault + &meant,
+                None => with_meant_command::<DbCommand>(Path::new(&text), fault),
+            })
         }
         (path, sql) => Ok((path.unwrap_or_else(|| ".".to_owned()).into(), sql)),
     }

@@ -2,7 +2,7 @@
 
 mod arguments;
 
-use crate::{StorageArgs, counted, say};
+use crate::{StorageArgs, counted, say, with_meant_command};
 pub(crate) use arguments::JobsArgs;
 use arguments::{JobsCommand, ListArgs, PlaceArgs, ShowArgs};
 use sampan_host::Error;
@@ -26,7 +26,9 @@ pub(crate) fn run(args: JobsArgs) -> Result<i32, String> {
         list: own,
     } = args;
     let Some(command) = command else {
-        return list(place, own);
+        let path = own.path.clone().unwrap_or_else(|| ".".into());
+        let meant = |fault| with_meant_command::<JobsCommand>(&path, fault);
+        return list(place, own).map_err(meant);
     };
     own.check_unused()?;
     let is_json = place.json;

@@ -31,7 +31,7 @@ use sampan_project::config::{EnvFile, Flags};
 use sampan_runtime::{AppConfig, Confinement, ControlRequest, Storage};
 use servers::{health, top};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use terminal::{paint, prompt, signals};
 
 /// A web application server in one executable, for Lua and JavaScript.
@@ -220,6 +220,17 @@ impl StorageArgs {
             ..Flags::default()
         })
     }
+}
+
+/// Adds the command that was probably meant to the error of a path that is not there: what is no command of `C` is taken
+/// for a path.
+fn with_meant_command<C: clap::Subcommand>(path: &Path, fault: String) -> String {
+    if path.exists() {
+        return fault;
+    }
+    let commands = C::augment_subcommands(clap::Command::new(""));
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    fault + &sampan_host::names::hint(&path.to_string_lossy(), names)
 }
 
 fn main() {

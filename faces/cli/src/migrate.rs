@@ -1,6 +1,6 @@
 //! `sampan migrate`: applies migrations, shows them, makes a new one.
 
-use crate::{DatabaseArgs, StorageArgs, say};
+use crate::{DatabaseArgs, StorageArgs, say, with_meant_command};
 use clap::Subcommand;
 use sampan_db::migrate;
 use sampan_db::migrate::{MigrationProgress, MigrationState};
@@ -50,11 +50,13 @@ pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
     }
     match args.command {
         None => {
+            let path = args.path.unwrap_or_else(|| ".".into());
             let storage = StorageArgs {
-                path: args.path.unwrap_or_else(|| ".".into()),
+                path: path.clone(),
                 database: args.database,
             };
-            apply(&storage.resolve()?)
+            let meant = |fault| with_meant_command::<MigrateCommand>(&path, fault);
+            apply(&storage.resolve().map_err(meant)?)
         }
         Some(MigrateCommand::Status(storage)) => status(&storage.resolve()?),
         Some(MigrateCommand::New(args)) => create(args),

@@ -157,7 +157,7 @@ fn faults_name_the_line_and_the_key() {
         (
             "[server]\nlisen = \"x\"\n",
             2,
-            "[server] has no key \"lisen\"; it has listen, workers, trusted_proxies",
+            "[server] has no key \"lisen\"; did you mean \"listen\"? It has listen, workers, trusted_proxies",
         ),
         (
             "[limits]\n\nbody_bytes = 3\n",
@@ -167,7 +167,7 @@ fn faults_name_the_line_and_the_key() {
         (
             "[sever]\n",
             1,
-            "no section or key \"sever\" here; the sections are server, ",
+            "no section or key \"sever\" here; did you mean \"server\"? The sections are server, ",
         ),
         (
             "listen = \"x\"\n",

@@ -1,6 +1,7 @@
 //! The values of all sections of a configuration.
 
 use super::{Section, SettingValue};
+use crate::names::hint;
 use crate::settings::values::Settings;
 use std::sync::Arc;
 
@@ -46,8 +47,12 @@ impl AllSettings {
         let known = self.iter().find(|one| one.section().name == name);
         known.ok_or_else(|| {
             let names: Vec<_> = self.iter().map(|one| one.section().name).collect();
-            let names = names.join(", ");
-            format!("there is no section or key \"{name}\" here; the sections are {names}")
+            let hint = hint(name, names.iter().copied());
+            let (the, names) = (
+                if hint.is_empty() { "; the" } else { " The" },
+                names.join(", "),
+            );
+            format!("there is no section or key \"{name}\" here{hint}{the} sections are {names}")
         })
     }
 

@@ -11,6 +11,7 @@ mod values;
 pub use all::AllSettings;
 pub use values::{Settings, WrittenValue};
 
+use crate::names::hint;
 use std::ops::RangeInclusive;
 
 /// The range of a quantity that is limited by its type only, or checked by its user.
@@ -57,6 +58,8 @@ pub enum SettingKind {
     Choice(&'static [&'static str]),
     /// A text.
     Text,
+    /// A part of the whole: a number from 0 to 1, or a text such as "25%". Kept as text.
+    Share,
     /// A list of texts.
     Texts,
     /// A text with commas between its items, or a list of texts; and the description of that for faults.
@@ -102,8 +105,12 @@ impl Section {
         let known = self.keys.iter().find(|key| key.name == name);
         known.ok_or_else(|| {
             let keys: Vec<_> = self.keys.iter().map(|key| key.name).collect();
-            let (section, keys) = (self.name, keys.join(", "));
-            format!("[{section}] has no key \"{name}\"; it has {keys}")
+            let (section, hint) = (self.name, hint(name, keys.iter().copied()));
+            let (it, keys) = (
+                if hint.is_empty() { "; it" } else { " It" },
+                keys.join(", "),
+            );
+            format!("[{section}] has no key \"{name}\"{hint}{it} has {keys}")
         })
     }
 }
@@ -254,8 +261,9 @@ impl SettingKind {
         match (self, value) {
             (Self::Flag, value @ Flag(_))
             | (Self::Count(_) | Self::Size(_) | Self::Time(_), value @ Number(_))
-            | (Self::Choice(_) | Self::Text, value @ Text(_))
+            | (Self::Choice(_) | Self::Text | Self::Share, value @ Text(_))
             | (Self::Texts | Self::TextOrTexts(_), value @ List(_)) => Some(value),
+            (Self::Share, Number(number)) => Some(Text(number.to_string())),
             (Self::Size(_), Text(text)) => units::bytes(&text).map(Number),
             (Self::Time(_), Text(text)) => units::millis(&text).map(Number),
             (Self::TextOrTexts(_), Text(text)) => Some(List(items(&text))),
@@ -271,6 +279,7 @@ impl SettingKind {
             Self::Size(_) => units::A_SIZE,
             Self::Time(_) => units::A_TIME,
             Self::Choice(_) | Self::Text => "text in quotes",
+            Self::Share => "a number from 0 to 1, or a text such as \"25%\",",
             Self::Texts => "a list such as [\"one\", \"two\"]",
             Self::TextOrTexts(expected) => expected,
         }

@@ -1,6 +1,6 @@
 //! The values of sections: those that were written, with their places, and the defaults of the others.
 
-use super::{Preset, Section, SettingKey, SettingValue, items};
+use super::{Preset, Section, SettingKey, SettingKind, SettingValue, items};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -145,7 +145,13 @@ impl Settings {
         let of_key = |fault| format!("{origin}: {fault}");
         let key: &SettingKey = self.section.key(name).map_err(of_key)?;
         let section = self.section.name;
-        let accepted = value.and_then(|value| key.kind.accept(value));
+        let accepted = match (value, &key.kind) {
+            // Of numbers only these have a fraction.
+            (None, SettingKind::Share) if text.parse::<f64>().is_ok() => {
+                Some(SettingValue::Text(text.clone()))
+            }
+            (value, kind) => value.and_then(|value| kind.accept(value)),
+        };
         let value = accepted.ok_or_else(|| {
             let (written, expected) = (key.shown(&text), key.kind.expected());
             format!("{origin}: [{section}] {name} = {written}: {expected} is expected")
@@ -202,6 +208,7 @@ mod tests {
             SettingKey::time("age", ANY, 7, ""),
             SettingKey::choice("tea", &["green", "black"], ""),
             SettingKey::text("name", Preset::Unset, ""),
+            SettingKey::text("full", Preset::Text("1"), "").of_kind(SettingKind::Share),
             SettingKey::texts("guests", Preset::Empty, ""),
             SettingKey::texts("keys", Preset::Empty, "").secret(),
             SettingKey::text("at", Preset::Text("a, b"), "")
@@ -265,12 +272,34 @@ mod tests {
     }
 
     #[test]
+    fn shares_are_numbers_or_texts() {
+        let share = |value, text: &str| {
+            let mut all = AllSettings::new(&[&SECTION], "x");
+            let text = text.to_owned();
+            all.put(("kettle", "full"), value, text, "x:1".to_owned())?;
+            Ok::<_, String>(all.of(&SECTION).text("full").to_owned())
+        };
+        assert_eq!(share(Some(Number(1)), "1").as_deref(), Ok("1"));
+        assert_eq!(share(None, "0.25").as_deref(), Ok("0.25"));
+        assert_eq!(
+            share(Some(Text("25%".into())), "\"25%\"").as_deref(),
+            Ok("25%")
+        );
+        let fault = share(Some(Flag(true)), "true").expect_err("no share");
+        assert!(
+            fault.contains("full = true: a number from 0 to 1"),
+            "{fault}"
+        );
+        share(None, "[1]").expect_err("no share");
+    }
+
+    #[test]
     fn faults_say_what_is_expected() {
         for (key, value, fault) in [
             (
                 "cup",
                 Number(1),
-                "[kettle] has no key \"cup\"; it has on, whistles, cups,",
+                "[kettle] has no key \"cup\"; did you mean \"cups\"? It has on, whistles, cups,",
             ),
             (
                 "cups",

@@ -161,7 +161,7 @@ fn faults_name_their_source() {
             "",
             &[("SAMPAN_SERVER_WORKES", "2")],
             &[],
-            "SAMPAN_SERVER_WORKES: [server] has no key \"workes\"; it has listen",
+            "SAMPAN_SERVER_WORKES: [server] has no key \"workes\"; did you mean \"workers\"? It has listen",
         ),
         (
             "",

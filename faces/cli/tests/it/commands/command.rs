@@ -129,6 +129,13 @@ fn a_project_that_is_not_there_exits_1() {
         1,
         &["none does not exist: name the project's folder or the file to run"],
     );
+    for (command, meant) in [
+        (["migrate", "statsu"], "did you mean \"status\"?"),
+        (["jobs", "lsit"], "did you mean \"list\"?"),
+        (["db", "resotre"], "did you mean \"restore\"?"),
+    ] {
+        fails(&command, 1, &["does not exist", meant]);
+    }
     fails(
         &["run", &scratch.path().display().to_string()],
         1,
@@ -157,7 +164,7 @@ fn a_faulty_configuration_exits_1_and_names_the_place() {
     fails(
         &["run", &app],
         1,
-        &["sampan.toml:3: [server] has no key \"lisen\"; it has listen"],
+        &["sampan.toml:3: [server] has no key \"lisen\"; did you mean \"listen\"? It has listen"],
     );
     fails(
         &["run", &app, "--config", &scratch.file("none.toml")],
