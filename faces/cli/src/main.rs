@@ -222,8 +222,8 @@ impl StorageArgs {
     }
 }
 
-/// Adds the command that was probably meant to the error of a path that is not there: what is no command of `C` is taken
-/// for a path.
+/// Adds the command that was probably meant to the error of a path that is not there: a word that is no command of `C`
+/// is taken for a path.
 fn with_meant_command<C: clap::Subcommand>(path: &Path, fault: String) -> String {
     if path.exists() {
         return fault;

@@ -1,8 +1,8 @@
 //! The values of all sections of a configuration.
 
 use super::{Section, SettingValue};
-use crate::names::hint;
 use crate::settings::values::Settings;
+use crate::tables::names::hint;
 use std::sync::Arc;
 
 /// The values of all sections.

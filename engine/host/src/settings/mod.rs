@@ -11,7 +11,7 @@ mod values;
 pub use all::AllSettings;
 pub use values::{Settings, WrittenValue};
 
-use crate::names::hint;
+use crate::tables::names::hint;
 use std::ops::RangeInclusive;
 
 /// The range of a quantity that is limited by its type only, or checked by its user.
