@@ -218,7 +218,10 @@ impl ServerShared {
             }
             return;
         }
-        if let Err(fault) = self.start_slow_lane() {
+        // Isolates that start are ended with a server that ends.
+        if let Err(fault) = self.start_slow_lane()
+            && !self.is_ending.load(Ordering::SeqCst)
+        {
             let text = format!("slow routes go on among the others: {fault}");
             self.config.program.logger.text(Level::Error, text);
         }

@@ -104,7 +104,15 @@ pub(crate) fn run(args: TopArgs) -> Result<i32, String> {
 
 fn scrape(server: &AskedServer) -> Result<Scrape, String> {
     let answer = server.answer(TIME_MAX);
-    let answer = answer.map_err(|fault| format!("{}: {fault}", server.shown))?;
+    let answer = answer.map_err(|fault| {
+        let hint = match fault.contains("refused") {
+            true => {
+                ": no server listens there; name another as in `sampan top http://127.0.0.1:8080`"
+            }
+            false => "",
+        };
+        format!("{}: {fault}{hint}", server.shown)
+    })?;
     let text = String::from_utf8_lossy(&answer);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
     match head.split(' ').nth(1) {
@@ -114,7 +122,7 @@ fn scrape(server: &AskedServer) -> Result<Scrape, String> {
             server.shown
         )),
         status => Err(format!(
-            "{}: it answered {}, which are no measurements: is it another server, or is [metrics] path another?",
+            "{}: it answered {}, which are no measurements: is [metrics] enabled there, and its path this one?",
             server.shown,
             status.unwrap_or("something")
         )),
