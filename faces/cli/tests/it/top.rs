@@ -94,7 +94,10 @@ fn what_cannot_be_asked_is_told() {
     fails(
         &["top", &url],
         1,
-        &["it answered 404", "is [metrics] enabled there, and its path this one?"],
+        &[
+            "it answered 404",
+            "is [metrics] enabled there, and its path this one?",
+        ],
     );
     let folder = Scratch::new(&[
         ("app.lua", APP),

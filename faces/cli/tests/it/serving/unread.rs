@@ -78,3 +78,20 @@ fn clients_that_do_not_read_are_closed_and_their_memory_goes_back() {
         });
     }
 }
+
+/// Nothing but the request allocates here, so that no later allocation gives its memory back.
+#[test]
+fn memory_of_a_request_goes_back_although_no_other_comes() {
+    let app = "import { app } from 'sampan';\n\
+               app.get('/', () => ({ length: Array.from({ length: 8 }, () => 'x'.repeat(5e6)).length }));\n";
+    let scratch = Scratch::new(&[("app.js", app)]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    command.arg("run").arg(scratch.path());
+    command.args(["--listen", "127.0.0.1:0", "--workers", "1"]);
+    let process = Process::start(&mut command);
+    let before = process.memory_kib();
+    let answer = process.client().ask("GET", "/", &[], "");
+    assert_eq!(answer.expect("an answer").text(), r#"{"length":8}"#);
+    let text = "the memory goes back";
+    wait::until(text, || process.memory_kib() < before + 20_000);
+}
