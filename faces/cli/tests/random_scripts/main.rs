@@ -56,9 +56,11 @@ impl Server {
         let log = std::thread::spawn(move || {
             let telling = |line: &String| {
                 // The fields of a line of the log may be all that a script can reach, its globals included.
-                let message = match line.starts_with("20") {
-                    true => line.split('=').next().unwrap_or(line),
-                    false => line,
+                let message = match line.chars().next() {
+                    // The rest of a message of several lines, which a script wrote.
+                    Some(' ') => "",
+                    Some('2') => line.split('=').next().unwrap_or(line),
+                    _ => line,
                 };
                 [
                     "fault of the server",
