@@ -126,7 +126,7 @@ fn bar(series: &Series, spread: Option<Spread>, y: f64, axis: f64) -> String {
             whose,
             x(spread.max) + 8.0,
             baseline,
-            &format!("{mark}{:.2}", spread.median)
+            &format!("{mark}{}", shown(spread.median))
         ),
     )
 }
@@ -134,6 +134,15 @@ fn bar(series: &Series, spread: Option<Spread>, y: f64, axis: f64) -> String {
 fn text(class: &str, x: f64, y: f64, words: &str) -> String {
     let words = words.replace('&', "&amp;").replace('<', "&lt;");
     format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>\n")
+}
+
+/// A value with as many decimals as tell something, so that large ones have room.
+fn shown(value: f64) -> String {
+    match value.abs() {
+        ..1_000.0 => format!("{value:.2}"),
+        ..10_000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 #[cfg(test)]
