@@ -119,7 +119,7 @@ pub fn load<I>(
 /// Stops runs that take longer than the limit, as the server's watchdog does. Ends with the watch.
 fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
     let watch = Arc::downgrade(watch);
-    let millis_max = millis_max.saturating_mul(slowness());
+    let millis_max = millis_max.saturating_mul(u64::from(slowness()));
     std::thread::spawn(move || {
         let (mut seen, mut since) = (0, Instant::now());
         while let Some(watch) = watch.upgrade() {
@@ -137,7 +137,7 @@ fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
 
 /// Returns how many times as long as its limit a script may run: `cargo xtask asan` sets it, since the sanitizer makes
 /// scripts several times slower.
-fn slowness() -> u64 {
+pub fn slowness() -> u32 {
     let set = std::env::var("SAMPAN_TEST_SLOWNESS");
     set.ok().and_then(|set| set.parse().ok()).unwrap_or(1)
 }

@@ -1,7 +1,9 @@
 //! The rig with a JavaScript project in it.
 #![allow(dead_code, unused_imports, missing_docs, unreachable_pub)] // Each test file uses its own part.
 
-pub use sampan_rig::{End, TestAnswer, TestRequest, added_fields, cpu_time, end, get, post};
+pub use sampan_rig::{
+    End, TestAnswer, TestRequest, added_fields, cpu_time, end, get, post, slowness,
+};
 
 use sampan_host::{Error, Isolate, Module, Program, ScriptLimits};
 use sampan_js::{Js, PublicFunctionsOnly};
