@@ -16,6 +16,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "a_loop_without_a_body_at_the_top_of_a_file_is_named_by_its_own_line",
             "no_builtin_takes_long",
             "near_the_limit_a_request_costs_no_collection",
+            "runaways_are_stopped",
         ],
     ),
     ("sampan-lua", &["runaways_are_stopped_in_time"]),
