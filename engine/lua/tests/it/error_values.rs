@@ -88,7 +88,7 @@ fn a_text_that_takes_for_ever_is_stopped() {
         let error = rig.nth(index, get("/")).expect_err("is stopped");
         assert_eq!(error.kind(), ErrorKind::Stopped, "{error}");
     }
-    assert!(cpu_time() - begun < Duration::from_millis(2000));
+    assert!(cpu_time() - begun < Duration::from_millis(2000) * sampan_rig::slowness());
     assert_eq!(rig.nth(2, get("/")).expect("goes on").text(), "ok");
 }
 
