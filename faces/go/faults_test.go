@@ -418,6 +418,7 @@ func TestAnswersForNobodyKeepNothing(t *testing.T) {
 		}).Waits()
 	})
 	idle := runtime.NumGoroutine()
+	sent := 0
 	// A hundred at a time: on a busy machine all would be under way together, and their memory would be the peak's.
 	leave := func(count int) {
 		for n := range count {
@@ -427,8 +428,9 @@ func TestAnswersForNobodyKeepNothing(t *testing.T) {
 			}
 			_, _ = connection.Write([]byte("GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
 			connection.Close()
+			sent++
 			if n%100 == 99 {
-				until(t, "they have ended", func() bool { return runtime.NumGoroutine() <= idle+2 })
+				until(t, "they have ended", func() bool { return int(answered.Load()) == sent && runtime.NumGoroutine() <= idle+2 })
 			}
 		}
 	}

@@ -31,13 +31,12 @@ type pump struct {
 	// Its place among the server's.
 	at int
 
-	// The number of the handler that runs now; 0 for none, or [lost]. Whoever changes it from that number decides
+	// The id of the request whose handler runs now; 0 for none, or [lost]. Whoever changes it from that id decides
 	// who goes on with the fields below.
 	running atomic.Uint64
 	// Set by the supervisor: answers should not wait longer.
 	overdue atomic.Bool
 
-	serial  uint64
 	route   *Route
 	buffer  []uint64
 	rest    []byte
@@ -106,7 +105,7 @@ func (p *pump) serveNext() bool {
 			// It names the limit that has passed.
 			cause = context.DeadlineExceeded
 		}
-		s.clients.left(r.entry.ID(), cause)
+		s.clients.left(r.entry.ID(), cause, s.isRunning)
 		return true
 	}
 	route := s.routes[r.entry.Tag()]
@@ -115,13 +114,12 @@ func (p *pump) serveNext() bool {
 		return true
 	}
 	id := r.entry.ID()
-	p.serial++
 	p.route = route
-	serial := p.serial
-	p.running.Store(serial)
+	p.running.Store(id)
 	s.serve(route, w, r)
-	if !p.running.CompareAndSwap(serial, 0) {
+	if !p.running.CompareAndSwap(id, 0) {
 		s.answerAlone(w, id)
+		r.isTracked = true
 		r.finish()
 		return false
 	}
@@ -148,10 +146,11 @@ func (p *pump) leave() {
 		return
 	}
 	id := p.request.entry.ID()
-	if p.running.CompareAndSwap(p.serial, lost) {
+	if p.running.CompareAndSwap(id, lost) {
 		p.succeed()
 	}
 	p.server.answerAlone(p.response, id)
+	p.request.isTracked = true
 	p.request.finish()
 }
 
@@ -159,7 +158,7 @@ func (p *pump) leave() {
 func (p *pump) succeed() {
 	next := newPump(p.server, p.at)
 	// The buffer stays with the handler that reads in it; the rest lies there too.
-	next.rest, next.answers, next.serial = p.rest, p.answers, p.serial
+	next.rest, next.answers = p.rest, p.answers
 	p.server.pumps[p.at].Store(next)
 	go next.run()
 }
@@ -178,8 +177,11 @@ func (s *Server) serveAlone(route *Route, entry *native.Request) {
 	e.request.server = s
 	e.request.entry = *entry
 	e.request.entry.Detach()
+	id := entry.ID()
+	e.request.isTracked = true
+	s.clients.enter(id)
 	go func() {
-		id, began := e.request.entry.ID(), time.Now()
+		began := time.Now()
 		// Also where the handler ends the goroutine.
 		defer func() {
 			s.answerAlone(&e.response, id)
@@ -215,6 +217,27 @@ func (s *Server) noteWork() {
 	}
 }
 
+// Reports whether a pump runs the handler of a request.
+func (s *Server) isRunning(id uint64) bool {
+	for i := range s.pumps {
+		if s.pumps[i].Load().running.Load() == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Takes the work from a pump whose handler still runs, which is alone with that from now on. False if it has returned.
+func (s *Server) takeFrom(p *pump, id uint64) bool {
+	// Before, because [Server.isRunning] does not find it after.
+	s.clients.enter(id)
+	if p.running.CompareAndSwap(id, lost) {
+		return true
+	}
+	s.clients.forget(id)
+	return false
+}
+
 // Looks for handlers that take long, while there is work.
 func (s *Server) supervise() {
 	ticker := time.NewTicker(supervisePeriod)
@@ -229,18 +252,18 @@ func (s *Server) supervise() {
 		isBusy := s.active.Swap(false)
 		for i := range s.pumps {
 			p := s.pumps[i].Load()
-			serial := p.running.Load()
+			id := p.running.Load()
 			switch {
-			case serial == 0 || serial == lost:
+			case id == 0 || id == lost:
 				seen[i] = 0
 				continue
-			case serial == seen[i] && p.running.CompareAndSwap(serial, lost):
+			case id == seen[i] && s.takeFrom(p, id):
 				p.route.quick.Store(0)
 				p.route.alone.Store(true)
 				p.succeed()
 				seen[i] = 0
 			default:
-				seen[i] = serial
+				seen[i] = id
 				p.overdue.Store(true)
 			}
 			isBusy = true

@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/sampan-server/sampan/faces/go/internal/native"
 )
@@ -25,7 +23,16 @@ type Request struct {
 	query  url.Values
 	wanted context.Context
 	cancel context.CancelCauseFunc
+	// Whether the server's clients have it for certain.
+	isTracked bool
 }
+
+// The context of a request whose handler has returned.
+var over = func() context.Context {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	return ended
+}()
 
 // Method is "GET", "POST", ...
 func (r *Request) Method() string { return known(r.entry.Method()) }
@@ -116,8 +123,12 @@ func (r *Request) JSON(value any) error {
 // Context ends when the handler returns, when the client leaves or its time is over, and when the server has stopped. [context.Cause] tells
 // them apart: where limits.handler_millis_max has passed it is [context.DeadlineExceeded], else [context.Canceled].
 func (r *Request) Context() context.Context {
+	if r.entry.IsCleared() {
+		return over
+	}
 	if r.wanted == nil {
 		r.wanted, r.cancel = context.WithCancelCause(r.server.base)
+		r.isTracked = true
 		r.server.clients.watch(r.entry.ID(), r.cancel)
 	}
 	return r.wanted
@@ -165,61 +176,14 @@ func (r *Request) isOver(err error) bool {
 
 // Ends what hangs on the request when its handler has returned.
 func (r *Request) finish() {
-	if id := r.entry.ID(); r.cancel != nil {
-		r.server.clients.forget(id)
+	if r.isTracked || r.server.clients.noted.Load() > 0 {
+		r.server.clients.forget(r.entry.ID())
+		r.isTracked = false
+	}
+	if r.cancel != nil {
 		r.cancel(nil)
 		r.wanted, r.cancel = nil, nil
-	} else if r.server.clients.some.Load() {
-		r.server.clients.forget(id)
 	}
 	r.query = nil
 	r.entry.Clear()
-}
-
-// So many clients that have left are remembered at most.
-const goneMax = 4096
-
-// Clients tells handlers that theirs has left.
-type clients struct {
-	lock sync.Mutex
-	// The contexts that handlers have asked for, by the request's id.
-	waiting map[uint64]context.CancelCauseFunc
-	// Requests whose clients have left before the handler asked for a context. A handler may have returned by then, and then its request stays
-	// here until there are many. Why, is the cause of the context.
-	gone map[uint64]error
-	// Whether there are any in gone.
-	some atomic.Bool
-}
-
-// Has the context ended when the client leaves; at once, if it has left.
-func (c *clients) watch(id uint64, cancel context.CancelCauseFunc) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if cause, ok := c.gone[id]; ok {
-		cancel(cause)
-	}
-	c.waiting[id] = cancel
-}
-
-func (c *clients) forget(id uint64) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	delete(c.waiting, id)
-	delete(c.gone, id)
-	c.some.Store(len(c.gone) > 0)
-}
-
-// Nobody waits for the answer to a request any more.
-func (c *clients) left(id uint64, cause error) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if cancel := c.waiting[id]; cancel != nil {
-		cancel(cause)
-		return
-	}
-	if len(c.gone) >= goneMax {
-		clear(c.gone)
-	}
-	c.gone[id] = cause
-	c.some.Store(true)
 }

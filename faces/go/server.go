@@ -74,7 +74,7 @@ type Server struct {
 // that was never started.
 func New(config Config) (*Server, error) {
 	s := &Server{log: logger(config.Logger), wake: make(chan struct{}, 1)}
-	s.clients.waiting, s.clients.gone = map[uint64]context.CancelCauseFunc{}, map[uint64]error{}
+	s.clients.underWay = map[uint64]client{}
 	s.handle = logHandle(s.log)
 	s.base, s.end = context.WithCancel(context.Background())
 	options, err := config.options()
