@@ -86,8 +86,24 @@ impl PostgresMigrations {
                 file.path.display(),
                 error.message()
             )),
-            false => failed(file, error.message()),
+            false => failed(file, &with_dialect(file, error.message())),
         })
+    }
+}
+
+/// Adds to the message of an error that a word which PostgreSQL does not know is one of SQLite's.
+fn with_dialect(file: &File, message: &str) -> String {
+    const WORDS: [&str; 3] = ["STRICT", "ROWID", "AUTOINCREMENT"];
+    let near = message.split_once("at or near \"");
+    let word = near.and_then(|(_, rest)| rest.split('"').next());
+    let is_known = |word: &&str| WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
+    match word.filter(is_known) {
+        None => message.to_owned(),
+        Some(word) => format!(
+            "{message}; {word} is a word of SQLite: leave it out, or have the migration as {0}.sqlite.sql and \
+             {0}.postgres.sql",
+            file.name
+        ),
     }
 }
 

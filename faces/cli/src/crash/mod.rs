@@ -8,8 +8,10 @@ mod report;
 mod tests;
 
 use report::Facts;
+use rustix::fs::{Access, access};
 use sampan_runtime::AppConfig;
 use std::fs::DirBuilder;
+use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -20,7 +22,14 @@ pub(crate) fn watch(config: &AppConfig) {
     if let Some(facts) = folder.and_then(|folder| Facts::new(&folder)) {
         // A signal may come until the process ends.
         let facts: &'static Facts = Box::leak(Box::new(facts));
-        make_parent(facts.folder());
+        if let Err(error) = make_parent(facts.folder()) {
+            let folder = facts.folder().display();
+            // Should this fail too, there is no other way to tell it.
+            let _ = writeln!(
+                io::stderr(),
+                "warning: crash reports cannot be written to {folder}: {error}"
+            );
+        }
         report::remove_old(facts.folder());
         sampan_runtime::tell_running_routes();
         handler::install(facts);
@@ -28,10 +37,20 @@ pub(crate) fn watch(config: &AppConfig) {
     }
 }
 
-/// Makes the folders above that of the reports, which is made with the first report. Where they cannot be made, there
-/// are no reports.
-fn make_parent(folder: &Path) {
-    if let Some(parent) = folder.parent() {
-        let _ = DirBuilder::new().recursive(true).mode(0o700).create(parent);
-    }
+/// Makes the folders above that of the reports, which is made with the first report, and looks whether reports can be
+/// written.
+fn make_parent(folder: &Path) -> io::Result<()> {
+    let Some(parent) = folder.parent() else {
+        return Ok(());
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)?;
+    let place = match folder.try_exists()? {
+        true if !folder.is_dir() => return Err(io::ErrorKind::NotADirectory.into()),
+        true => folder,
+        false => parent,
+    };
+    Ok(access(place, Access::WRITE_OK | Access::EXEC_OK)?)
 }

@@ -245,6 +245,25 @@ fn dev_leaves_no_report() {
 }
 
 #[test]
+fn a_folder_that_cannot_hold_reports_is_told_at_the_start() {
+    for folder in ["app.lua", "app.lua/below"] {
+        let settings = format!("{SETTINGS}[crash]\nfolder = \"{folder}\"\n");
+        let scratch = Scratch::new(&[("app.lua", LUA), ("sampan.toml", &settings)]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command.args(["run", "--listen", "127.0.0.1:0"]);
+        let told = format!(
+            "warning: crash reports cannot be written to {}: ",
+            scratch.path().join(folder).display()
+        );
+        let mut process = Process::start_until(command.arg(scratch.path()), &told);
+        // It serves all the same.
+        process.read_errors().until("listening on ");
+        process.signal("TERM");
+        assert_eq!(process.status(), Some(0));
+    }
+}
+
+#[test]
 fn the_folder_can_be_another_and_reports_can_be_turned_off() {
     let app = ("app.lua", LUA);
     let mut served = serve(app, "[crash]\nfolder = \"told/here\"\n");

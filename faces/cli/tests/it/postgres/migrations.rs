@@ -115,6 +115,13 @@ fn a_migration_that_fails_leaves_nothing() {
         1,
         &["0002_wrong.sql: ", "COMMIT would end the transaction"],
     );
+    for (ending, word) in [("STRICT", "STRICT"), ("WITHOUT ROWID", "ROWID")] {
+        let text = format!("CREATE TABLE kept_not (id bigint) {ending};");
+        add(&scratch, "0002_wrong.sql", &text);
+        let told = format!("{word} is a word of SQLite: leave it out, or have the migration as");
+        let files = "0002_wrong.sqlite.sql and 0002_wrong.postgres.sql";
+        fails(&["migrate", &app, "--db", &url], 1, &[&told, files]);
+    }
 }
 
 #[test]
