@@ -62,13 +62,12 @@ enum DecoderState {
     Failed(Fault),
 }
 
-/// Reads requests: put bytes into [`space`](Decoder::space), [`commit`](Decoder::commit) them, ask for the
-/// [`next`](Decoder::next) event, and [`advance`](Decoder::advance) behind each request.
+/// Reads requests: append bytes to the [`buffer`](Decoder::buffer), ask for the [`next`](Decoder::next) event, and
+/// [`advance`](Decoder::advance) behind each request.
 #[derive(Debug)]
 pub struct Decoder {
-    /// All of it is initialised; the first `filled` bytes have been received.
+    /// The bytes that have been received.
     buf: Vec<u8>,
-    filled: usize,
     /// The first byte of the request in hand.
     start: usize,
     /// The position where the search for line ends continues, and where the current line began.
@@ -95,11 +94,10 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder before its first byte. It allocates nothing until [`space`](Self::space).
+    /// A decoder before its first byte. It allocates nothing until [`buffer`](Self::buffer).
     pub fn new() -> Decoder {
         Decoder {
             buf: Vec::new(),
-            filled: 0,
             start: 0,
             scanned: 0,
             line: 0,
@@ -117,10 +115,10 @@ impl Decoder {
 
     /// Forgets everything, for use by another connection; keeps a buffer of ordinary size.
     pub fn clear(&mut self) {
-        if self.buf.len() > BUFFER_KEPT_BYTES_MAX {
+        if self.buf.capacity() > BUFFER_KEPT_BYTES_MAX {
             self.buf = Vec::new();
         }
-        self.filled = 0;
+        self.buf.clear();
         self.begin(0);
     }
 
@@ -134,47 +132,35 @@ impl Decoder {
         self.has_head = false;
     }
 
-    /// Returns the space for the next bytes; never empty.
-    pub fn space(&mut self) -> &mut [u8] {
+    /// Returns the buffer for the next bytes, with room behind those that it has. Nothing but appending is allowed.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.start > 0 && matches!(self.state, DecoderState::Head) {
             self.move_down();
         }
-        if self.filled == self.buf.len() {
-            let doubled = (self.buf.len() * 2).max(BUFFER_BYTES);
-            let len = match self.state {
-                // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly.
+        let (len, capacity) = (self.buf.len(), self.buf.capacity());
+        if len == capacity {
+            let grown = match self.state {
+                // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly. Memory
+                // that is not written yet costs nothing, so it grows in large steps, and few bytes move.
                 DecoderState::Sized { end } => end
-                    .min(doubled.max(BUFFER_KEPT_BYTES_MAX))
-                    .max(self.filled + 1),
-                _ => doubled,
+                    .min((4 * capacity).max(BUFFER_KEPT_BYTES_MAX))
+                    .max(len + 1),
+                _ => (2 * capacity).max(BUFFER_BYTES),
             };
-            self.buf.resize(len, 0);
+            self.buf.reserve_exact(grown - len);
         }
-        &mut self.buf[self.filled..]
+        &mut self.buf
     }
 
-    /// Takes note that `len` bytes were put into [`space`](Self::space).
-    pub fn commit(&mut self, len: usize) {
-        self.filled += len;
-        debug_assert!(self.filled <= self.buf.len());
-    }
-
-    /// Adds bytes, as `space` and `commit` do.
-    pub fn feed(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let space = self.space();
-            let len = space.len().min(bytes.len());
-            space[..len].copy_from_slice(&bytes[..len]);
-            self.commit(len);
-            bytes = &bytes[len..];
-        }
+    /// Adds bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer().extend_from_slice(bytes);
     }
 
     /// A request that is not whole yet starts at the start of the buffer.
     fn move_down(&mut self) {
         let by = self.start;
-        self.buf.copy_within(by..self.filled, 0);
-        self.filled -= by;
+        self.buf.drain(..by);
         self.scanned -= by;
         self.line -= by;
         self.start = 0;
@@ -201,7 +187,7 @@ impl Decoder {
             self.start + self.known.len()
         } else {
             let Some(end) = self.find_head_end(limits)? else {
-                let wait = if self.filled == self.start {
+                let wait = if self.buf.len() == self.start {
                     AwaitedPart::Nothing
                 } else {
                     AwaitedPart::Head
@@ -235,7 +221,7 @@ impl Decoder {
     fn repeats(&self) -> bool {
         self.scanned == self.start
             && !self.known.is_empty()
-            && self.buf[self.start..self.filled].starts_with(&self.known)
+            && self.buf[self.start..].starts_with(&self.known)
     }
 
     /// After [`DecoderEvent::Head`]: reads the body if it can have at most `body_bytes_max` bytes.
@@ -277,32 +263,32 @@ impl Decoder {
             DecoderState::Chunked(chunks) => BodyDecoder::chunked(chunks),
             _ => BodyDecoder::sized(0),
         };
-        let here = self.buf[self.head_end..self.filled].to_vec();
-        self.filled = self.head_end;
+        let here = self.buf.split_off(self.head_end);
         Ok((body, here))
     }
 
     fn next_body(&mut self, limits: &Limits) -> Result<DecoderEvent, Fault> {
         match &mut self.state {
             DecoderState::Sized { end } => {
-                if self.filled < *end {
+                if self.buf.len() < *end {
                     return Ok(DecoderEvent::Incomplete(AwaitedPart::Body));
                 }
                 self.body_end = *end;
                 self.end = *end;
             }
             DecoderState::Chunked(chunks) => {
+                let filled = self.buf.len();
                 match chunks.decode(
                     &mut self.buf,
                     &mut self.end,
                     &mut self.body_end,
-                    self.filled,
+                    filled,
                     limits,
                 )? {
                     ChunkProgress::Done => {}
                     ChunkProgress::More => {
                         // Everything is decoded, so the gap behind the data can be received into again.
-                        self.filled = self.body_end;
+                        self.buf.truncate(self.body_end);
                         self.end = self.body_end;
                         return Ok(DecoderEvent::Incomplete(AwaitedPart::Body));
                     }
@@ -317,8 +303,8 @@ impl Decoder {
     /// Leaves the request in hand and goes to the bytes behind it.
     pub fn advance(&mut self) {
         debug_assert!(matches!(self.state, DecoderState::Whole));
-        if self.end == self.filled {
-            self.filled = 0;
+        if self.end == self.buf.len() {
+            self.buf.clear();
             self.begin(0);
         } else {
             self.begin(self.end);
@@ -328,7 +314,7 @@ impl Decoder {
     /// The bytes received behind the request in hand, which must be whole.
     pub fn rest(&self) -> &[u8] {
         debug_assert!(matches!(self.state, DecoderState::Whole));
-        &self.buf[self.end..self.filled]
+        &self.buf[self.end..]
     }
 
     /// Reports whether [`head`](Self::head) is that of the request in hand.
@@ -338,17 +324,17 @@ impl Decoder {
 
     /// The bytes that have been received and not been left by [`advance`](Self::advance).
     pub fn unread(&self) -> &[u8] {
-        &self.buf[self.start..self.filled]
+        &self.buf[self.start..]
     }
 
     /// Returns the number of bytes that have been received and not been left by [`advance`](Self::advance).
     pub fn buffered(&self) -> usize {
-        self.filled - self.start
+        self.buf.len() - self.start
     }
 
     /// Reports whether nothing at all is remembered, so that the buffer can be given away.
     pub fn is_clear(&self) -> bool {
-        self.filled == self.start
+        self.buf.len() == self.start
             && self.blank_lines == 0
             && matches!(self.state, DecoderState::Head)
     }
@@ -360,7 +346,7 @@ impl Decoder {
 
     /// Reports whether any of the body in hand has arrived.
     pub fn has_body_bytes(&self) -> bool {
-        self.filled > self.head_end
+        self.buf.len() > self.head_end
     }
 
     /// The head of the request in hand: valid from [`DecoderEvent::Head`] or [`DecoderEvent::Request`] on.

@@ -1,9 +1,9 @@
 //! HTTP/1.1 without I/O: bytes in, events out, bytes out.
 //!
-//! Reading: a [`Decoder`] owns the receive buffer. The driver puts bytes into [`Decoder::space`], says how many with
-//! [`Decoder::commit`] and asks [`Decoder::next`] what they mean. Writing: [`encode_response`] appends a response to an
-//! output buffer. `outgoing` has the other direction. Nothing here knows sockets, tokio or time, so the same code can
-//! be driven by any event loop, and be tested and fuzzed as plain functions.
+//! Reading: a [`Decoder`] owns the receive buffer. The driver appends bytes to [`Decoder::buffer`] and asks
+//! [`Decoder::next`] what they mean. Writing: [`encode_response`] appends a response to an output buffer. `outgoing`
+//! has the other direction. Nothing here knows sockets, tokio or time, so the same code can be driven by any event
+//! loop, and be tested and fuzzed as plain functions.
 //!
 //! The framing rules of RFC 9112 are applied strictly: what could be read in two ways is a [`Fault`], and
 //! after a fault the connection cannot be used any more.

@@ -23,10 +23,9 @@ impl Decoder {
         self.known.clear();
         self.buf.clear();
         self.head.compose(parts, is_whole, limits, &mut self.buf)?;
-        self.filled = self.buf.len();
-        self.head_end = self.filled;
-        self.body_end = self.filled;
-        self.end = self.filled;
+        self.head_end = self.buf.len();
+        self.body_end = self.buf.len();
+        self.end = self.buf.len();
         self.has_head = true;
         self.state = DecoderState::Whole;
         Ok(())
@@ -35,10 +34,8 @@ impl Decoder {
     /// Adds bytes to the body of a composed request.
     pub(crate) fn add_body(&mut self, bytes: &[u8]) {
         debug_assert!(self.head.is_http2);
-        self.buf.truncate(self.filled);
         self.buf.extend_from_slice(bytes);
-        self.filled = self.buf.len();
-        self.body_end = self.filled;
-        self.end = self.filled;
+        self.body_end = self.buf.len();
+        self.end = self.buf.len();
     }
 }

@@ -12,13 +12,13 @@ impl Decoder {
         // A first byte that no method and no empty line has, such as a TLS handshake, is refused at once.
         if self.lines == 0
             && self.line == self.start
-            && let Some(&first) = self.buf[..self.filled].get(self.start)
+            && let Some(&first) = self.buf.get(self.start)
             && !is_token_byte(first)
             && first != b'\r'
         {
             return Err(Fault::bad("malformed request line"));
         }
-        while let Some(offset) = memchr::memchr(b'\n', &self.buf[self.scanned..self.filled]) {
+        while let Some(offset) = memchr::memchr(b'\n', &self.buf[self.scanned..]) {
             let lf = self.scanned + offset;
             self.check_size(lf + 1, limits)?;
             if lf == self.line || self.buf[lf - 1] != b'\r' {
@@ -46,7 +46,7 @@ impl Decoder {
                     return Err(Fault::bad("empty lines before the request"));
                 }
                 self.start = lf + 1;
-                if let Some(&first) = self.buf[..self.filled].get(self.start)
+                if let Some(&first) = self.buf.get(self.start)
                     && !is_token_byte(first)
                     && first != b'\r'
                 {
@@ -54,8 +54,8 @@ impl Decoder {
                 }
             }
         }
-        self.scanned = self.filled;
-        self.check_size(self.filled, limits)?;
+        self.scanned = self.buf.len();
+        self.check_size(self.buf.len(), limits)?;
         Ok(None)
     }
 

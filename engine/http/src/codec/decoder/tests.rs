@@ -1,4 +1,4 @@
-//! A head that repeats itself.
+//! Heads that repeat themselves, and the buffer of a body.
 
 use super::*;
 
@@ -48,4 +48,29 @@ fn a_repeated_head_is_recognised_and_nothing_else_is() {
     decoder.accept_body(2).unwrap();
     assert_eq!(decoder.next(&Limits::default()), DecoderEvent::Request);
     assert_eq!(decoder.body(), b"yy");
+}
+
+/// A client that announces much and sends little does not have much memory reserved for it.
+#[test]
+fn a_buffer_grows_with_the_bytes_that_come_and_ends_with_the_body() {
+    const LENGTH: usize = 10_000_000;
+    let mut decoder = Decoder::new();
+    let head = format!("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {LENGTH}\r\n\r\n");
+    decoder.feed(head.as_bytes());
+    let limits = Limits::default();
+    assert_eq!(decoder.next(&limits), DecoderEvent::Head);
+    assert_eq!(decoder.accept_body(LENGTH), Ok(()));
+    let mut most = 0;
+    while let DecoderEvent::Incomplete(_) = decoder.next(&limits) {
+        let buffer = decoder.buffer();
+        let capacity = buffer.capacity();
+        assert!(capacity <= (4 * buffer.len()).max(BUFFER_KEPT_BYTES_MAX));
+        buffer.resize(capacity.min(head.len() + LENGTH), b'x');
+        most = most.max(capacity);
+    }
+    assert_eq!(decoder.body().len(), LENGTH);
+    assert_eq!(most, head.len() + LENGTH);
+    decoder.advance();
+    decoder.clear();
+    assert_eq!(decoder.buffer().capacity(), BUFFER_BYTES);
 }

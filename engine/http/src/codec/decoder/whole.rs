@@ -9,7 +9,6 @@ impl Decoder {
         let len = buf.len();
         Decoder {
             buf,
-            filled: len,
             head: self.head.clone(),
             has_head: true,
             head_end: self.head_end - self.start,

@@ -250,7 +250,7 @@ impl<S: Socket> Connection<S> {
             return Received::Nothing;
         }
         let pool = &self.local.pool;
-        match self.transport.poll_read(cx, pool, decoder.space()) {
+        match self.transport.poll_read_into(cx, pool, decoder.buffer()) {
             Poll::Pending => {
                 self.release_input();
                 Received::Nothing
@@ -260,7 +260,6 @@ impl<S: Socket> Connection<S> {
                 Received::End
             }
             Poll::Ready(Ok(len)) => {
-                decoder.commit(len);
                 if self.phase == Phase::Body {
                     self.note_body_progress(len);
                 }
