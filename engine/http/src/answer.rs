@@ -186,6 +186,12 @@ pub trait Observer: Any {
     /// The time at which the request was whole, or was refused. Called before the request is handled.
     fn begun(&self, _at: Instant) {}
 
+    /// Reports whether [`RequestOutcome::body_bytes`] is read. Asked before the answer is sent; else it may be 0, which
+    /// spares the search for the end of the answer's head.
+    fn counts_bytes(&self) -> bool {
+        true
+    }
+
     /// The answer has been sent, or never will be.
     fn done(&self, outcome: &RequestOutcome);
 }

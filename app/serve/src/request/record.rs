@@ -330,6 +330,10 @@ impl Observer for Record {
         self.arrived.set(Some(at));
     }
 
+    fn counts_bytes(&self) -> bool {
+        self.line.is_some() || self.traced.borrow().is_some()
+    }
+
     fn done(&self, outcome: &RequestOutcome) {
         if let Some(meters) = self.meters.take() {
             let route = self.route.borrow();

@@ -187,7 +187,7 @@ impl<S: Socket> Connection<S> {
             self.output.add_field(start, name, &value);
         }
         if let Some((pending, status, start)) = started {
-            let body_from = self.output.head_end(start);
+            let body_from = pending.counts_bytes().then(|| self.output.head_end(start));
             let until = self.streaming.is_none().then(|| self.output.total_bytes());
             self.observed.begin(pending, status, body_from, until);
         }

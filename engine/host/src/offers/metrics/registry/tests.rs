@@ -103,6 +103,37 @@ wait_seconds_count{table=\"7\"} 4
 }
 
 #[test]
+fn a_value_falls_into_its_bucket_whichever_came_before() {
+    let registry = Registry::new(|_| ());
+    let family = registry.known(&WAITS);
+    // With the buckets that they are counted in: up to 0.5, up to 1 and all.
+    let values = [
+        (-1.0, [1, 1, 1]),
+        (0.5, [1, 1, 1]),
+        (0.6, [0, 1, 1]),
+        (1.0, [0, 1, 1]),
+        (1.1, [0, 0, 1]),
+        (f64::INFINITY, [0, 0, 1]),
+    ];
+    for (at, (first, in_first)) in values.into_iter().enumerate() {
+        for (then, (second, in_second)) in values.into_iter().enumerate() {
+            let table = format!("{at}-{then}");
+            let waits = registry.histogram(&family, &[&table]);
+            waits.observe(first);
+            waits.observe(second);
+            for (bound, (one, other)) in ["0.5", "1", "+Inf"]
+                .iter()
+                .zip(in_first.iter().zip(in_second))
+            {
+                let begins = format!("wait_seconds_bucket{{table=\"{table}\",le=\"{bound}\"}}");
+                let expected = format!("{begins} {}", one + other);
+                assert!(registry.text().contains(&expected), "{expected}");
+            }
+        }
+    }
+}
+
+#[test]
 fn label_sets_above_the_limits_are_counted_together_and_told_once() {
     let (sender, told) = channel();
     let registry = Registry::new(move |line| drop(sender.send(line.to_owned())));
