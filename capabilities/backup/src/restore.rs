@@ -15,6 +15,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+/// The parts of a whole copy that wait to be written while the next is read.
+const PARTS_AHEAD: usize = 2;
 
 /// The outcome of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,9 +105,16 @@ pub(crate) fn restore(
     let part = beside(to, ".restoring");
     Part::create(part).and_then(|part| {
         let restored = fill(target, cipher, until, &part.file)?;
-        let sync = part.file.sync_all();
-        sync.map_err(|error| failed(format!("cannot write {}: {error}", part.path.display())))?;
-        if let Err(fault) = check(&part.path) {
+        // The check reads while the disk writes.
+        let (synced, checked) = thread::scope(|scope| {
+            let sync = scope.spawn(|| part.file.sync_all());
+            let checked = check(&part.path);
+            (sync.join(), checked)
+        });
+        synced
+            .unwrap_or_else(|_| Err(io::Error::other("the thread has failed")))
+            .map_err(|error| failed(format!("cannot write {}: {error}", part.path.display())))?;
+        if let Err(fault) = checked {
             let text = format!("the restored database is damaged and was thrown away: {fault}");
             return Err(failed(text));
         }
@@ -193,12 +205,7 @@ impl Restoring<'_> {
     }
 
     fn write(&mut self, header: &Header, pages: &Pages) -> io::Result<()> {
-        let page_bytes = header.page_bytes as usize;
-        let each = pages.bytes.chunks(page_bytes.max(1));
-        for (number, page) in pages.numbers.iter().zip(each) {
-            let start = u64::from(number - 1) * u64::from(header.page_bytes);
-            self.file.write_all_at(page, start)?;
-        }
+        write_pages(&self.file, header.page_bytes, pages)?;
         self.page_bytes = header.page_bytes;
         if let Some(count) = header.database_pages {
             self.database_pages = count;
@@ -215,36 +222,66 @@ impl Restoring<'_> {
 
     /// Writes a whole copy to the file. Returns its end.
     fn whole(&mut self, generation: &str, sequence: u64, time: u64) -> Result<Header, Unusable> {
-        let name = |part| names::whole(generation, sequence, time, part);
-        let (end, _, _) = self.get(&name(None))?;
+        let name = names::whole(generation, sequence, time, None);
+        let other = |name: &str| Unusable::Damaged(format!("{name}: it is of another copy"));
+        let (end, _, _) = self.get(&name)?;
+        let belongs = end.kind == Kind::End
+            && end.generation == generation
+            && (end.sequence, end.time) == (sequence, time);
+        if !belongs {
+            return Err(other(&name));
+        }
+        let written = |error| Unusable::Failed(format!("cannot write the database: {error}"));
+        let file = self.file.try_clone().map_err(written)?;
+        let (sender, read) = sync_channel(PARTS_AHEAD);
+        let page_bytes = end.page_bytes;
+        let last = thread::scope(|scope| {
+            let writer = scope.spawn(move || {
+                let mut parts = read.into_iter();
+                parts.try_for_each(|pages| write_pages(&file, page_bytes, &pages))
+            });
+            // Once the writer has failed, nothing takes what is read.
+            let last = self.parts(&end, |pages| sender.send(pages).is_ok());
+            drop(sender);
+            let ended = writer.join();
+            ended
+                .unwrap_or_else(|_| Err(io::Error::other("the thread has failed")))
+                .map_err(written)?;
+            last
+        })?;
+        if end.previous != last {
+            return Err(other(&name));
+        }
+        self.page_bytes = page_bytes;
+        self.database_pages = end.database_pages.unwrap_or(0);
+        self.cut().map_err(Unusable::Failed)?;
+        Ok(end)
+    }
+
+    /// Reads the parts of a whole copy and passes their pages on, until that gives false. Returns the hash of the last.
+    fn parts(
+        &mut self,
+        end: &Header,
+        mut pass_on: impl FnMut(Pages) -> bool,
+    ) -> Result<Hash, Unusable> {
         let mut previous = NO_HASH.to_owned();
         for part in 0..end.part {
-            let name = name(Some(part));
+            let name = names::whole(&end.generation, end.sequence, end.time, Some(part));
             let (header, hash, pages) = self.get(&name)?;
             let belongs = header.kind == Kind::Part
-                && header.generation == generation
-                && (header.sequence, header.part) == (sequence, part)
+                && header.generation == end.generation
+                && (header.sequence, header.part) == (end.sequence, part)
                 && header.page_bytes == end.page_bytes
                 && header.previous == previous;
             if !belongs {
                 return Err(Unusable::Damaged(format!("{name}: it is of another copy")));
             }
             previous = hash;
-            let written = self.write(&header, &pages);
-            written
-                .map_err(|error| Unusable::Failed(format!("cannot write the database: {error}")))?;
+            if !pass_on(pages) {
+                break;
+            }
         }
-        let belongs = end.kind == Kind::End
-            && end.generation == generation
-            && end.sequence == sequence
-            && end.previous == previous;
-        if !belongs {
-            let name = name(None);
-            return Err(Unusable::Damaged(format!("{name}: it is of another copy")));
-        }
-        self.database_pages = end.database_pages.unwrap_or(0);
-        self.cut().map_err(Unusable::Failed)?;
-        Ok(end)
+        Ok(previous)
     }
 
     /// Applies the commits behind a whole copy, up to a moment. Returns the time of the state.
@@ -308,4 +345,18 @@ impl Restoring<'_> {
         self.commits += u64::from(last.commits);
         self.cut()
     }
+}
+
+/// Writes pages to their places in a database. Those that follow each other are written at once.
+fn write_pages(file: &File, page_bytes: u32, pages: &Pages) -> io::Result<()> {
+    let mut bytes = &pages.bytes[..];
+    let runs = pages
+        .numbers
+        .chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    for run in runs {
+        let (here, behind) = bytes.split_at(run.len() * page_bytes as usize);
+        bytes = behind;
+        file.write_all_at(here, u64::from(run[0] - 1) * u64::from(page_bytes))?;
+    }
+    Ok(())
 }
