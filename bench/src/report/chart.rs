@@ -6,14 +6,18 @@ use crate::report::stats::Spread;
 use crate::routes::Headers;
 
 /// Pixels.
-const WIDTH: f64 = 860.0;
-const BARS_LEFT: f64 = 170.0;
+const WIDTH: f64 = 890.0;
+const BARS_LEFT: f64 = 200.0;
 const BARS_WIDTH: f64 = 610.0;
 const BAR_HEIGHT: f64 = 16.0;
 const ROW_HEIGHT: f64 = 22.0;
 const HEADING_HEIGHT: f64 = 40.0;
-const TOP: f64 = 84.0;
+const NOTES_TOP: f64 = 48.0;
+const NOTE_HEIGHT: f64 = 18.0;
 const BOTTOM: f64 = 20.0;
+
+/// The characters of a line of notes.
+const NOTE_CHARS_MAX: usize = 150;
 
 /// The axis ends at so many times the cheapest; longer bars end there, so that one slow peer does not flatten the rest.
 const AXIS_TIMES_CHEAPEST: f64 = 4.0;
@@ -50,7 +54,8 @@ pub(crate) fn svg(report: &BenchReport) -> String {
     });
     let figure = report.suite.bars.1;
     let common = axis(&groups, figure);
-    let mut y = TOP;
+    let notes = notes(report);
+    let mut y = NOTES_TOP + NOTE_HEIGHT * (notes.len() - 1) as f64;
     let mut body = String::new();
     for group in &groups {
         y += HEADING_HEIGHT;
@@ -65,36 +70,42 @@ pub(crate) fn svg(report: &BenchReport) -> String {
             y += ROW_HEIGHT;
         }
     }
-    let conditions = report.conditions.iter();
-    let conditions: Vec<String> = conditions
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
-    // Two lines, as they are too long for one: the machine, then the load.
-    let (machine, load) = conditions.split_at(conditions.len().min(4));
-    let head = [
-        text(
-            "title",
-            12.0,
-            28.0,
-            &format!("{}: lower is better", report.suite.bars.0),
-        ),
-        text(
-            "note",
-            12.0,
-            48.0,
-            "Bars are medians, lines the least and the greatest of the rounds. A bar that goes on is marked with ».",
-        ),
-        text("note", 12.0, 66.0, &machine.join(" · ")),
-        text("note", 12.0, 84.0, &load.join(" · ")),
-    ];
+    let title = format!("{}: lower is better", report.suite.bars.0);
+    let mut head = text("title", 12.0, 28.0, &title);
+    for (line, note) in notes.iter().enumerate() {
+        let y = NOTES_TOP + NOTE_HEIGHT * line as f64;
+        head += &text("note", 12.0, y, note);
+    }
     let height = y + BOTTOM;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
          height=\"{height:.0}\" role=\"img\" aria-label=\"{} by server and route\">\n\
          <style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}{body}</svg>\n",
-        report.suite.bars.0,
-        head.concat()
+        report.suite.bars.0, head
     )
+}
+
+/// The lines below the title: how to read the bars, then the conditions.
+fn notes(report: &BenchReport) -> Vec<String> {
+    let reading = "Bars are medians, lines the least and the greatest of the rounds. A bar that goes on is marked with ».";
+    let mut lines = vec![reading.to_owned(), String::new()];
+    let conditions = report.conditions.iter();
+    let parts: Vec<String> = conditions
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    let words = parts.join(" · ");
+    for word in words.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if !last.is_empty() && last.chars().count() + word.chars().count() >= NOTE_CHARS_MAX {
+            lines.push(word.to_owned());
+            continue;
+        }
+        if !last.is_empty() {
+            last.push(' ');
+        }
+        last.push_str(word);
+    }
+    lines
 }
 
 /// A name, a bar with its spread, and the number.
@@ -168,6 +179,18 @@ mod tests {
             "{widths:?}"
         );
         assert_eq!(text.matches("rect class=\"ours\"").count(), 1);
+    }
+
+    #[test]
+    fn long_conditions_go_on_in_the_next_line() {
+        let mut report = report();
+        let words = "sixteen letters. ".repeat(30);
+        report.conditions.push(("load", words.trim().to_owned()));
+        let notes = notes(&report);
+        assert!(notes.len() > 4, "{notes:?}");
+        let is_short = |note: &String| note.chars().count() <= NOTE_CHARS_MAX;
+        assert!(notes.iter().all(is_short), "{notes:?}");
+        assert_eq!(notes.concat().matches("sixteen").count(), 30);
     }
 
     #[test]
