@@ -144,6 +144,10 @@ fn ctrl_c_ends_at_every_moment() {
         command.env("PATH", format!("{}:{path}", opener.display()));
         command.process_group(0).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
+        // Until `env` has become the server, the signal may be ignored.
+        let name = format!("/proc/{}/comm", child.id());
+        let has_begun = || fs::read_to_string(&name).is_ok_and(|name| name == "sampan\n");
+        wait::until("the server", has_begun);
         wait::dawdle(Duration::from_millis(millis));
         // To the whole group, as a terminal does.
         let group = format!("-{}", child.id());
