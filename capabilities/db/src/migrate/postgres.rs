@@ -80,13 +80,15 @@ impl PostgresMigrations {
             true => migration.apply_apart(&client).await,
             false => migration.apply(&client).await,
         });
-        applied.map_err(|error| match is_apart {
-            true => fault(format!(
-                "{}: {}; what it did before stays, because it runs without a transaction",
-                file.path.display(),
-                error.message()
-            )),
-            false => failed(file, &with_dialect(file, error.message())),
+        applied.map_err(|error| {
+            let message = with_dialect(file, error.message());
+            match is_apart {
+                true => fault(format!(
+                    "{}: {message}; what it did before stays, because it runs without a transaction",
+                    file.path.display()
+                )),
+                false => failed(file, &message),
+            }
         })
     }
 }

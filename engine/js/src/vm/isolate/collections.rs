@@ -37,6 +37,10 @@ impl Collections {
     }
 }
 
+/// Counts a collection.
+///
+/// # Safety
+/// QuickJS calls it for an object of our class, on the thread of its runtime.
 unsafe extern "C" fn mark(_: *mut qjs::JSRuntime, object: qjs::JSValue, mark: qjs::JS_MarkFunc) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class and owns what its pointer shows, unless that is null.
@@ -55,6 +59,10 @@ unsafe extern "C" fn mark(_: *mut qjs::JSRuntime, object: qjs::JSValue, mark: qj
     }
 }
 
+/// Gives up the reference that an object has.
+///
+/// # Safety
+/// QuickJS calls it once for an object of our class, on the thread of its runtime.
 unsafe extern "C" fn finalize(_: *mut qjs::JSRuntime, object: qjs::JSValue) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a reference that it owns.

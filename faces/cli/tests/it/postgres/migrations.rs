@@ -115,8 +115,9 @@ fn a_migration_that_fails_leaves_nothing() {
         1,
         &["0002_wrong.sql: ", "COMMIT would end the transaction"],
     );
-    for (ending, word) in [("STRICT", "STRICT"), ("WITHOUT ROWID", "ROWID")] {
-        let text = format!("CREATE TABLE kept_not (id bigint) {ending};");
+    let words = [("STRICT", "STRICT"), ("WITHOUT ROWID", "ROWID")];
+    for ((ending, word), first) in words.into_iter().zip(["", "-- no transaction\n"]) {
+        let text = format!("{first}CREATE TABLE kept_not (id bigint) {ending};");
         add(&scratch, "0002_wrong.sql", &text);
         let told = format!("{word} is a word of SQLite: leave it out, or have the migration as");
         let files = "0002_wrong.sqlite.sql and 0002_wrong.postgres.sql";
