@@ -44,15 +44,15 @@ impl HealthAnswers {
     /// Answers a request, if it is about the health of the server.
     #[inline]
     pub(crate) fn answer(&self, request: &Request) -> Option<Answer> {
-        let rest = request.path().strip_prefix(&*self.path)?;
+        let rest = request.path_bytes().strip_prefix(self.path.as_bytes())?;
         self.answer_below(request, rest)
     }
 
     #[cold]
-    fn answer_below(&self, request: &Request, rest: &str) -> Option<Answer> {
+    fn answer_below(&self, request: &Request, rest: &[u8]) -> Option<Answer> {
         let question = match rest {
-            "" | "/ready" => Question::Ready,
-            "/live" => Question::Live,
+            b"" | b"/ready" => Question::Ready,
+            b"/live" => Question::Live,
             _ => return None,
         };
         if !matches!(request.method(), Method::Get | Method::Head) {

@@ -57,7 +57,7 @@ impl MetricsAnswers {
     /// Answers a request, if it asks for the measurements.
     #[inline]
     pub(crate) fn answer(&self, request: &Request) -> Option<Response> {
-        (request.path() == &*self.path).then(|| self.text(request))
+        (request.path_bytes() == self.path.as_bytes()).then(|| self.text(request))
     }
 
     #[cold]
