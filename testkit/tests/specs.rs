@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 34] = [
+const SHARING: [(&str, &str); 35] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
@@ -56,6 +56,7 @@ const SHARING: [(&str, &str); 34] = [
     ),
     ("session/late", "a request kept for the next"),
     ("session/waiting", "a table made at the top of the file"),
+    ("socket/unread", "a global that one socket tells another"),
     ("sse/faults", "what app.sse refused at the top of the file"),
     ("sse/presence", "a stream kept for a function of a topic"),
     ("sse/topics", "a stream kept for a function of a topic"),

@@ -239,10 +239,13 @@ impl SocketConnection {
         if matches!(self.stage, Stage::Ended | Stage::Told) {
             return;
         }
-        if self.end.is_none() && self.socket.is_closing() {
-            self.end = self.socket.outgoing(|out| writing::close_frame(out));
+        if self.socket.is_closing() {
+            // Also if the client has begun it: it may read no more.
             let by = self.stream.now_millis() + CLOSE_MILLIS_MAX;
             self.close_by.get_or_insert(by);
+            if self.end.is_none() {
+                self.end = self.socket.outgoing(|out| writing::close_frame(out));
+            }
         }
         let (socket, bits) = (&self.socket, self.window_bits);
         match writing::poll_write_all(socket, &mut self.stream, &self.serving, bits, cx) {
@@ -284,6 +287,9 @@ impl SocketConnection {
         };
         if self.close_by.is_some_and(|by| by <= now) {
             self.stage = Stage::Ended;
+            // An event that still waits has its own limit.
+            let run = self.run.as_ref().map_or(u64::MAX, EventInFlight::by);
+            self.stream.wake_at(run);
             return;
         }
         let mut next = self.close_by.unwrap_or(u64::MAX);
