@@ -22,7 +22,8 @@ fn send(server: &Server, method: &'static str, path: String) -> JoinHandle<Strin
     })
 }
 
-fn holds(app: &str, name: &str) {
+/// A server on a disk whose commits it knows to be slow.
+fn on_a_slow_disk(app: &str, name: &str) -> (Project, Disk, Server) {
     let project = Project::new(name, "full", "");
     let disk = Disk::failing(&project);
     let mut command = project.command_for(app, 1);
@@ -34,15 +35,35 @@ fn holds(app: &str, name: &str) {
             .join()
             .expect("it ends");
     }
+    (project, disk, server)
+}
+
+/// Sends a request that writes, whose commit has begun and does not end.
+fn send_held(
+    server: &Server,
+    disk: &Disk,
+    method: &'static str,
+    path: String,
+) -> JoinHandle<String> {
     disk.hold_syncs();
     let (_, syncs, _) = disk.counts();
-    let writer = send(&server, "POST", "/mark/77".into());
+    let writer = send(server, method, path);
     wait::until("the sync of its commit", || disk.counts().1 > syncs);
-    let reader = send(&server, "GET", "/seen".into());
-    // What no script makes is answered meanwhile; these answers also give the worker time to answer the others.
+    writer
+}
+
+/// Has answered what no script makes, which also gives the worker time to answer others.
+fn answer_others(server: &Server) {
     for _ in 0..20 {
         server.get("/fixed");
     }
+}
+
+fn holds(app: &str, name: &str) {
+    let (_project, disk, server) = on_a_slow_disk(app, name);
+    let writer = send_held(&server, &disk, "POST", "/mark/77".into());
+    let reader = send(&server, "GET", "/seen".into());
+    answer_others(&server);
     assert!(
         !writer.is_finished(),
         "the writer is answered before its commit"
@@ -61,4 +82,29 @@ fn what_saw_an_uncommitted_write_waits_for_its_commit() {
     for app in APPS {
         holds(app, &format!("held-{app}"));
     }
+}
+
+#[test]
+fn a_stream_does_not_end_before_its_last_write_is_committed() {
+    let event = "data: a\n\n";
+    let streams = [
+        ("stream", "a"),
+        ("slow", "a"),
+        ("events", event),
+        ("closed", event),
+    ];
+    let mut early = Vec::new();
+    for app in APPS {
+        let (_project, disk, server) = on_a_slow_disk(app, &format!("ends-{app}"));
+        for (id, (name, text)) in (100..).zip(streams) {
+            let stream = send_held(&server, &disk, "GET", format!("/ends/{name}/{id}"));
+            answer_others(&server);
+            if stream.is_finished() {
+                early.push((app, name));
+            }
+            disk.slow_down(false);
+            assert_eq!(stream.join().expect("it ends"), text, "{app}: {name}");
+        }
+    }
+    assert!(early.is_empty(), "{early:?} ended before the commit");
 }

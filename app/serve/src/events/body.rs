@@ -10,7 +10,7 @@ use sampan_host::metrics::LevelGuard;
 use sampan_http::codec::Exceeded;
 use sampan_http::{Body, BodyError, BodyStream, Chunk, Response, WorkerMoment};
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The least time that a client is told to wait before it comes back, in milliseconds. It keeps that for later too.
 const RETRY_MILLIS_MIN: u64 = 1_000;
@@ -145,6 +145,10 @@ impl EventBody {
             })));
         }
         if stream.is_finished(self.script.is_none()) {
+            // Its function has closed it: the client sees that when what the function wrote before is committed.
+            if let Some(script) = &mut self.script {
+                self.fault = ready!(script.poll_committed(cx)).err();
+            }
             return self.end();
         }
         Poll::Pending

@@ -5,10 +5,13 @@ use crate::gate::commit_gate::Visit;
 use crate::gate::control::{self, Control};
 use crate::request::request_view::View;
 use sampan_host::trace::{Attributes, SpanKind};
-use sampan_host::{Outbox, Verdict};
+use sampan_host::{Error, LocalFuture, Outbox, Verdict};
 use sampan_http::{Answer, Response, Ticket};
 use std::cell::Cell;
 use std::rc::Rc;
+
+/// Waits for the verdict on writes that are not committed; an error if one of them is lost.
+pub(super) type Settling = LocalFuture<Result<(), Error>>;
 
 impl Visit {
     /// The answer of the request: held while anything is not committed that it may depend on.
@@ -68,6 +71,34 @@ impl Visit {
             hold_in_all(&transactions, told);
         }
         Answer::Held(response, ticket)
+    }
+
+    /// Returns a future for the commit of all that the request has written or seen so far: in transactions, and in the
+    /// open group. `None` if nothing is open.
+    ///
+    /// # Errors
+    /// A transaction that the request has used was rolled back.
+    pub(super) fn settling(&self, view: Option<&Rc<View>>) -> Result<Option<Settling>, Error> {
+        let mut open = match view {
+            Some(view) => self.transactions_behind(view)?,
+            None => Vec::new(),
+        };
+        open.push(self.gate.outbox.clone());
+        open.retain(Outbox::is_open);
+        if open.is_empty() {
+            return Ok(None);
+        }
+        // Each waits for the group that is open now, not for those that the outbox is opened for later.
+        let verdicts: Vec<_> = open.iter().map(Outbox::settled).collect();
+        let gate = Rc::clone(&self.gate);
+        Ok(Some(Box::pin(async move {
+            for verdict in verdicts {
+                if verdict.await == Verdict::Failed {
+                    return Err(gate.lost());
+                }
+            }
+            Ok(())
+        })))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::gate::commit_gate::Visit;
 use crate::gate::control::{Control, log, warn_cut};
 use crate::gate::given_up::{Rest, WaitingRequest, end_in_order};
+use crate::gate::release::Settling;
 use crate::request::request_view::View;
 use sampan_host::events::EventStream;
 use sampan_host::{Chunk, Error, ErrorKind, Fate, StreamedBody, Verdict};
@@ -22,6 +23,8 @@ pub(crate) struct ScriptStream {
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
     held: Option<(Chunk, Fate)>,
+    /// Waits until what the stream has written is committed: only then may the client see an end.
+    settling: Option<Settling>,
     /// The beginning of its turn, while chunks follow each other without a wait.
     turn: Option<Instant>,
     /// The count of its bytes, where the head of the answer has told their number.
@@ -46,6 +49,7 @@ impl ScriptStream {
             body: Some(body),
             visit: control.gate.visit(),
             held: None,
+            settling: None,
             turn: None,
             length: None,
             control: Rc::clone(control),
@@ -56,6 +60,7 @@ impl ScriptStream {
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
         let held = match self.held.take() {
             Some(held) => held,
+            None if self.body.is_none() => return self.poll_settled(cx).map_ok(|()| None),
             None => {
                 let (body, visit) = (&mut self.body, &mut self.visit);
                 let turn = |cx: &mut Context<'_>| {
@@ -69,18 +74,21 @@ impl ScriptStream {
                     polled
                 };
                 let run = || visit.turn(cx, None, turn);
-                let made = ready!(self.control.during(self.view.as_ref(), run))?;
+                let Some(chunk) = ready!(self.control.during(self.view.as_ref(), run))? else {
+                    self.settling = None;
+                    return self.poll_settled(cx).map_ok(|()| None);
+                };
                 let view = self.view.as_ref();
-                if made.is_some() && view.is_some_and(|view| self.visit.may_be_rolled_back(view)) {
+                if view.is_some_and(|view| self.visit.may_be_rolled_back(view)) {
                     // Holding it would keep the script from going on, and the transaction from its end.
                     return Poll::Ready(Err(Error::script(
                         "a chunk cannot leave while the request has a transaction open: write it before or after \
                          db.transaction",
                     )));
                 }
-                match (made, self.visit.depends_on()) {
-                    (Some(chunk), Some(fate)) => (chunk.keep(), fate),
-                    (made, _) => return Poll::Ready(Ok(made)),
+                match self.visit.depends_on() {
+                    Some(fate) => (chunk.keep(), fate),
+                    None => return Poll::Ready(Ok(Some(chunk))),
                 }
             }
         };
@@ -94,6 +102,23 @@ impl ScriptStream {
             Some(Verdict::Failed) => Poll::Ready(Err(self.visit.gate.lost())),
         }
     }
+
+    /// Waits until what the stream has written up to the first call is committed.
+    fn poll_settled(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if self.settling.is_none() {
+            match self.visit.settling(self.view.as_ref()) {
+                Ok(None) => return Poll::Ready(Ok(())),
+                Ok(settling) => self.settling = settling,
+                Err(lost) => return Poll::Ready(Err(lost)),
+            }
+        }
+        let settled = match &mut self.settling {
+            Some(settling) => ready!(settling.as_mut().poll(cx)),
+            None => Ok(()),
+        };
+        self.settling = None;
+        Poll::Ready(settled)
+    }
 }
 
 impl ScriptStream {
@@ -101,6 +126,27 @@ impl ScriptStream {
     pub(crate) fn into_body(mut self, response: &Response) -> Body {
         self.length = response.declared_length().map(LengthCheck::new);
         Body::Stream(Box::new(self))
+    }
+
+    /// Waits until what the stream has written up to the first call is committed, for an end that its function does not
+    /// make by returning.
+    pub(crate) fn poll_committed(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+        let settled = ready!(self.poll_settled(cx));
+        Poll::Ready(settled.map_err(|error| self.failed(error)))
+    }
+
+    /// Logs the error that cuts the stream.
+    fn failed(&self, error: Error) -> BodyError {
+        // The status is sent, so the client learns nothing of the error but the cut.
+        let error = match error.kind() {
+            ErrorKind::Stopped => error,
+            _ => error.with_kind(ErrorKind::Internal),
+        };
+        if let Some(view) = &self.view {
+            view.failed(&error);
+        }
+        log(&self.control, self.view.as_ref(), " (stream)", &error);
+        BodyError(error.message().to_owned())
     }
 
     /// Counts what was made, where the head has told how much comes.
@@ -201,19 +247,8 @@ impl sampan_http::BodyStream for ScriptStream {
                 })
             });
             let made = made.and_then(|made| self.count(made));
-            made.map_err(|error| {
-                // The status is sent, so the client learns nothing of the error but the cut.
-                let error = match error.kind() {
-                    ErrorKind::Stopped => error,
-                    _ => error.with_kind(ErrorKind::Internal),
-                };
-                if let Some(view) = &self.view {
-                    view.failed(&error);
-                }
-                log(&self.control, self.view.as_ref(), " (stream)", &error);
-                BodyError(error.message().to_owned())
-            })
-            .transpose()
+            let made = made.map_err(|error| self.failed(error));
+            made.transpose()
         })
     }
 

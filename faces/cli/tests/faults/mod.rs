@@ -85,6 +85,25 @@ app.post("/mark/:id", function(req)
 end)
 app.get("/seen", function() return mark end)
 app.get("/fixed", { fixed = true })
+local function insert(req) db.exec(INSERT, { tonumber(req.params.id), 0, 0 }) end
+local function ends_with_a_write(req)
+  return app.stream(function(write)
+    write("a")
+    insert(req)
+  end)
+end
+app.get("/ends/stream/:id", ends_with_a_write)
+app.get("/ends/slow/:id", { slow = true }, ends_with_a_write)
+app.sse("/ends/events/:id", function(req, events)
+  events:send("a")
+  insert(req)
+end)
+app.sse("/ends/closed/:id", function(req, events)
+  events:send("a")
+  insert(req)
+  events:close()
+  app.time.sleep(20)
+end)
 "#;
 
 const APP_JS: &str = r#"import { app, db, time } from "sampan";
@@ -138,6 +157,23 @@ app.post("/mark/:id", (req) => {
 });
 app.get("/seen", () => mark);
 app.get("/fixed", { fixed: true });
+const insert = (req) => db.exec(INSERT, [Number(req.params.id), 0, 0]);
+const endsWithAWrite = (req) => app.stream(async (write) => {
+  await write("a");
+  insert(req);
+});
+app.get("/ends/stream/:id", endsWithAWrite);
+app.get("/ends/slow/:id", { slow: true }, endsWithAWrite);
+app.sse("/ends/events/:id", async (req, events) => {
+  await events.send("a");
+  insert(req);
+});
+app.sse("/ends/closed/:id", async (req, events) => {
+  await events.send("a");
+  insert(req);
+  events.close();
+  await time.sleep(20);
+});
 "#;
 
 /// The languages that the app is written in, by its file.

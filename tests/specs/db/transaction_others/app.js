@@ -36,12 +36,18 @@ app.get("/stream/:name", (req) => app.stream(async (write) => {
   kept.exec(ADD, [req.params.name]);
   await write("after");
 }));
-app.get("/not-awaited/:how", (req) => {
-  const { how } = req.params;
+const notAwaited = (how) => {
   db.transaction(async (tx) => {
     await time.sleep(0.2);
     tx.exec(ADD, [`not awaited ${how}`]);
-    if (how === "fails") throw new Error("no more");
+    if (how.includes("fails")) throw new Error("no more");
   }).catch(() => {});
+};
+app.get("/not-awaited/:how", (req) => {
+  notAwaited(req.params.how);
   return { ok: true };
 });
+app.get("/stream-not-awaited/:how", (req) => app.stream(async (write) => {
+  await write("before");
+  notAwaited(req.params.how);
+}));

@@ -39,12 +39,20 @@ app.get("/stream/:name", function(req)
     write("after")
   end)
 end)
-app.get("/not-awaited/:how", function(req)
-  local how = req.params.how
+local function not_awaited(how)
   db.transaction(function(tx)
     time.sleep(0.2)
     tx:exec(ADD, { "not awaited " .. how })
-    if how == "fails" then error("no more") end
+    if how:find("fails") then error("no more") end
   end)
+end
+app.get("/not-awaited/:how", function(req)
+  not_awaited(req.params.how)
   return { ok = true }
+end)
+app.get("/stream-not-awaited/:how", function(req)
+  return app.stream(function(write)
+    write("before")
+    not_awaited(req.params.how)
+  end)
 end)
