@@ -289,6 +289,17 @@ impl Ticket {
         self.0.decision.get()
     }
 
+    /// Waits for the decision, for an answer that cannot be held as it is.
+    ///
+    /// # Errors
+    /// Another answer with this status is to be sent in its place.
+    pub async fn released(self) -> Result<(), u16> {
+        match std::future::poll_fn(|cx| self.poll(cx)).await {
+            Decision::Replaced(status) => Err(status),
+            Decision::Released | Decision::Undecided => Ok(()),
+        }
+    }
+
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Decision> {
         if self.decision() != Decision::Undecided {
             return Poll::Ready(self.decision());

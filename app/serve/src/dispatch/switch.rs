@@ -30,11 +30,12 @@ impl DispatchedRequest {
         };
         match self.release(&visit, response) {
             Answer::Now(response) => self.upgrade(response, agreed),
-            Answer::Held(response, _) => Answer::Later(Box::pin(async move {
-                match self.loaded.control.gate.settled().await {
+            // The ticket waits for transactions too, which are not in the worker's group.
+            Answer::Held(response, ticket) => Answer::Later(Box::pin(async move {
+                match ticket.released().await {
                     Ok(()) => self.upgrade(response, agreed),
-                    Err(_) => {
-                        let refusal = errors::refusal(500, None, Some(self.view.request()));
+                    Err(status) => {
+                        let refusal = errors::refusal(status, None, Some(self.view.request()));
                         Answer::Now(refusal)
                     }
                 }

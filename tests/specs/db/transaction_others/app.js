@@ -51,3 +51,7 @@ app.get("/stream-not-awaited/:how", (req) => app.stream(async (write) => {
   await write("before");
   notAwaited(req.params.how);
 }));
+app.ws("/socket-not-awaited/:how", {
+  upgrade(req) { notAwaited(req.params.how); },
+  open(ws) { ws.send("open"); },
+});

@@ -56,3 +56,7 @@ app.get("/stream-not-awaited/:how", function(req)
     not_awaited(req.params.how)
   end)
 end)
+app.ws("/socket-not-awaited/:how", {
+  upgrade = function(req) not_awaited(req.params.how) end,
+  open = function(ws) ws:send("open") end,
+})
