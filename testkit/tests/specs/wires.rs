@@ -45,6 +45,17 @@ const HTTP2: &str = "http2 tls";
 /// All of them. Requests given as bytes of HTTP/1.1 are left out over HTTP/2 too.
 const EXCEPTIONS: &[WireException] = &[
     part(
+        "lanes/declared",
+        &[HTTP2],
+        &[
+            "the wish for another protocol changes nothing",
+            "neither does half of a handshake",
+            "nor a handshake by another method",
+            "a handshake stays with its worker",
+        ],
+        "HTTP/2 has no field of that name (RFC 9113 section 8.2.2)",
+    ),
+    part(
         "middleware/auth_fixed",
         &[HTTP2],
         &["only spaces behind the scheme", "an empty token"],

@@ -13,6 +13,7 @@ use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::known;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::Exceeded;
+use sampan_http::websocket;
 use sampan_http::{Answer, BodyError, BodyStream, Chunk, Method, Request, Response, WorkerMoment};
 use std::future::Future;
 use std::pin::Pin;
@@ -48,8 +49,7 @@ fn hand_over_slow(
 ) -> Option<Answer> {
     let control = &loaded.control;
     let lane = control.lane.as_ref().filter(|lane| lane.is_open())?;
-    // A socket is an object of its connection's worker.
-    if request.is_extended_connect() || request.header("upgrade").is_some() {
+    if may_become_socket(request) {
         return None;
     }
     // A body that is read as it comes arrives at its connection's worker.
@@ -82,6 +82,13 @@ fn hand_over_slow(
         control: Rc::clone(control),
         is_answered: false,
     })))
+}
+
+/// Reports whether a handler may accept a socket for this request. A socket is an object of its connection's worker.
+fn may_become_socket(request: &Request) -> bool {
+    let field = |name: &str| request.header(name);
+    request.is_extended_connect()
+        || request.method() == Method::Get && websocket::check_handshake(field).is_ok()
 }
 
 /// The answer to a request for which the lane has no room.
