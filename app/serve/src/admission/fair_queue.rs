@@ -151,6 +151,18 @@ impl<T> FairQueue<T> {
         Some(item)
     }
 
+    /// Drops the requests for which `keeps` is false.
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&T) -> bool) {
+        self.flows.retain(|_, flow| {
+            let before = flow.items.len();
+            flow.items.retain(|(item, _)| keeps(item));
+            self.len -= before - flow.items.len();
+            !flow.items.is_empty()
+        });
+        let flows = &self.flows;
+        self.turns.retain(|client| flows.contains_key(client));
+    }
+
     /// The number of requests of a client.
     pub(crate) fn len_of(&self, client: Client) -> usize {
         self.flows.get(&client).map_or(0, |flow| flow.items.len())

@@ -47,7 +47,11 @@ impl LaneQueue {
     pub fn push(&mut self, request: LaneRequest) -> Option<LaneRequest> {
         let client = self.client_of(&request);
         let mut displaced = None;
-        if self.first.len() + self.others.len() >= self.waiting_max {
+        if self.is_full() {
+            self.first.retain(|waiting| !waiting.is_given_up());
+            self.others.retain(|waiting| !waiting.is_given_up());
+        }
+        if self.is_full() {
             let count = match request.has_priority {
                 true => 0,
                 false => self.others.len_of(client) + 1,
@@ -87,6 +91,10 @@ impl LaneQueue {
         }
         self.others.settle();
         None
+    }
+
+    fn is_full(&self) -> bool {
+        self.first.len() + self.others.len() >= self.waiting_max
     }
 
     /// The client whose turns a request takes.
@@ -202,6 +210,29 @@ mod tests {
             Some(1)
         );
         assert_eq!(order(&mut queue), [4, 1, 2, 3]);
+    }
+
+    #[test]
+    fn requests_that_are_given_up_leave_their_places_to_others() {
+        let mut queue = queue(LONG, 0, 4);
+        let mut answers = push_all(&mut queue, &[1, 1, 1]);
+        let (important, mut important_answer) = request(2, true);
+        assert!(queue.push(important).is_none());
+        answers[1].close();
+        let (next, _answer) = request(1, false);
+        assert!(queue.push(next).is_none(), "one has left");
+        important_answer.close();
+        let (other, _answer) = request(3, false);
+        assert!(queue.push(other).is_none(), "one with priority has left");
+        for receiver in &mut answers {
+            receiver.close();
+        }
+        let (last, _answer) = request(4, true);
+        assert!(
+            queue.push(last).is_none(),
+            "all but one of a client have left"
+        );
+        assert_eq!(order(&mut queue), [4, 1, 3]);
     }
 
     #[test]
