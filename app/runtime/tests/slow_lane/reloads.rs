@@ -1,6 +1,6 @@
 //! Reloads and shutdowns while requests are in the slow lane.
 
-use super::{Served, config, serve};
+use super::{SETTINGS, Served, config, config_of, serve, serve_with};
 use sampan_client::wait;
 use std::path::Path;
 
@@ -65,6 +65,35 @@ fn reload(served: &Served, folder: &Path, file: &str, text: &str) -> Result<(), 
     reloader.reload(config(folder, &served.logger)).map(drop)
 }
 
+/// Reloads with other settings than those of [`SETTINGS`].
+fn reload_with(
+    served: &Served,
+    (folder, settings): (&Path, &str),
+    (file, text): (&str, &str),
+) -> Result<(), String> {
+    std::fs::write(folder.join(file), text).expect("written");
+    let reloader = served.running.reloader();
+    let config = config_of(folder, &served.logger, settings);
+    reloader.reload(config).map(drop)
+}
+
+/// Returns the app with `slow = false` for its slow routes.
+fn quick(text: &str) -> String {
+    let text = text.replace("slow = true", "slow = false");
+    text.replace("slow: true", "slow: false")
+}
+
+/// Returns the app with a start that fails where `condition` holds, which is the same in both languages.
+fn failing_where(file: &str, text: &str, condition: &str) -> String {
+    let start = match file {
+        "app.lua" => {
+            format!("app.on_start(function() if {condition} then error('no start') end end)\n")
+        }
+        _ => format!("app.onStart(() => {{ if ({condition}) throw new Error('no start'); }});\n"),
+    };
+    format!("{text}{start}")
+}
+
 #[test]
 fn slow_requests_end_on_the_old_code_and_the_next_run_on_the_new_one() {
     for (file, text) in APPS {
@@ -105,8 +134,7 @@ fn a_shutdown_lets_slow_requests_end() {
 fn a_reload_may_declare_the_first_slow_route() {
     for (file, text) in APPS {
         let folder = tempfile::tempdir().expect("a folder");
-        let quick = version(text, 1).replace("slow = true", "slow = false");
-        let quick = quick.replace("slow: true", "slow: false");
+        let quick = quick(&version(text, 1));
         let served = serve(folder.path(), file, &quick);
         assert_eq!(served.ask("/slow"), "version 1 1");
         let started = "slow routes run in 1 isolate of their own from now on";
@@ -117,6 +145,30 @@ fn a_reload_may_declare_the_first_slow_route() {
         let quick = quick.replace("version 1", "version 3");
         reload(&served, folder.path(), file, &quick).expect("reloaded");
         assert_eq!(served.ask("/slow"), "version 3 1");
+        assert!(served.running.shutdown());
+    }
+}
+
+#[test]
+fn a_refused_reload_leaves_the_lanes_as_they_were() {
+    let settings = SETTINGS.replace("workers = 1", "workers = 2");
+    for (file, text) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let served = serve_with(folder.path(), file, &version(text, 1), &settings);
+        assert_eq!(served.ask("/slow"), "version 1 3");
+        // The first worker loads it.
+        let refused = failing_where(file, &quick(&version(text, 2)), "app.worker.index == 2");
+        let place = (folder.path(), settings.as_str());
+        let fault = reload_with(&served, place, (file, &refused)).expect_err("it does not start");
+        assert!(fault.contains("no start"), "{fault}");
+        for _ in 0..3 {
+            assert_eq!(served.ask("/slow"), "version 1 3", "{file}");
+        }
+        let next = quick(&version(text, 3));
+        reload_with(&served, place, (file, &next)).expect("reloaded");
+        for _ in 0..3 {
+            assert_ne!(served.ask("/slow"), "version 3 3", "{file}");
+        }
         assert!(served.running.shutdown());
     }
 }

@@ -1,7 +1,7 @@
 //! Arranges what a project declared: its routes as a tree, with what wraps each.
 
 use crate::dispatch::fixed_answer::precompute;
-use crate::dispatch::loaded::{Loaded, RouteEntry};
+use crate::dispatch::loaded::{LaneDeclaration, Loaded, RouteEntry};
 use crate::gate::control::Control;
 use crate::lane::source_mark::{SourceMark, SourceMarks};
 use crate::native::route::NativeRoute;
@@ -61,6 +61,7 @@ impl Loaded {
         }
         let (mut routes, mut entries) =
             (Routes::default(), Vec::with_capacity(program.routes.len()));
+        let mut lanes = Vec::new();
         for (index, def) in program.routes.iter().enumerate() {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
             insert(&mut routes, &program.routes, index, &pattern)?;
@@ -80,7 +81,11 @@ impl Loaded {
                     let mark = marks.as_ref().map_or(SourceMark::UNKNOWN, |marks| {
                         marks.of(def.place.as_ref(), def.handler_file.as_deref())
                     });
-                    Some(lane.routes().declare(&def_name(def), def.lane, mark))
+                    let name = def_name(def);
+                    let route = lane.routes().route(&name);
+                    let rule = def.lane;
+                    lanes.push(LaneDeclaration { name, rule, mark });
+                    Some(route)
                 }
                 _ => None,
             };
@@ -191,6 +196,7 @@ impl Loaded {
             fetch_body,
             preparation: preparation.as_deref().cloned(),
             has_body_rules,
+            lanes,
             steps,
             control,
             context,

@@ -64,6 +64,7 @@ impl Dispatch {
     /// A handler that answers with `loaded`.
     pub fn new(loaded: Rc<Loaded>) -> Self {
         Serving::begin(&loaded);
+        loaded.declare_lanes();
         Self {
             current: RefCell::new(loaded),
             records: RecordPool::default(),
@@ -219,6 +220,7 @@ impl Dispatch {
     #[must_use = "the old one may end where it is dropped, and finalizers with it"]
     pub fn replace(&self, loaded: Rc<Loaded>) -> Rc<Loaded> {
         Serving::begin(&loaded);
+        loaded.declare_lanes();
         self.current.replace(loaded)
     }
 }

@@ -3,13 +3,14 @@
 use crate::dispatch::fixed_answer::FixedAnswer;
 use crate::gate::commit_gate::RouteUses;
 use crate::gate::control::Control;
+use crate::lane::source_mark::SourceMark;
 use crate::native::route::NativeHandler;
 use crate::request::route_info::RouteInfo;
 use crate::routing::chain_steps::ChainSteps;
 use crate::routing::routes::Routes;
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
 use sampan_host::database::Preparation;
-use sampan_host::{Context, HandlerId, Isolate, Place};
+use sampan_host::{Context, HandlerId, Isolate, LaneRule, Place};
 use sampan_http::BodyRule;
 use std::rc::Rc;
 
@@ -34,12 +35,23 @@ pub struct Loaded {
     pub(crate) fetch_body: BodyRule,
     /// True if any handler reads bodies in another way than the server's own.
     pub(crate) has_body_rules: bool,
+    /// The lanes of its routes, which all workers share: they hold once it is served, see [`Loaded::declare_lanes`].
+    pub(crate) lanes: Vec<LaneDeclaration>,
     /// The functions of chains as their spans show them; none where nothing is traced.
     pub(crate) steps: ChainSteps,
     /// The services of the worker.
     pub control: Rc<Control>,
     /// The state of the isolate's capabilities.
     pub context: Rc<Context>,
+}
+
+/// The declaration of a route's lane.
+pub(crate) struct LaneDeclaration {
+    /// Its method and pattern.
+    pub(crate) name: String,
+    pub(crate) rule: LaneRule,
+    /// The mark of the file with the declaration.
+    pub(crate) mark: SourceMark,
 }
 
 /// The entry that answers one route.
@@ -62,6 +74,17 @@ pub(crate) struct RouteEntry {
 }
 
 impl Loaded {
+    /// Has its declarations hold for the lanes of its routes. A project that is loaded may still be refused, and those
+    /// of the one that goes on must stay as they are.
+    pub(crate) fn declare_lanes(&self) {
+        let Some(lane) = &self.control.lane else {
+            return;
+        };
+        for LaneDeclaration { name, rule, mark } in &self.lanes {
+            lane.routes().declare(name, *rule, *mark);
+        }
+    }
+
     /// Reports whether the project has nothing that could answer a request.
     pub fn answers_nothing(&self) -> bool {
         let has_other =
