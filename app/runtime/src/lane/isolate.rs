@@ -21,6 +21,8 @@ use tokio::task::{spawn_local, yield_now};
 pub(crate) struct IsolateState {
     /// True if the isolate could not be stopped, and another has its place.
     is_abandoned: AtomicBool,
+    /// True if the isolate takes no more requests: others like it could not be started.
+    is_ended: AtomicBool,
     /// The requests that it has taken.
     taken: Mutex<Vec<Weak<LaneLink>>>,
 }
@@ -33,6 +35,11 @@ impl IsolateState {
         for link in taken.iter().filter_map(Weak::upgrade) {
             link.lose();
         }
+    }
+
+    /// Has the isolate take no more requests, once it is woken. It goes on with those that it has.
+    pub(crate) fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
     }
 
     /// Takes note of a request. Returns false if the isolate was abandoned.
@@ -96,6 +103,10 @@ impl LaneWork {
     async fn next(&self) -> Next<LaneRequest> {
         let mut is_waiting = false;
         poll_fn(|cx| {
+            if self.state.is_ended.load(Ordering::Acquire) {
+                // Another may wait at this place by now.
+                return Poll::Ready(Next::Closed);
+            }
             let next = self.lane.queue.poll_next(self.place, &mut is_waiting, cx);
             // A generation that came before it waited does not wake it.
             if next.is_pending() && self.is_behind() {

@@ -122,9 +122,16 @@ impl Reloader {
         shared.swap_all();
         shared.renew_beside(&generation);
         shared.renew_slow_lane();
-        // The project may need them from now on.
-        self.0.start_beside()?;
-        self.0.start_slow_lane()
+        // The project may need them from now on. It is served, whatever becomes of them.
+        if let Err(fault) = self.0.start_beside() {
+            let text =
+                format!("the reloaded project goes on without work beside requests: {fault}");
+            shared.config.program.logger.text(Level::Error, text);
+        }
+        if let Err(fault) = self.0.start_slow_lane() {
+            self.0.tell_of_slow_lane(&fault);
+        }
+        Ok(())
     }
 }
 

@@ -19,6 +19,13 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// An isolate that is starting.
+struct StartingIsolate {
+    id: u64,
+    state: Arc<IsolateState>,
+    starting: Starting,
+}
+
 impl ServerShared {
     /// Starts the isolates, if any route needs them and they are not there. Until then requests wait for them.
     ///
@@ -39,13 +46,18 @@ impl ServerShared {
     }
 
     fn start_isolates(self: &Arc<Self>, lane: &Arc<Lane>) -> Result<(), String> {
-        let mut starting = Vec::new();
-        for place in 0..lane.isolates {
-            starting.push(self.start_isolate(lane, place)?);
+        // All of them begin to load before one is waited for.
+        let starting: Vec<_> = (0..lane.isolates)
+            .map(|place| self.start_isolate(lane, place))
+            .collect();
+        let added: Vec<Result<_, String>> = starting
+            .into_iter()
+            .map(|starting| self.add_isolate(starting?))
+            .collect();
+        if added.iter().any(Result::is_err) {
+            self.end_started(lane, added.iter().flatten());
         }
-        for (id, starting) in starting {
-            self.add_isolate(id, starting)?;
-        }
+        added.into_iter().collect::<Result<Vec<_>, _>>()?;
         lock(&self.lane_crew).has_started = true;
         let count = lane.isolates;
         let plural = if count == 1 { "" } else { "s" };
@@ -53,6 +65,22 @@ impl ServerShared {
         self.config.program.logger.text(Level::Info, text);
         lane.open();
         Ok(())
+    }
+
+    /// Ends the isolates that have started, where others have not: the next attempt starts all of them. Their threads
+    /// end by themselves, once their requests have.
+    fn end_started<'s>(&self, lane: &Lane, states: impl Iterator<Item = &'s Arc<IsolateState>>) {
+        states.for_each(|state| state.end());
+        for member in std::mem::take(&mut lock(&self.lane_crew).members) {
+            member.handle.shutdown();
+        }
+        lane.queue.wake_all();
+    }
+
+    /// Tells the log that there are no isolates for slow routes.
+    pub(crate) fn tell_of_slow_lane(&self, fault: &str) {
+        let text = format!("slow routes go on among the others: {fault}");
+        self.config.program.logger.text(Level::Error, text);
     }
 
     /// Returns the numbers of routes that moved to the lane, and back, if there is one.
@@ -65,7 +93,7 @@ impl ServerShared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         place: usize,
-    ) -> Result<(u64, Starting), String> {
+    ) -> Result<StartingIsolate, String> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let state: Arc<IsolateState> = Arc::default();
         let (shared, of_deaf) = (Arc::clone(self), Arc::clone(&state));
@@ -79,26 +107,30 @@ impl ServerShared {
         let shared = Arc::clone(self);
         let work = LaneWork {
             lane: Arc::clone(lane),
-            state,
+            state: Arc::clone(&state),
             place,
             serving: Box::new(move || shared.generation()),
             loaded: generation,
         };
         let started = server_worker::start(plan, Some(SideWork::Lane(work)));
         let starting = started.map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok((id, starting))
+        Ok(StartingIsolate {
+            id,
+            state,
+            starting,
+        })
     }
 
     /// Waits for an isolate that starts.
-    fn add_isolate(&self, id: u64, starting: Starting) -> Result<(), String> {
-        let member = ready(id, starting);
+    fn add_isolate(&self, isolate: StartingIsolate) -> Result<Arc<IsolateState>, String> {
+        let member = ready(isolate.id, isolate.starting);
         let member = member.map_err(|error| self.config.base.project.load_fault(&error))?;
         let mut crew = lock(&self.lane_crew);
         if self.is_ending.load(Ordering::SeqCst) {
             member.handle.shutdown();
         }
         crew.members.push(member);
-        Ok(())
+        Ok(isolate.state)
     }
 
     /// Gives up an isolate whose script cannot be stopped, and starts another in its place. Runs on the watchdog's
@@ -126,8 +158,8 @@ impl ServerShared {
                 return;
             };
             let started = shared.start_isolate(&lane, place);
-            match started.and_then(|(id, starting)| shared.add_isolate(id, starting)) {
-                Ok(()) => {
+            match started.and_then(|isolate| shared.add_isolate(isolate)) {
+                Ok(_) => {
                     let text = "a fresh isolate takes the place of one for slow routes";
                     shared.config.program.logger.text(Level::Warn, text);
                     shared.look_after_lease();
@@ -222,8 +254,7 @@ impl ServerShared {
         if let Err(fault) = self.start_slow_lane()
             && !self.is_ending.load(Ordering::SeqCst)
         {
-            let text = format!("slow routes go on among the others: {fault}");
-            self.config.program.logger.text(Level::Error, text);
+            self.tell_of_slow_lane(&fault);
         }
     }
 

@@ -172,3 +172,33 @@ fn a_refused_reload_leaves_the_lanes_as_they_were() {
         assert!(served.running.shutdown());
     }
 }
+
+#[test]
+fn a_reload_whose_isolates_do_not_start_is_done_and_can_be_repaired() {
+    let settings = SETTINGS.replace("slow = 1", "slow = 2");
+    for (file, text) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let served = serve_with(folder.path(), file, &quick(&version(text, 1)), &settings);
+        assert_eq!(served.ask("/slow"), "version 1 1");
+        // The isolate before it starts.
+        let broken = failing_where(file, &version(text, 2), "app.worker.index == 3");
+        let place = (folder.path(), settings.as_str());
+        reload_with(&served, place, (file, &broken)).expect("it is swapped");
+        assert_eq!(served.ask("/slow"), "version 2 1", "{file}");
+        let log = served.logger.lines();
+        assert!(!log.contains("not reloaded"), "{log}");
+        assert!(
+            log.contains("slow routes go on among the others: "),
+            "{log}"
+        );
+        assert!(log.contains("no start"), "{log}");
+        wait::until("the isolate that started has ended", || {
+            served.logger.lines().matches("version 2 stops").count() == 1
+        });
+        reload_with(&served, place, (file, &version(text, 3))).expect("reloaded");
+        assert_ne!(served.ask("/slow"), "version 3 1", "{file}");
+        assert!(served.running.shutdown());
+        let log = served.logger.lines();
+        assert_eq!(log.matches("version 3 stops").count(), 3, "{log}");
+    }
+}
