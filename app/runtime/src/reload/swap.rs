@@ -155,27 +155,32 @@ impl ServerShared {
         }
         let count = self.crew().len();
         for places in [0..count.min(1), 1..count.max(1)] {
-            let loading = self.order(places, |told| Order::Load(Arc::clone(generation), told))?;
+            let wanted = places.len();
+            let loading = self.order(places, |told| Order::Load(Arc::clone(generation), told));
+            if loading.len() < wanted {
+                return Err(lost());
+            }
             for (id, told) in loading {
-                let loaded = self.answer_of(id, &told)?;
+                let loaded = self.answer_of(id, &told.ok_or_else(lost)?)?;
                 loaded.map_err(|error| generation.config.base.project.load_fault(&error))?;
             }
         }
         Ok(())
     }
 
-    /// Gives an order to some of the workers.
+    /// Gives an order to some of the workers. One whose thread has ended has no answer, and does not keep it from the
+    /// others.
     fn order<T>(
         &self,
         places: Range<usize>,
         order: impl Fn(SyncSender<T>) -> Order,
-    ) -> Result<Vec<(u64, Receiver<T>)>, String> {
+    ) -> Vec<(u64, Option<Receiver<T>>)> {
         let crew = self.crew();
-        let members = crew.get(places).ok_or_else(lost)?;
-        let ordered = members.iter().map(|member| {
+        let members = crew.iter().skip(places.start).take(places.len());
+        let ordered = members.map(|member| {
             let (told, answer) = sync_channel(1);
-            member.orders.send(order(told)).map_err(|_| lost())?;
-            Ok((member.id, answer))
+            let is_sent = member.orders.send(order(told)).is_ok();
+            (member.id, is_sent.then_some(answer))
         });
         ordered.collect()
     }
@@ -198,8 +203,10 @@ impl ServerShared {
     fn swap_all(&self) {
         let count = self.crew().len();
         // A worker that is lost now is replaced by one that loads the new generation.
-        for (id, told) in self.order(0..count, Order::Swap).into_iter().flatten() {
-            let _ = self.answer_of(id, &told);
+        for (id, told) in self.order(0..count, Order::Swap) {
+            if let Some(told) = told {
+                let _ = self.answer_of(id, &told);
+            }
         }
     }
 
