@@ -64,7 +64,7 @@ pub use method::Method;
 pub use peer::Peer;
 pub use precomputed::{Precomputed, PrecomputedRest};
 pub use process::{process_memory_bytes, raise_open_files};
-pub use request::{OwnedRequest, Request};
+pub use request::{CopiedRequest, OwnedRequest, Request};
 pub use request_body::ReadError;
 pub use response::{
     Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, LengthCheck, OwnedResponse,

@@ -1,5 +1,7 @@
 //! One request, as a handler sees it: views into the bytes as they were received.
 
+mod another_rule;
+
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -18,6 +20,8 @@ use crate::peer::{Peer, RemoteEnd};
 use crate::request_body::{ReadError, RequestBody};
 use crate::response::HeaderError;
 use crate::tls::TlsInfo;
+
+pub use another_rule::CopiedRequest;
 
 /// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer,
 /// which it owns; lookups walk it.

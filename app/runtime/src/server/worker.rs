@@ -192,7 +192,10 @@ async fn serve(
         let program = &config.program;
         let handler: HandlerSlot = match (program.development.clone(), &program.script_files) {
             (Some(development), _) => development.handler(dispatched),
-            (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
+            (None, Some(files)) => {
+                let body_bytes_max = config.serving.http.body_bytes_max;
+                Rc::new(FileModeHandler::new(dispatched, files, body_bytes_max)).into()
+            }
             (None, None) => dispatched.into(),
         };
         let handler = match health {

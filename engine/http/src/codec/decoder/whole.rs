@@ -18,4 +18,12 @@ impl Decoder {
             ..Decoder::new()
         }
     }
+
+    /// Gives the request of [`Decoder::whole`] another body.
+    pub(crate) fn set_body(&mut self, body: &[u8]) {
+        self.buf.truncate(self.head_end);
+        self.buf.extend_from_slice(body);
+        self.body_end = self.buf.len();
+        self.end = self.body_end;
+    }
 }

@@ -1,5 +1,7 @@
 //! `[scripts]`: a fresh world for each request, and files that are looked at by requests.
 
+mod changed_bodies;
+
 use crate::support::{Process, Scratch};
 use sampan_testkit::Client;
 use sampan_testkit::wait;
