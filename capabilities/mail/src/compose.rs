@@ -48,6 +48,12 @@ pub(crate) fn compose(
 ) -> Result<(Mail, CaughtMail), Error> {
     let text = match (&content.text, &content.html) {
         (Some(text), _) => text.clone(),
+        (None, Some(html)) if html.len() > bytes_max => {
+            return Err(Error::script(format!(
+                "the HTML of the mail has {} bytes; message_bytes_max in [mail] allows {bytes_max}",
+                html.len()
+            )));
+        }
         (None, Some(html)) => plain(html),
         (None, None) => {
             return Err(Error::script("a mail must have text, html or template"));
@@ -321,6 +327,15 @@ mod tests {
         assert!(compose(&draft(), content(), from(), None, 2000).is_ok());
         let error = compose(&draft(), content(), from(), None, 1000).expect_err("too large");
         assert!(error.message().contains("message_bytes_max"), "{error:?}");
+        // Before a text is made from it.
+        let html = || Content {
+            text: None,
+            html: Some("<br>".repeat(300)),
+        };
+        let error = compose(&draft(), html(), from(), None, 1000).expect_err("too large");
+        let expected =
+            "the HTML of the mail has 1200 bytes; message_bytes_max in [mail] allows 1000";
+        assert_eq!(error.message(), expected);
         let empty = compose(&draft(), Content::default(), from(), None, 1000);
         assert!(empty.is_err());
     }

@@ -22,3 +22,5 @@ pub(crate) const FIELDS_MAX: usize = 50;
 pub(crate) const FILES_MAX: usize = 50;
 /// The longest line of a text that is made from HTML before it is wrapped, in characters.
 pub(crate) const WRAP_CHARS: usize = 78;
+/// The deepest indentation of lists in a text that is made from HTML, in steps. Deeper lists have the same.
+pub(crate) const INDENTS_MAX: usize = 10;

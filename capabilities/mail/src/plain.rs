@@ -3,7 +3,12 @@
 //! The HTML is an app's own, so this is not a parser for the web: tags, their attributes, comments and character
 //! references, and what elements mean for lines of text.
 
-use crate::limits::WRAP_CHARS;
+use crate::limits::{INDENTS_MAX, WRAP_CHARS};
+use references::unescaped;
+use tags::{Tag, Tags};
+
+mod references;
+mod tags;
 
 /// The elements whose content is not text.
 const SKIPPED: &[&str] = &["head", "script", "style", "title", "template"];
@@ -41,7 +46,7 @@ const PARAGRAPHS: &[&str] = &[
 
 /// Returns the text of a page.
 pub(crate) fn plain(html: &str) -> String {
-    let mut text = Text::default();
+    let (mut text, mut tags) = (Text::default(), Tags::default());
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         text.words(&rest[..at]);
@@ -50,105 +55,20 @@ pub(crate) fn plain(html: &str) -> String {
             rest = after.split_once("-->").map_or("", |(_, after)| after);
             continue;
         }
-        let Some((tag, after)) = tag(rest) else {
+        let Some((tag, after)) = tags.read(rest) else {
             text.words("<");
             rest = &rest[1..];
             continue;
         };
         rest = after;
         if SKIPPED.contains(&&*tag.name) && !tag.is_end {
-            rest = behind_end(rest, &tag.name);
+            rest = tags.behind_end(rest, &tag.name);
             continue;
         }
         text.tag(&tag);
     }
     text.words(rest);
     text.finish()
-}
-
-/// A tag.
-struct Tag<'a> {
-    name: String,
-    is_end: bool,
-    attributes: &'a str,
-}
-
-impl Tag<'_> {
-    /// Returns the value of an attribute.
-    fn attribute(&self, name: &str) -> Option<String> {
-        let mut rest = self.attributes;
-        loop {
-            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
-            let end = rest.find(|c: char| c.is_whitespace() || c == '=')?;
-            let (found, after) = rest.split_at(end);
-            let after = after.trim_start();
-            let Some(value) = after.strip_prefix('=').map(str::trim_start) else {
-                rest = after;
-                continue;
-            };
-            let (value, after) = match value.chars().next() {
-                Some(quote @ ('"' | '\'')) => value[1..].split_once(quote)?,
-                _ => {
-                    let end = value.find(char::is_whitespace).unwrap_or(value.len());
-                    value.split_at(end)
-                }
-            };
-            if found.eq_ignore_ascii_case(name) {
-                return Some(unescaped(value));
-            }
-            rest = after;
-        }
-    }
-}
-
-/// Reads the tag that a text begins with.
-fn tag(text: &str) -> Option<(Tag<'_>, &str)> {
-    let inner = text.strip_prefix('<')?;
-    let (is_end, inner) = match inner.strip_prefix('/') {
-        Some(inner) => (true, inner),
-        None => (false, inner),
-    };
-    let is_declaration = inner.starts_with('!') || inner.starts_with('?');
-    if !inner.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_declaration {
-        return None;
-    }
-    // A `>` in a value ends no tag.
-    let mut quote = None;
-    let end = inner.find(|c| match (quote, c) {
-        (None, '>') => true,
-        (None, '"' | '\'') => {
-            quote = Some(c);
-            false
-        }
-        (Some(open), c) if open == c => {
-            quote = None;
-            false
-        }
-        _ => false,
-    })?;
-    let whole = &inner[..end];
-    let name_end = whole
-        .find(|c: char| c.is_whitespace() || c == '/')
-        .unwrap_or(whole.len());
-    let tag = Tag {
-        name: whole[..name_end].to_ascii_lowercase(),
-        is_end,
-        attributes: &whole[name_end..],
-    };
-    Some((tag, &inner[end + 1..]))
-}
-
-/// Returns what follows the end of an element.
-fn behind_end<'a>(text: &'a str, name: &str) -> &'a str {
-    let mut rest = text;
-    while let Some(at) = rest.find("</") {
-        rest = &rest[at..];
-        match tag(rest) {
-            Some((tag, after)) if tag.name == name => return after,
-            _ => rest = &rest[2..],
-        }
-    }
-    ""
 }
 
 /// A text that grows.
@@ -245,7 +165,7 @@ impl Text {
             ("li", false) => {
                 self.end_block();
                 let depth = self.lists.len().saturating_sub(1);
-                self.line.push_str(&"  ".repeat(depth));
+                self.line.push_str(&"  ".repeat(depth.min(INDENTS_MAX)));
                 match self.lists.last_mut() {
                     Some(Some(number)) => {
                         *number += 1;
@@ -327,67 +247,6 @@ fn wrap(line: &str, out: &mut String) {
         out.push_str(word);
         length += chars;
     }
-}
-
-/// Replaces the character references that mails use.
-fn unescaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let reference = rest[1..]
-            .split_once(';')
-            .filter(|(name, _)| name.len() <= 8);
-        match reference.and_then(|(name, after)| Some((character(name)?, after))) {
-            Some((c, after)) => {
-                out.push(c);
-                rest = after;
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-fn character(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(digits) => u32::from_str_radix(digits, 16),
-            None => number.parse(),
-        };
-        return char::from_u32(code.ok()?);
-    }
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => '\u{a0}',
-        "copy" => '©',
-        "reg" => '®',
-        "trade" => '™',
-        "hellip" => '…',
-        "ndash" => '–',
-        "mdash" => '—',
-        "lsquo" => '‘',
-        "rsquo" => '’',
-        "ldquo" => '“',
-        "rdquo" => '”',
-        "laquo" => '«',
-        "raquo" => '»',
-        "bull" => '•',
-        "middot" => '·',
-        "euro" => '€',
-        "times" => '×',
-        "rarr" => '→',
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

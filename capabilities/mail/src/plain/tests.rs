@@ -40,3 +40,48 @@ fn long_lines_are_broken_between_words() {
     assert!(text.lines().all(|line| line.len() <= 78), "{text}");
     assert_eq!(text.split_whitespace().count(), 40);
 }
+
+#[test]
+fn a_quote_that_is_not_closed_is_text_of_its_tag() {
+    assert_eq!(plain("a <b isn't <p>c</p> d"), "a c\n\nd\n");
+    assert_eq!(plain("<a \"x>y\" '><i>b</i>"), "b\n");
+    assert_eq!(plain("a <b <i>c"), "a c\n");
+    assert_eq!(plain("a <b 'x <i"), "a <b 'x <i\n");
+    assert_eq!(plain("<style>a </STYLE x='>'>b"), "b\n");
+    assert_eq!(plain("<style>a </styles> </style/>b"), "b\n");
+    assert_eq!(
+        plain("&ampamp;&;&#x00a9;&12345678;"),
+        "&ampamp;&;©&12345678;\n"
+    );
+}
+
+/// Takes minutes for each text if the work grows by the square of its length.
+#[test]
+fn work_is_in_proportion_to_the_length_of_a_text() {
+    let pieces = [
+        ("", "<a", ""),
+        ("", "</a", ""),
+        ("", "<!", ""),
+        ("", "<a \"", ""),
+        ("", "<a '\"", ""),
+        ("", "<a \">\" ", "'"),
+        ("", "<a '>' \">\" ", "'x\""),
+        ("", "&", ""),
+        ("", "&amp", ""),
+        ("", "<!--", ""),
+        ("<script>", "</a", ""),
+        ("<script>", "</a", ">"),
+        ("<script>", "</script", ""),
+        ("<script>", "</script ", ""),
+        ("", "<script></script ", ""),
+        ("", "<a href='https://example.org'>", ""),
+        ("<img ", "a ", ">"),
+        ("<img ", "a=\"", ">"),
+    ];
+    for (before, piece, after) in pieces {
+        let html = format!("{before}{}{after}", piece.repeat((1 << 20) / piece.len()));
+        assert!(plain(&html).len() <= 2 * html.len(), "{piece}");
+    }
+    let deep = format!("{}{}", "<ul>".repeat(100_000), "<li>a".repeat(100_000));
+    assert!(plain(&deep).len() < 10 * deep.len());
+}
