@@ -214,7 +214,9 @@ fn relaxed_body(body: &[u8]) -> Vec<u8> {
     let mut lines = body.split(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line = line.trim_ascii_end();
+        // Spaces and tabs alone: no other byte is white space there.
+        let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
+        let line = &line[..line.iter().rposition(is_text).map_or(0, |last| last + 1)];
         if line.is_empty() {
             // Behind the last line break there is no line.
             empty += usize::from(lines.peek().is_some());
@@ -274,6 +276,9 @@ mod tests {
         assert_eq!(relaxed_body(b""), b"");
         assert_eq!(relaxed_body(b"\r\n\r\n"), b"");
         assert_eq!(relaxed_body(b"a"), b"a\r\n");
+        // White space is spaces and tabs (section 2.8).
+        let body = relaxed_body(b"a\x0c \t\r\n\x0c\r\nb\r\r\n");
+        assert_eq!(body, b"a\x0c\r\n\x0c\r\nb\r\r\n");
         // RFC 8463 appendix A.3.
         let body = b"Hi.\r\n\r\nWe lost the game.  Are you hungry yet?\r\n\r\nJoe.\r\n";
         let hash = STANDARD.encode(digest(&SHA256, &relaxed_body(body)));
