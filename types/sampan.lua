@@ -869,7 +869,7 @@ function app.time.add(seconds, span) end
 --- The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error.
 ---@param text string The date.
 ---@param format? string How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 14:05` or `2026-11-22T14:05:09.5+02:00`.
----@param options? table `tz`: the time zone of a text that names no offset; `UTC` unless given.
+---@param options? table `tz`: the time zone of a text that names neither an offset nor a time zone; `UTC` unless given.
 ---@return number
 function app.time.parse(text, format, options) end
 

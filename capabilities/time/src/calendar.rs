@@ -3,8 +3,9 @@
 
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
+use jiff::fmt::temporal::Pieces;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
+use jiff::{Span, Timestamp, ZonedDateTime};
 use sampan_host::{
     Args, Context, Error, Function, FunctionKind, Param, Type, Value, clock, param, refusals, row,
 };
@@ -54,7 +55,7 @@ pub(super) const PARSE: Function = row!("parse"(
             "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 \
              14:05` or `2026-11-22T14:05:09.5+02:00`."),
         Param {
-            doc: "`tz`: the time zone of a text that names no offset; `UTC` unless given.",
+            doc: "`tz`: the time zone of a text that names neither an offset nor a time zone; `UTC` unless given.",
             ..ZONE
         },
     ) -> Type::Number, FunctionKind::Sync(parse),
@@ -204,6 +205,10 @@ fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
 /// Reads a date as ISO 8601 writes it.
 fn standard(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
+    // Neither of the types below reads the time zone: they would take 12:00[Europe/Berlin] for 12:00 elsewhere.
+    if Pieces::parse(text).is_ok_and(|pieces| pieces.time_zone_annotation().is_some()) {
+        return Some(text.parse::<ZonedDateTime>().ok()?.timestamp());
+    }
     match text.parse::<Timestamp>() {
         Ok(found) => Some(found),
         Err(_) => local(text.parse().ok()?, zone),
@@ -212,6 +217,9 @@ fn standard(text: &str, zone: &TimeZone) -> Option<Timestamp> {
 
 fn written(text: &str, format: &str, zone: &TimeZone) -> Option<Timestamp> {
     let parts = strtime::parse(format, text).ok()?;
+    if parts.iana_time_zone().is_some() {
+        return Some(parts.to_zoned_datetime().ok()?.timestamp());
+    }
     if let Ok(found) = parts.to_timestamp() {
         return Some(found);
     }
@@ -237,7 +245,22 @@ mod tests {
         assert_eq!(read("2026-11-22T14:05:09+01:00"), Some(1_795_352_709));
         assert_eq!(read("2026-11-22 14:05:09"), Some(1_795_352_709));
         assert_eq!(read("2026-11-22"), Some(1_795_302_000));
-        for wrong in ["", "x", "2026-02-30", "22.11.2026", "2026-11-22T25:00"] {
+        assert_eq!(
+            read("2026-07-01T12:00:00[America/New_York]"),
+            Some(1_782_921_600)
+        );
+        let with_offset = "2026-07-01T12:00:00-04:00[America/New_York]";
+        assert_eq!(read(with_offset), Some(1_782_921_600));
+        assert_eq!(read("2026-07-01[u-ca=iso8601]"), Some(1_782_856_800));
+        for wrong in [
+            "",
+            "x",
+            "2026-02-30",
+            "22.11.2026",
+            "2026-11-22T25:00",
+            "2026-07-01T12:00:00[Mars/Olympus]",
+            "2026-07-01T12:00:00+09:00[America/New_York]",
+        ] {
             assert_eq!(read(wrong), None, "{wrong:?}");
         }
         let read = |text: &str, format: &str| {
@@ -249,5 +272,17 @@ mod tests {
         );
         assert_eq!(read("22.11.2026", "%d.%m.%Y"), Some(1_795_305_600));
         assert_eq!(read("22/11", "%d.%m.%Y"), None);
+        let zoned = "%Y-%m-%d %H:%M %Q";
+        let noon = read("2026-07-01 12:00 Europe/Berlin", zoned);
+        assert_eq!(noon, Some(1_782_900_000));
+        let midnight = read("2026-07-01 Europe/Berlin", "%Y-%m-%d %Q");
+        assert_eq!(midnight, Some(1_782_856_800));
+        assert_eq!(read("2026-07-01 12:00 +0100", zoned), Some(1_782_903_600));
+        for wrong in ["2026-07-01 12:00 Mars/Olympus", "2026-07-01 12:00"] {
+            assert_eq!(read(wrong, zoned), None, "{wrong:?}");
+        }
+        let both = "%Y-%m-%d %H:%M %z %Q";
+        let contradiction = "2026-07-01 12:00 +0900 Europe/Berlin";
+        assert_eq!(read(contradiction, both), None);
     }
 }
