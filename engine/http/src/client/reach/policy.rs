@@ -195,7 +195,8 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The address of IPv4 that an address of IPv6 stands for: mapped and compatible ones, 6to4 (RFC 3056), and those of
-/// NAT64 (RFC 6052, RFC 8215).
+/// NAT64's well-known prefix (RFC 6052). Of `64:ff9b:1::/48` (RFC 8215) only the network knows which bits of it are the
+/// address (RFC 6052 section 2.2), so it stands for none, and is a reserved address.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let octets = address.octets();
     let last = || Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]);
@@ -203,7 +204,7 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
         // Not `::` and `::1`.
         [0, 0, 0, 0, 0, 0, a, b] if (a, b) != (0, 0) && (a, b) != (0, 1) => Some(last()),
         [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(last()),
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => Some(last()),
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(last()),
         [0x2002, ..] => Some(Ipv4Addr::new(octets[2], octets[3], octets[4], octets[5])),
         _ => None,
     }

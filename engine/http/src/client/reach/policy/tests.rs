@@ -42,6 +42,9 @@ fn addresses_that_are_not_public_are_refused() {
         "::ffff:169.254.169.254",
         "64:ff9b::10.0.0.1",
         "64:ff9b:1::192.168.0.1",
+        "64:ff9b:1::8.8.8.8",
+        // 10.0.0.1, for a translator whose prefix has 48 bits.
+        "64:ff9b:1:a00:0:100:808:808",
         "2002:7f00:1::",
         "2002:c0a8:101::5",
         "fc00::1",
@@ -83,6 +86,7 @@ fn entries_allow_networks_and_names() {
         "fd00::/8",
         "Api.Internal",
         "[::1]",
+        "64:ff9b:1::/48",
     ]);
     for address in [
         "10.9.9.9",
@@ -90,6 +94,7 @@ fn entries_allow_networks_and_names() {
         "::ffff:10.1.1.1",
         "fd00::5",
         "::1",
+        "64:ff9b:1:a00:0:100::",
     ] {
         assert_eq!(refused(&open, address), None, "{address}");
     }
