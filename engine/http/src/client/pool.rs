@@ -53,6 +53,12 @@ pub(super) struct Place {
     is_probe: Cell<bool>,
 }
 
+/// The turn of a request that waits. If the request is given up after its turn was sent, the turn goes to the next.
+struct Turn<'a> {
+    pool: &'a Pool,
+    sent: oneshot::Receiver<()>,
+}
+
 /// The result of asking for a connection.
 pub(super) enum Lent {
     /// One that was used before, and that the server had not closed a moment ago.
@@ -86,11 +92,12 @@ impl Pool {
                 self.0.inner.borrow_mut().wake(&self.0);
                 return Ok(lent);
             }
-            self.turn_of(origin)?.await.unwrap_or_default();
+            let mut turn = self.turn_of(origin)?;
+            (&mut turn.sent).await.unwrap_or_default();
         }
     }
 
-    fn turn_of(&self, origin: &Origin) -> Result<oneshot::Receiver<()>, ClientFault> {
+    fn turn_of(&self, origin: &Origin) -> Result<Turn<'_>, ClientFault> {
         let mut inner = self.0.inner.borrow_mut();
         inner.waiting.retain(|(_, waiter)| !waiter.is_closed());
         if inner.waiting.len() >= self.0.waiting_max {
@@ -99,9 +106,9 @@ impl Pool {
                 format!("more requests wait for a connection than may (waiting_max is {max})");
             return Err(ClientFault::new(ClientFaultKind::Busy, text));
         }
-        let (waiter, turn) = oneshot::channel();
+        let (waiter, sent) = oneshot::channel();
         inner.waiting.push_back((origin.clone(), waiter));
-        Ok(turn)
+        Ok(Turn { pool: self, sent })
     }
 
     fn try_lend(&self, origin: &Origin) -> Option<Lent> {
@@ -232,6 +239,14 @@ impl Connections {
     }
 }
 
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.sent.try_recv().is_ok() {
+            self.pool.0.inner.borrow_mut().wake(&self.pool.0);
+        }
+    }
+}
+
 impl Place {
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
@@ -307,5 +322,38 @@ async fn sweep(pool: Weak<PoolState>, kept_time: Duration) {
         if !pool.inner.borrow().is_swept {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future as _;
+    use std::pin::pin;
+    use std::task::{self, Poll, Waker};
+
+    #[test]
+    fn a_turn_that_is_given_up_goes_to_the_next() {
+        let limits = ClientLimits {
+            connections_max: 1,
+            ..ClientLimits::DEFAULT
+        };
+        let pool = Pool::new(&limits, false);
+        let url = url::Url::parse("http://a.example/").expect("a URL");
+        let origin = Origin::of(&url).expect("an origin");
+        let mut cx = task::Context::from_waker(Waker::noop());
+        let place = pool.try_lend(&origin).expect("a place");
+        let mut first = Box::pin(pool.lend(&origin));
+        let mut second = pin!(pool.lend(&origin));
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        drop(place);
+        // Its turn was sent, and it has not run since.
+        drop(first);
+        let lent = second.as_mut().poll(&mut cx);
+        assert!(matches!(lent, Poll::Ready(Ok(Lent::Place(_)))));
+        drop(lent);
+        assert_eq!(pool.counts(), (0, 0));
+        assert!(pool.0.inner.borrow().waiting.is_empty());
     }
 }
