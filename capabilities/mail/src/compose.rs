@@ -115,7 +115,9 @@ pub(crate) fn compose(
         reply_to: draft.reply_to.as_ref().map(ToString::to_string),
         subject: draft.subject.clone(),
         text,
-        html: content.html.map(|html| with_pictures(html, &draft.inline)),
+        html: content
+            .html
+            .map(|html| with_pictures(html, &draft.inline, 2 * bytes_max)),
         attachments: draft
             .attachments
             .iter()
@@ -200,16 +202,18 @@ fn message_id(from: &Mailbox) -> Result<String, Error> {
     Ok(format!("<{digits}@{}>", from.email.domain()))
 }
 
-/// Shows the pictures of a mail in a page: by URLs of their data in place of `cid:`.
-fn with_pictures(mut html: String, pictures: &[MailFile]) -> String {
+/// Shows the pictures of a mail in a page: by URLs of their data in place of `cid:`. A picture is left out if the page
+/// has so many places for it that it would be larger than `bytes_max`.
+fn with_pictures(mut html: String, pictures: &[MailFile], bytes_max: usize) -> String {
     for picture in pictures {
         let kind = picture.content_type.split(';').next().unwrap_or_default();
         let data = format!("data:{kind};base64,{}", STANDARD.encode(&picture.content));
         for quote in ['"', '\''] {
-            html = html.replace(
-                &format!("{quote}cid:{}{quote}", picture.name),
-                &format!("{quote}{data}{quote}"),
-            );
+            let place = format!("{quote}cid:{}{quote}", picture.name);
+            let bytes = html.matches(&place).count().saturating_mul(data.len());
+            if html.len().saturating_add(bytes) <= bytes_max {
+                html = html.replace(&place, &format!("{quote}{data}{quote}"));
+            }
         }
     }
     html
@@ -315,6 +319,25 @@ mod tests {
             "<p>Hello</p><img src=\"data:image/png;base64,AQID\">"
         );
         assert_eq!(caught.attachments, ["größe.pdf"]);
+    }
+
+    #[test]
+    fn pictures_do_not_make_a_page_larger_than_it_may_be() {
+        let picture = |name: &str, bytes: usize| MailFile {
+            name: name.to_owned(),
+            content_type: "image/png".to_owned(),
+            content: vec![0; bytes],
+        };
+        let html = "<img src=\"cid:a\"><img src=\"cid:a\"><img src='cid:b'>";
+        let pictures = [picture("a", 3000), picture("b", 3)];
+        let page = with_pictures(html.to_owned(), &pictures, 8000);
+        let small = "<img src='data:image/png;base64,AAAA'>";
+        assert_eq!(
+            page,
+            format!("<img src=\"cid:a\"><img src=\"cid:a\">{small}")
+        );
+        let page = with_pictures(html.to_owned(), &pictures, 9000);
+        assert!(!page.contains("cid:") && page.ends_with(small));
     }
 
     #[test]
