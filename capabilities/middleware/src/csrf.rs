@@ -6,6 +6,7 @@
 //! request with neither comes from a program, and a program does not act for another user.
 
 use crate::origin;
+use sampan_host::request::is_own_origin;
 use sampan_host::{Error, ErrorKind, RequestView};
 
 /// The error for requests of other sites.
@@ -37,7 +38,9 @@ impl Csrf {
         };
         match request.header("sec-fetch-site") {
             Some(b"same-origin" | b"none") => false,
-            None | Some(b"") => !origin.is_empty() && !is_own(request, origin) && !is_trusted(),
+            None | Some(b"") => {
+                !origin.is_empty() && !is_own_origin(request, origin) && !is_trusted()
+            }
             Some(_) => !is_trusted(),
         }
     }
@@ -46,19 +49,4 @@ impl Csrf {
     pub fn refusal() -> Error {
         Error::new(ErrorKind::Status(403), REFUSED).with_setting("[csrf] trusted_origins")
     }
-}
-
-/// Reports whether an origin is the host that was asked, also as a trusted proxy calls it.
-fn is_own(request: &dyn RequestView, origin: &[u8]) -> bool {
-    let Some(host) = origin::host(origin) else {
-        return false;
-    };
-    let asked = request.header("host").unwrap_or_default();
-    if host.eq_ignore_ascii_case(asked) {
-        return true;
-    }
-    let url = request.url();
-    let (_, rest) = url.split_once("://").unwrap_or_default();
-    let named = rest.split(['/', '?']).next().unwrap_or_default();
-    host.eq_ignore_ascii_case(named.as_bytes())
 }

@@ -33,12 +33,6 @@ pub(crate) fn checked(text: &str) -> Result<String, String> {
     }
 }
 
-/// Host and port of an origin; nothing for `null` and what is none.
-pub(crate) fn host(origin: &[u8]) -> Option<&[u8]> {
-    let at = origin.windows(3).position(|three| three == b"://")?;
-    Some(&origin[at + 3..]).filter(|host| !host.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use crate::limits::FIELDS_BYTES_MAX;
 use crate::options::RouteOptions;
 use crate::routes::{OwnHandlers, Routes, SocketRoute};
 use sampan_host::log::Log;
+use sampan_host::request::is_own_origin;
 use sampan_host::sockets::{
     AcceptedSocket, Opening, OwnFields, SOCKET_ANSWER, SOCKET_TYPE, Socket, SocketSettings,
 };
@@ -137,24 +138,14 @@ fn check_origin(request: &dyn RequestView, origins: &[String]) -> Result<(), Err
         let text = "a handshake must not have two Origin fields";
         return Err(Error::new(ErrorKind::Status(403), text));
     }
+    let is_own = is_own_origin(request, origin);
     let origin = String::from_utf8_lossy(origin).to_ascii_lowercase();
     let is_listed = origins.iter().any(|known| known == "*" || *known == origin);
-    let host = request.header("host").unwrap_or_default();
-    let host = String::from_utf8_lossy(host).to_ascii_lowercase();
-    let is_same = origin
-        .split_once("://")
-        .is_some_and(|(_, authority)| without_port(authority) == without_port(&host));
-    if is_listed || is_same {
+    if is_listed || is_own {
         return Ok(());
     }
     let text = format!("pages of {origin} may not connect here");
     Err(Error::new(ErrorKind::Status(403), text).with_setting("the option origins of its route"))
-}
-
-/// Removes the port of a scheme, which one side may have and the other not.
-fn without_port(authority: &str) -> &str {
-    let short = authority.strip_suffix(":80");
-    short.unwrap_or_else(|| authority.strip_suffix(":443").unwrap_or(authority))
 }
 
 #[cfg(test)]
@@ -167,11 +158,5 @@ mod tests {
         assert_eq!(chosen(Some(b"a, b"), &known).as_deref(), Some("b"));
         assert_eq!(chosen(Some(b"c"), &known), None);
         assert_eq!(chosen(None, &known), None);
-    }
-
-    #[test]
-    fn default_ports_do_not_count() {
-        assert_eq!(without_port("a.example:443"), "a.example");
-        assert_eq!(without_port("a.example:8080"), "a.example:8080");
     }
 }

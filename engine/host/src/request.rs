@@ -6,12 +6,14 @@ mod body;
 pub(crate) mod cookies;
 mod hooks;
 pub mod multipart;
+mod origins;
 
 pub use accept::{
     AcceptedCodings, Coding, FULL_QUALITY, NotAcceptable, Quality, prefers_html, quality,
 };
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks, HookStep};
+pub use origins::is_own_origin;
 
 use crate::error::{Error, ErrorKind};
 use crate::store::Store;
