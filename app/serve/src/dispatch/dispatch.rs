@@ -96,7 +96,9 @@ impl Dispatch {
         if let Some(kept) = request.take_kept()
             && let Ok(kept) = kept.downcast::<FoundRoute>()
         {
-            let normal = kept.normal.map_or(Cow::Borrowed(request.path()), Cow::Owned);
+            let normal = kept
+                .normal
+                .map_or(Cow::Borrowed(request.path()), Cow::Owned);
             return (kept.loaded, normal, kept.found);
         }
         let loaded = Rc::clone(&self.current.borrow());

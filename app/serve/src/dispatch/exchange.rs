@@ -267,7 +267,7 @@ impl DispatchedRequest {
     }
 
     /// The answer of a script that has ended.
-    #[inline]
+    #[inline(always)] // the sink and the request are copied otherwise
     fn done(self, visit: Visit, sink: HttpSink) -> Answer {
         if let Some(handler) = sink.native() {
             return self.answer_behind_middleware(&handler, visit, sink.into_response());
@@ -367,6 +367,7 @@ impl DispatchedRequest {
         }
     }
 
+    #[inline]
     fn finish(&self, sink: HttpSink) -> Response {
         let mut response = sink.into_response();
         self.end.complete(&mut response, &self.view);

@@ -21,7 +21,7 @@ const SPREAD_MILLIS_MIN: u64 = 3_000;
 /// A stream of events as the HTTP engine reads it.
 struct EventBody {
     /// The function that feeds it, until that has ended.
-    script: Option<ScriptStream>,
+    script: Option<Box<ScriptStream>>,
     /// The request, until its function has begun.
     view: Option<Rc<View>>,
     /// The stream that the function feeds, once it has begun.
@@ -41,7 +41,7 @@ struct EventBody {
 
 /// Returns the body of an answer that a script's function produces: a stream of events, if it has that type.
 pub(crate) fn body_of(
-    mut script: ScriptStream,
+    mut script: Box<ScriptStream>,
     response: &mut Response,
     view: &Rc<View>,
     meters: Option<&WorkerMeters>,

@@ -27,7 +27,7 @@ pub(crate) struct HttpSink {
     /// The part of the answer that the script left to the server.
     served: Option<EndAnswer>,
     /// The stream that the script produces while it is sent.
-    stream: Option<ScriptStream>,
+    stream: Option<Box<ScriptStream>>,
 }
 
 impl HttpSink {
@@ -145,7 +145,7 @@ impl ResponseSink for HttpSink {
 
     fn stream(&mut self, body: Box<dyn StreamedBody>) {
         let stream = ScriptStream::new(body, &self.control, self.view.as_ref());
-        self.stream = Some(stream);
+        self.stream = Some(Box::new(stream));
     }
 
     fn reset(&mut self) {

@@ -123,9 +123,9 @@ impl ScriptStream {
 
 impl ScriptStream {
     /// Makes it the body of an answer, whose `Content-Length` holds if the script has set one.
-    pub(crate) fn into_body(mut self, response: &Response) -> Body {
+    pub(crate) fn into_body(mut self: Box<Self>, response: &Response) -> Body {
         self.length = response.declared_length().map(LengthCheck::new);
-        Body::Stream(Box::new(self))
+        Body::Stream(self)
     }
 
     /// Waits until what the stream has written up to the first call is committed, for an end that its function does not
