@@ -166,18 +166,28 @@ pub fn server_sql(sql: &str) -> Result<ServerSql, String> {
     Ok((parsed.text, parsed.params))
 }
 
+/// The words of a parenthesis that has been opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    /// There are none yet.
+    Nothing,
+    /// It has begun with `WITH`, and the statement behind that is still to come.
+    With,
+    /// The word that says what it does has been seen, or it is no statement.
+    Seen,
+}
+
 /// The words of a statement outside of parentheses.
 #[derive(Default)]
 struct Words {
-    depth: u32,
+    /// The parentheses that are open.
+    open: Vec<Inside>,
     first: Option<String>,
     second: Option<String>,
     /// The word that says what a statement does, behind `WITH`.
     main: Option<String>,
     /// The word before.
     last: String,
-    /// True directly behind an opening parenthesis.
-    is_opened: bool,
     /// A part of `WITH` changes rows.
     changes_inside: bool,
     has_returning: bool,
@@ -204,11 +214,14 @@ impl Words {
         }
         self.has_many |= self.has_ended;
         self.end = end;
-        let was_opened = std::mem::take(&mut self.is_opened);
         match token {
-            Token::Open => (self.depth, self.is_opened) = (self.depth + 1, true),
-            Token::Close => self.depth = self.depth.saturating_sub(1),
-            _ => {}
+            Token::Open => {
+                self.end_of_nothing();
+                self.open.push(Inside::Nothing);
+            }
+            Token::Close => drop(self.open.pop()),
+            Token::Word => {}
+            _ => self.end_of_nothing(),
         }
         let is_name = matches!(token, Token::Word | Token::Quoted);
         if self.is_in_table {
@@ -222,7 +235,7 @@ impl Words {
             }
         }
         if token != Token::Word {
-            if self.depth == 0 {
+            if self.open.is_empty() {
                 self.last.clear();
             }
             return;
@@ -235,11 +248,21 @@ impl Words {
             self.second = Some(word.clone());
         }
         let changes = matches!(&*word, "INSERT" | "UPDATE" | "DELETE" | "MERGE");
-        if self.depth > 0 {
-            self.changes_inside |= changes && was_opened;
+        let says_what = changes || matches!(&*word, "SELECT" | "VALUES" | "TABLE");
+        if let Some(inside) = self.open.last_mut() {
+            // Behind the first word of a statement these words may be names, or those of FOR UPDATE.
+            *inside = match *inside {
+                Inside::Nothing if word == "WITH" => Inside::With,
+                Inside::With if !says_what => Inside::With,
+                Inside::Nothing | Inside::With => {
+                    self.changes_inside |= changes;
+                    Inside::Seen
+                }
+                Inside::Seen => Inside::Seen,
+            };
             return;
         }
-        if self.main.is_none() && (changes || matches!(&*word, "SELECT" | "VALUES" | "TABLE")) {
+        if self.main.is_none() && says_what {
             self.main = Some(word.clone());
         }
         match &*word {
@@ -248,6 +271,13 @@ impl Words {
             _ => {}
         }
         self.last = word;
+    }
+
+    /// Takes note that the innermost parenthesis does not begin with a word.
+    fn end_of_nothing(&mut self) {
+        if let Some(inside @ Inside::Nothing) = self.open.last_mut() {
+            *inside = Inside::Seen;
+        }
     }
 
     fn verb(&self) -> Verb {

@@ -119,6 +119,19 @@ fn kinds_are_found_by_words() {
             Write,
         ),
         ("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", Write),
+        (
+            "WITH a AS (WITH b AS (SELECT 1 c) INSERT INTO t SELECT c FROM b RETURNING c) SELECT * FROM a",
+            Write,
+        ),
+        (
+            "WITH a AS (WITH RECURSIVE b(n) AS (SELECT 1), c AS (SELECT 2) /* x */ delete FROM t RETURNING *) TABLE a",
+            Write,
+        ),
+        (
+            "WITH a AS (WITH b AS (SELECT update, \"delete\" FROM t FOR UPDATE) SELECT insert, delete FROM b) \
+             SELECT update, merge FROM a FOR UPDATE",
+            Read,
+        ),
         ("VALUES (1)", Read),
         ("INSERT INTO t VALUES (1)", Write),
         ("delete from t", Write),
