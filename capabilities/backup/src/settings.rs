@@ -175,7 +175,9 @@ impl BackupSettings {
     pub(crate) fn open(&self) -> Result<Box<dyn Target>, String> {
         Ok(match &self.place {
             Place::Folder(path) => Box::new(FileTarget::new(path.clone())),
-            Place::Bucket(place) => Box::new(S3Target::new(place.clone(), (self.fetcher)())?),
+            Place::Bucket(place) => {
+                Box::new(S3Target::new(place.clone(), Arc::clone(&self.fetcher))?)
+            }
         })
     }
 }

@@ -1,10 +1,11 @@
 //! The lease by which one process writes to a bucket.
 //!
-//! The object `owner` says who writes. The owner writes it anew every few seconds, so that others see that it lives;
-//! another process takes it over when it has seen the same object for longer than an owner needs. Clocks are not
-//! compared. Each write names the object that it replaces (`If-Match`), so of two processes one succeeds.
+//! The object `owner` says who writes. The owner writes it anew every few seconds, on a thread of its own, so that
+//! others see that it lives; another process takes it over when it has seen the same object for longer than an owner
+//! needs. Clocks are not compared. Each write names the object that it replaces (`If-Match`), so of two processes one
+//! succeeds.
 
-use super::{Condition, S3Answer, S3Target};
+use super::client::{Condition, S3Answer, S3Client};
 use crate::targets::{Claim, TargetFault};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The object.
 const OWNER: &str = "owner";
 /// The time after which the owner writes it anew.
-const RENEWED_EVERY: Duration = Duration::from_secs(10);
+pub(super) const RENEWED_EVERY: Duration = Duration::from_secs(10);
 /// The time after which an owner that has not is dead, or has stopped writing.
 const DEAD_AFTER: Duration = Duration::from_secs(40);
 
@@ -23,6 +24,11 @@ pub(super) struct Lease {
     own: Option<(String, Instant)>,
     /// The object of another process, and since when it has been the same.
     seen: Option<(String, Instant)>,
+    /// True from the claim that has made this process the writer until another object is seen.
+    is_writer: bool,
+    /// The note of the last claim.
+    note: String,
+    renewed_every: Duration,
     /// The number of times that this process has written it.
     count: u64,
     /// A random number, which tells this lease from others.
@@ -69,49 +75,70 @@ impl Lease {
     ///
     /// # Errors
     /// The system has no random numbers.
-    pub(super) fn new() -> Result<Self, String> {
+    pub(super) fn new(renewed_every: Duration) -> Result<Self, String> {
         let mut id = [0; 8];
         let filled = aws_lc_rs::rand::fill(&mut id);
         filled.map_err(|_| "the system has no random numbers".to_owned())?;
         Ok(Self {
             own: None,
             seen: None,
+            is_writer: false,
+            note: String::new(),
+            renewed_every,
             count: 0,
             id: u64::from_le_bytes(id).max(1),
         })
     }
 
-    pub(super) fn claim(&mut self, target: &S3Target, note: &str) -> Result<Claim, TargetFault> {
-        if let Some((tag, written)) = self.own.take() {
-            if written.elapsed() < RENEWED_EVERY {
-                self.own = Some((tag, written));
-                return Ok(Claim::Own);
-            }
-            let kept = (tag.clone(), written);
-            match self.write(target, note, Condition::Tag(tag)) {
-                Ok(true) => return Ok(Claim::Own),
-                // Another process has taken it over.
-                Ok(false) => {}
-                Err(fault) => {
-                    // An owner that cannot write for so long must ask anew.
-                    self.own = Some(kept).filter(|(_, written)| written.elapsed() < DEAD_AFTER);
-                    return Err(fault);
-                }
-            }
+    /// Writes the object anew if it is time to. False if this process does not know itself to be the owner.
+    ///
+    /// # Errors
+    /// The server does not take it now.
+    pub(super) fn renew(&mut self, client: &S3Client) -> Result<bool, TargetFault> {
+        let Some((tag, written)) = self.own.take() else {
+            return Ok(false);
+        };
+        if written.elapsed() < self.renewed_every {
+            self.own = Some((tag, written));
+            return Ok(true);
         }
-        let Some(answer) = target.read(OWNER)? else {
-            return self.take_over(target, note, Condition::New);
+        let kept = (tag.clone(), written);
+        let renewed = self.write(client, Condition::Tag(tag));
+        if renewed.is_err() {
+            // An owner that cannot write for so long must ask anew.
+            self.own = Some(kept).filter(|(_, written)| written.elapsed() < DEAD_AFTER);
+        }
+        renewed
+    }
+
+    pub(super) fn claim(&mut self, client: &S3Client, note: &str) -> Result<Claim, TargetFault> {
+        note.clone_into(&mut self.note);
+        if self.renew(client)? {
+            return Ok(Claim::Own);
+        }
+        let Some(answer) = client.read(OWNER)? else {
+            self.is_writer = false;
+            return self.take_over(client, Condition::New);
         };
         let tag = tag_of(&answer);
         let owner: Owner = serde_json::from_slice(&answer.body).unwrap_or_default();
         // The answer to an earlier write of this process may have been lost.
-        if owner.released || owner.has_ended() || owner.id == self.id {
-            return self.take_over(target, note, Condition::Tag(tag));
+        if owner.id == self.id {
+            let was_writer = self.is_writer;
+            return match self.take_over(client, Condition::Tag(tag))? {
+                // Another would have replaced it.
+                Claim::New if was_writer => Ok(Claim::Own),
+                claimed => Ok(claimed),
+            };
+        }
+        self.is_writer = false;
+        if owner.released || owner.has_ended() {
+            return self.take_over(client, Condition::Tag(tag));
         }
         match &self.seen {
             Some((seen, since)) if *seen == tag => {
                 if since.elapsed() >= DEAD_AFTER {
-                    return self.take_over(target, note, Condition::Tag(tag));
+                    return self.take_over(client, Condition::Tag(tag));
                 }
             }
             _ => self.seen = Some((tag, Instant::now())),
@@ -119,31 +146,20 @@ impl Lease {
         Ok(Claim::Other(owner.note))
     }
 
-    fn take_over(
-        &mut self,
-        target: &S3Target,
-        note: &str,
-        condition: Condition,
-    ) -> Result<Claim, TargetFault> {
+    fn take_over(&mut self, client: &S3Client, condition: Condition) -> Result<Claim, TargetFault> {
         self.seen = None;
-        match self.write(target, note, condition)? {
-            true => Ok(Claim::New),
-            false => Ok(Claim::Other(
-                "another process that has just begun".to_owned(),
-            )),
-        }
+        self.is_writer = self.write(client, condition)?;
+        Ok(match self.is_writer {
+            true => Claim::New,
+            false => Claim::Other("another process that has just begun".to_owned()),
+        })
     }
 
     /// Writes the object. False if another process was quicker.
-    fn write(
-        &mut self,
-        target: &S3Target,
-        note: &str,
-        condition: Condition,
-    ) -> Result<bool, TargetFault> {
+    fn write(&mut self, client: &S3Client, condition: Condition) -> Result<bool, TargetFault> {
         self.count += 1;
         let owner = Owner {
-            note: note.to_owned(),
+            note: self.note.clone(),
             machine: machine(),
             process: std::process::id(),
             id: self.id,
@@ -152,13 +168,13 @@ impl Lease {
         };
         let begun = Instant::now();
         let bytes = serde_json::to_vec(&owner).unwrap_or_default();
-        let Some(answer) = target.write(OWNER, &bytes, condition)? else {
+        let Some(answer) = client.write(OWNER, &bytes, condition)? else {
             return Ok(false);
         };
         // A server that knows no conditions may have replaced another's: then the last writer is the owner.
         let tag = match answer.etag {
             Some(tag) => tag,
-            None => match target.read(OWNER)? {
+            None => match client.read(OWNER)? {
                 Some(there) if there.body == bytes => tag_of(&there),
                 _ => return Ok(false),
             },
@@ -167,7 +183,7 @@ impl Lease {
         Ok(true)
     }
 
-    pub(super) fn release(&mut self, target: &S3Target) {
+    pub(super) fn release(&mut self, client: &S3Client) {
         if let Some((tag, _)) = self.own.take() {
             let owner = Owner {
                 released: true,
@@ -175,7 +191,7 @@ impl Lease {
             };
             let bytes = serde_json::to_vec(&owner).unwrap_or_default();
             // Without it the next process waits a little.
-            let _ = target.write(OWNER, &bytes, Condition::Tag(tag));
+            let _ = client.write(OWNER, &bytes, Condition::Tag(tag));
         }
     }
 }
