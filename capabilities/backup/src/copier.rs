@@ -23,6 +23,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 mod chains;
 mod progress;
 mod telling;
+#[cfg(test)]
+mod tests;
 
 use progress::CopyProgress;
 use telling::{Fault, Trouble};
@@ -46,9 +48,12 @@ pub struct BackupHost {
     pub check: fn(&Path) -> Result<(), String>,
 }
 
+/// True once the process ends, which the condition tells.
+type End = Arc<(Mutex<bool>, Condvar)>;
+
 /// A copy that is being made. Dropping it without [`Backup::finish`] leaves the thread running.
 pub struct Backup {
-    end: Arc<(Mutex<bool>, Condvar)>,
+    end: End,
     pending: Pending,
     progress: Arc<CopyProgress>,
     thread: JoinHandle<()>,
@@ -64,7 +69,7 @@ impl Backup {
         log: Arc<dyn PageLog>,
         host: BackupHost,
     ) -> io::Result<Self> {
-        let end = Arc::<(Mutex<bool>, Condvar)>::default();
+        let end = End::default();
         let ended = Arc::clone(&end);
         let pending = Pending::new(Arc::clone(&settings.cipher), settings.behind_bytes_max);
         log.follow(Box::new(pending.clone()));
@@ -90,8 +95,9 @@ impl Backup {
                 next_tidy: None,
                 trouble: None,
                 is_told_other: None,
+                end: ended,
             };
-            copier.run(&ended);
+            copier.run();
         })?;
         Ok(Self {
             end,
@@ -129,16 +135,18 @@ struct Copier {
     progress: Arc<CopyProgress>,
     /// True if the target was asked for a copy of an earlier process to go on with.
     has_looked: bool,
-    /// The time of the last complete whole copy of this generation.
+    /// The time at which the last whole copy of this generation was completed, or that of the copy where an earlier
+    /// process has made it.
     last_whole: u64,
     next_tidy: Option<Instant>,
     trouble: Option<Trouble>,
     /// The note of the other writer that was told last, and when.
     is_told_other: Option<(String, Instant)>,
+    end: End,
 }
 
 impl Copier {
-    fn run(mut self, end: &(Mutex<bool>, Condvar)) {
+    fn run(mut self) {
         let mut is_end = false;
         loop {
             let deadline = Instant::now() + END_WAIT;
@@ -166,7 +174,7 @@ impl Copier {
                 self.target.release();
                 return;
             }
-            is_end = self.wait(end);
+            is_end = self.wait();
         }
     }
 
@@ -193,7 +201,8 @@ impl Copier {
     }
 
     /// Waits for the next round. True at the end.
-    fn wait(&self, (ends, changed): &(Mutex<bool>, Condvar)) -> bool {
+    fn wait(&self) -> bool {
+        let (ends, changed) = &*self.end;
         let attempts = self.trouble.as_ref().map_or(0, |trouble| trouble.attempts);
         let pause = self.settings.every * 2_u32.saturating_pow(attempts.min(10));
         let pause = pause.min(RETRY_PAUSE_MAX.max(self.settings.every));
@@ -202,18 +211,24 @@ impl Copier {
         *waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
     }
 
-    /// Copies what there is to copy.
+    /// Reports whether the process ends.
+    fn is_ending(&self) -> bool {
+        *self
+            .end
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Copies what there is to copy. `is_end` is true for rounds that begin when the process ends: they copy the last
+    /// commits. A round that is copying the whole database then leaves the rest of it.
     fn round(&mut self, is_end: bool) -> Result<(), Fault> {
         if !self.log.is_open() {
             return Ok(());
         }
         // Before the target is asked: frames that were read cannot be lost to a checkpoint.
         self.read()?;
-        match self.target.claim(&self.note())? {
-            Claim::Own => {}
-            Claim::New => self.claimed()?,
-            Claim::Other(other) => return Err(Fault::Other(other)),
-        }
+        self.claim()?;
         if let Some(why) = self.pending.broken() {
             self.whole = None;
             if is_end {
@@ -222,39 +237,58 @@ impl Copier {
             self.begin(why)?;
         }
         self.send()?;
-        while let Some(whole) = &mut self.whole {
-            if is_end {
+        let whole_every = self.settings.whole_every.as_millis() as u64;
+        let is_due = now().saturating_sub(self.last_whole) >= whole_every;
+        if self.whole.is_none() && is_due && !is_end {
+            self.begin_whole()?;
+        }
+        while self.whole.is_some() {
+            if self.is_ending() {
                 return Ok(());
             }
-            let cipher = Arc::clone(&self.settings.cipher);
-            match whole.step(&mut *self.target, cipher.as_ref().as_ref()) {
-                Ok(false) => self.progress.uploaded(),
-                Ok(true) => {
-                    self.progress.uploaded();
-                    self.whole_is_complete();
-                }
-                Err(WholeFault::Target(fault)) => return Err(fault.into()),
-                Err(WholeFault::Copy(fault)) => {
-                    self.pending.break_off(&fault);
-                    return Err(Fault::Failed(fault));
-                }
-            }
+            // Another process may have taken the target over meanwhile.
+            self.claim()?;
+            self.step()?;
             self.read()?;
             self.send()?;
             if self.pending.is_broken() {
                 return Ok(());
             }
         }
-        let now = now();
-        let whole_every = self.settings.whole_every.as_millis() as u64;
-        if !is_end && now.saturating_sub(self.last_whole) >= whole_every {
-            self.begin_whole()?;
-            return self.round(is_end);
-        }
         if !is_end && self.next_tidy.is_none_or(|next| next <= Instant::now()) {
             self.next_tidy = Some(Instant::now() + TIDY_PAUSE);
             let keep = self.settings.keep.as_millis() as u64;
-            retention::tidy(&mut *self.target, now.saturating_sub(keep))?;
+            retention::tidy(&mut *self.target, now().saturating_sub(keep))?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that this process is the only writer.
+    fn claim(&mut self) -> Result<(), Fault> {
+        match self.target.claim(&self.note())? {
+            Claim::Own => Ok(()),
+            Claim::New => self.claimed(),
+            Claim::Other(other) => Err(Fault::Other(other)),
+        }
+    }
+
+    /// Writes the next part of the whole copy, unless its generation has just been given up.
+    fn step(&mut self) -> Result<(), Fault> {
+        let Some(whole) = self.whole.as_mut().filter(|_| !self.pending.is_broken()) else {
+            return Ok(());
+        };
+        let cipher = Arc::clone(&self.settings.cipher);
+        let is_complete = match whole.step(&mut *self.target, cipher.as_ref().as_ref()) {
+            Ok(is_complete) => is_complete,
+            Err(WholeFault::Target(fault)) => return Err(fault.into()),
+            Err(WholeFault::Copy(fault)) => {
+                self.pending.break_off(&fault);
+                return Err(Fault::Failed(fault));
+            }
+        };
+        self.progress.uploaded();
+        if is_complete {
+            self.whole_is_complete();
         }
         Ok(())
     }

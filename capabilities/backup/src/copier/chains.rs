@@ -1,7 +1,7 @@
 //! The beginning of a copy: where an earlier process ended, or with the whole database.
 
 use super::telling::Fault;
-use super::{Copier, restore};
+use super::{Copier, now, restore};
 use crate::catalog::{Generation, generations};
 use crate::closing;
 use crate::names;
@@ -126,14 +126,15 @@ impl Copier {
             let end = names::whole(&mark.generation, mark.sequence, mark.time, None);
             self.last_sent = Some(end);
         }
-        self.last_whole = whole.mark.time;
+        // Copies that take longer than the time between them would follow each other without end.
+        self.last_whole = now();
         self.next_tidy = None;
         let (place, time) = (self.settings.place.shown(), names::time(whole.mark.time));
         (self.host.log)(
             Level::Info,
             format!("backup: {place} has the whole database of {time}"),
         );
-        if self.settings.verifies {
+        if self.settings.verifies && !self.is_ending() {
             self.verify(whole.mark.time);
         }
     }
