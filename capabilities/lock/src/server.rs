@@ -2,8 +2,8 @@
 //!
 //! A lock is a row of `_sampan_locks`: the time until which it is held, by the clock of the server, and a token that
 //! each holder has for itself and that grows. The holder's worker puts the time off. A process that dies does not, so
-//! its locks are free after [`LEASE`]. A holder that was away for longer may have been followed by another: its token
-//! tells, and its call fails.
+//! its locks are free after [`LEASE`]. A holder that was away for longer may have been followed by another: its call
+//! fails, unless the server has said since that the row still has its token.
 
 use crate::limits::{ASK_AGAIN, ASK_AGAIN_MAX, LEASE};
 use sampan_host::database::{OwnTable, TableResult, WaitingTables};
@@ -41,9 +41,18 @@ const RELEASE: &str = "DELETE FROM _sampan_locks WHERE name = :name AND token = 
 #[derive(Clone)]
 pub(crate) struct ServerLocks(pub(crate) Rc<dyn WaitingTables>);
 
+/// The time for which no other process can have a lock.
+#[derive(Clone, Copy)]
+enum Sure {
+    /// Until then, counted from before the server was asked.
+    Until(Instant),
+    /// Another has taken the lock.
+    Lost,
+}
+
 /// A lock that this process has.
 pub(crate) struct ServerLock {
-    is_lost: Rc<Cell<bool>>,
+    sure: Rc<Cell<Sure>>,
     /// Ends the task that puts the time off. It has the lock in this process until the one on the server is free.
     end: oneshot::Sender<OwnedMutexGuard<()>>,
 }
@@ -96,18 +105,20 @@ impl ServerLocks {
 
     async fn ask(self, name: String) -> Result<Option<ServerLock>, Error> {
         let params = named([("name", Value::Text(name.clone())), lease()]);
+        let mut asked_at = Instant::now();
         let result = match self.0.run(TAKE, &params).await? {
             Some(result) => result,
             None => {
                 // Where another process makes it at the same time, this fails, and the table is there.
                 let created = self.0.run(CREATE, &Value::Null).await;
+                asked_at = Instant::now();
                 match self.0.run(TAKE, &params).await? {
                     Some(result) => result,
                     None => return created.map(|_| None),
                 }
             }
         };
-        Ok(token(&result).map(|token| ServerLock::new(self, name, token)))
+        Ok(token(&result).map(|token| ServerLock::new(self, name, token, asked_at)))
     }
 }
 
@@ -122,21 +133,21 @@ fn token(result: &TableResult) -> Option<i64> {
 }
 
 impl ServerLock {
-    fn new(locks: ServerLocks, name: String, token: i64) -> Self {
-        let is_lost: Rc<Cell<bool>> = Rc::default();
+    fn new(locks: ServerLocks, name: String, token: i64, asked_at: Instant) -> Self {
+        let sure = Rc::new(Cell::new(Sure::Until(asked_at + LEASE)));
         let (end, ended) = oneshot::channel();
-        drop(spawn_local(keep(
-            locks,
-            (name, token),
-            Rc::clone(&is_lost),
-            ended,
-        )));
-        Self { is_lost, end }
+        let of_task = Rc::clone(&sure);
+        drop(spawn_local(keep(locks, (name, token), of_task, ended)));
+        Self { sure, end }
     }
 
     /// Reports whether another may have had the lock meanwhile.
     pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost.get()
+        match self.sure.get() {
+            // A process that was stopped may get here before its task has asked the server.
+            Sure::Until(time) => Instant::now() > time,
+            Sure::Lost => true,
+        }
     }
 
     /// Gives the lock back, and then the one in this process. Dropping it does the first alone. Where the server cannot
@@ -151,7 +162,7 @@ impl ServerLock {
 async fn keep(
     locks: ServerLocks,
     (name, token): (String, i64),
-    is_lost: Rc<Cell<bool>>,
+    sure: Rc<Cell<Sure>>,
     mut ended: oneshot::Receiver<OwnedMutexGuard<()>>,
 ) {
     let own = || {
@@ -162,18 +173,16 @@ async fn keep(
     };
     let [first, second] = own();
     let put_off = named([first, second, lease()]);
-    let mut sure_until = Instant::now() + LEASE;
     let here = loop {
         if let Ok(here) = timeout(LEASE / 3, &mut ended).await {
             break here;
         }
         let asked_at = Instant::now();
         match locks.0.run(PUT_OFF, &put_off).await {
-            Ok(Some(result)) if result.changes == 1 => sure_until = asked_at + LEASE,
-            Ok(_) => is_lost.set(true),
+            Ok(Some(result)) if result.changes == 1 => sure.set(Sure::Until(asked_at + LEASE)),
+            Ok(_) => sure.set(Sure::Lost),
             // The server may be there again in time.
-            Err(_) if Instant::now() <= sure_until => {}
-            Err(_) => is_lost.set(true),
+            Err(_) => {}
         }
     };
     let _ = locks.0.run(RELEASE, &named(own())).await;

@@ -26,6 +26,13 @@ app.post("/hold", function()
     app.time.sleep(600)
   end)
 end)
+app.post("/nap", function()
+  app.lock("held", function()
+    db.exec("INSERT INTO notes (title) VALUES ('napping')")
+    app.time.sleep(10)
+  end)
+  return "had it all the time"
+end)
 app.post("/try", function()
   local ok, err = pcall(app.lock, "held", { timeout = 0 }, function() end)
   return ok and "free" or err.code
@@ -48,6 +55,13 @@ app.post("/hold", () => app.lock("held", async () => {
   await db.exec("INSERT INTO notes (title) VALUES ('held')");
   await time.sleep(600);
 }));
+app.post("/nap", async () => {
+  await app.lock("held", async () => {
+    await db.exec("INSERT INTO notes (title) VALUES ('napping')");
+    await time.sleep(10);
+  });
+  return "had it all the time";
+});
 app.post("/try", async () => {
   try {
     await app.lock("held", { timeout: 0 }, () => {});
@@ -125,5 +139,37 @@ fn one_handler_of_all_processes_has_a_lock() {
             server.psql(&database, rows) == "0"
         });
         assert_eq!(post(all[1].address, "/try"), "free", "{file}");
+    }
+}
+
+#[test]
+fn a_handler_whose_process_was_stopped_for_too_long_fails() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
+        let scratch = project(file, source);
+        let settings =
+            "[limits]\nhandler_millis_max = 600000\n[db]\nstatement_millis_max = 60000\n";
+        std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");
+        let database = server.database();
+        let url = server.url(&database);
+        let all = [(); 2].map(|()| start(&scratch, file, &url));
+        let address = all[0].address;
+        let napping = thread::spawn(move || {
+            let mut client = Client::connect(address).expect("someone listens");
+            client
+                .ask("POST", "/nap", &[], "")
+                .expect("an answer")
+                .status
+        });
+        let held = "SELECT count(*) FROM notes WHERE title = 'napping'";
+        sampan_testkit::wait::until("the lock is held", || server.psql(&database, held) == "1");
+        all[0].signal("STOP");
+        let taken = post(all[1].address, "/take");
+        // Its nap has ended by now, so its handler goes on before the server has answered anything.
+        all[0].signal("CONT");
+        assert_eq!(taken, "taken", "{file}");
+        assert_eq!(napping.join().expect("no panic"), 503, "{file}");
     }
 }
