@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// The time for which the way from a session's old key to its new one is kept: longer than handlers run.
+pub(crate) const MOVED_MILLIS: u64 = 10 * 60 * 1_000;
+/// The number of new keys that are followed.
+pub(crate) const MOVES_MAX: usize = 16;
 /// The most bytes of JSON that a session may have, unless the configuration says otherwise.
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 /// The limit for sessions in the cookie: sealed it is a third longer, and browsers ignore cookies of more than 4096

@@ -1,8 +1,10 @@
 //! The store of sessions. `app` implements it over the database.
 
+pub(crate) mod moved;
 pub(crate) mod server;
 pub(crate) mod table;
 
+use crate::limits::MOVES_MAX;
 use sampan_host::{Error, LocalFuture, Value};
 use server::ServerSessions;
 use std::fmt;
@@ -89,6 +91,25 @@ pub trait SessionStore {
     /// As [`SessionStore::change`].
     fn change_in_place(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
         self.change(key, merge)
+    }
+
+    /// The session that had this key until a request gave it another id.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn moved(&self, key: &SessionKey, now: u64) -> Result<Option<StoredSession>, Error> {
+        let mut key = *key;
+        for _ in 0..MOVES_MAX {
+            let way = self.load(&key.way())?;
+            let Some(next) = way.and_then(|way| moved::leads_to(&way, now)) else {
+                break;
+            };
+            if let Some(found) = self.load(&next)? {
+                return Ok(Some(found));
+            }
+            key = next;
+        }
+        Ok(None)
     }
 
     /// Removes the sessions that have this value under a key, together with the other writes of the request. Returns

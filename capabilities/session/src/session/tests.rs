@@ -447,7 +447,50 @@ fn a_session_above_the_limit_can_shrink() {
         text(session, "d", 60).expect("room again");
         text(session, "e", 60).expect_err("no room");
     });
-    assert_eq!(table.rows.borrow().len(), 1);
+    // The session, and the way to it.
+    assert_eq!(table.rows.borrow().len(), 2);
+}
+
+#[test]
+fn of_requests_that_renew_a_session_at_once_all_have_its_content() {
+    let (context, _) = worker(SessionConfig::default());
+    let old = pair(&run(&context, &request(""), |session| {
+        put(session, "cart", 5)
+    }));
+    let requests = [(); 3].map(|()| request(&old));
+    for (one, key) in requests.iter().zip(["a", "b", "c"]) {
+        let session = of(&context, one).expect("a session");
+        session.regenerate().expect("renewed");
+        put(&session, key, 1);
+    }
+    let renewed: Vec<_> = requests
+        .iter()
+        .map(|one| {
+            AnswerHooks::before_answer(one).expect("written");
+            pair(&one.set.take())
+        })
+        .collect();
+    for cookie in &renewed {
+        run(&context, &request(cookie), |session| {
+            assert_eq!(session.get("cart"), Value::Int(5));
+        });
+    }
+    run(&context, &request(&old), |session| {
+        assert_eq!(session.values(), Value::Map(Vec::new()));
+    });
+    // What another request has ended stays ended.
+    let late = request(&renewed[0]);
+    of(&context, &late)
+        .expect("a session")
+        .regenerate()
+        .expect("renewed");
+    run(&context, &request(&renewed[0]), |session| {
+        session.clear().expect("ended");
+    });
+    AnswerHooks::before_answer(&late).expect("written");
+    run(&context, &request(&pair(&late.set.take())), |session| {
+        assert_eq!(session.values(), Value::Map(Vec::new()));
+    });
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{Found, Keeper, Phase, Session, SessionState, is_busy, now};
 use crate::config::SessionConfig;
 use crate::cookie::SessionId;
 use crate::sealed;
+use crate::store::moved;
 use crate::store::server::{ServerSessions, VersionedSession};
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
 use crate::trace::Trace;
@@ -90,6 +91,14 @@ impl SessionState {
     }
 }
 
+impl SessionState {
+    /// The session as this request has found it. Where another has given it a new id meanwhile, a second new id begins
+    /// with this, and not with the session under the first one: who knew the old id alone must not get at that.
+    fn loaded(&self) -> Option<StoredSession> {
+        self.found.as_ref().map(|found| found.stored.clone())
+    }
+}
+
 impl Session {
     /// Writes what the request has changed into a table, or into the cookie.
     pub(super) fn write(
@@ -128,11 +137,20 @@ impl Session {
         request: &dyn RequestView,
         now: u64,
     ) -> Result<(), Error> {
-        let id = SessionId::random()?;
+        let (id, old) = (SessionId::random()?, state.key());
         let key = id.key();
-        store.change(&state.key().unwrap_or(key), &mut |stored| {
+        let mut is_moved = false;
+        store.change(&old.unwrap_or(key), &mut |mut stored| {
+            is_moved = stored.is_some();
+            if let (None, Some(old)) = (&stored, &old) {
+                stored = store.moved(old, now)?.and_then(|_| state.loaded());
+            }
             state.begin(key, stored, &self.shared.config, now)
         })?;
+        if let Some(old) = old.filter(|_| is_moved) {
+            let (old_way, way) = (old.way(), moved::way_to(&key, now)?);
+            store.change(&old_way, &mut |_| Ok(Change::Put(old_way, way.clone())))?;
+        }
         self.tell(request, CookieChange::Set(id))
     }
 
@@ -214,8 +232,24 @@ impl Session {
             (Ending::Begin, old) => {
                 let id = SessionId::random()?;
                 let key = id.key();
-                let merge = |stored| state.borrow().begin(key, stored, config, now);
+                let mut is_missing = false;
+                let merge = |stored: Option<StoredSession>| {
+                    is_missing = stored.is_none() && old.is_some();
+                    match is_missing {
+                        true => Ok(Change::Keep),
+                        false => state.borrow().begin(key, stored, config, now),
+                    }
+                };
                 store.change(old.unwrap_or(key), read, merge).await?;
+                if let Some(old) = old.filter(|_| is_missing) {
+                    let is_moved = store.moved(old, now).await?.is_some();
+                    let merge = |_| {
+                        let state = state.borrow();
+                        let stored = state.loaded().filter(|_| is_moved);
+                        state.begin(key, stored, config, now)
+                    };
+                    store.change(key, None, merge).await?;
+                }
                 Ok(Some(CookieChange::Set(id)))
             }
             (Ending::Nothing | Ending::Change, _) => Ok(None),

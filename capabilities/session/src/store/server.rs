@@ -4,10 +4,11 @@
 //! number tells, it is read and merged again. So one statement is enough unless requests meet.
 
 use super::{
-    Change, INDEX, SEARCH_KEYS_MAX, SessionKey, StoredSession, check_search_key,
+    Change, INDEX, SEARCH_KEYS_MAX, SessionKey, StoredSession, check_search_key, moved,
     too_many_search_keys,
 };
 use crate::entries::{as_kept, json_of};
+use crate::limits::MOVES_MAX;
 use sampan_host::database::{OwnTable, TableResult, WaitingTables};
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
 use std::pin::pin;
@@ -34,6 +35,13 @@ const INSERT: &str = "INSERT INTO _sampan_sessions(data, began, ends, id) VALUES
 const UPDATE: &str =
     "UPDATE _sampan_sessions SET data = ?, began = ?, ends = ?, id = ?, version = version + 1
     WHERE id = ? AND version = ?";
+/// As `UPDATE`, and leaves the way to the new key.
+const MOVE: &str =
+    "WITH moved AS (UPDATE _sampan_sessions SET data = ?, began = ?, ends = ?, id = ?, version = version + 1
+       WHERE id = ? AND version = ? RETURNING 1)
+    INSERT INTO _sampan_sessions(data, began, ends, id)
+    SELECT ?::text::json, ?::bigint, ?::bigint, ?::bytea FROM moved
+    ON CONFLICT (id) DO UPDATE SET data = excluded.data, began = excluded.began, ends = excluded.ends";
 const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
 const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
     (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ? FOR UPDATE SKIP LOCKED)";
@@ -186,7 +194,14 @@ impl ServerSessions {
                         return self.insert(Value::List(params)).await;
                     };
                     params.extend([id(&key), Value::Int(version)]);
-                    let changed = self.0.run(UPDATE, &Value::List(params)).await?;
+                    let mut sql = UPDATE;
+                    if now_key != key {
+                        let way = moved::way_to(&now_key, session.began)?;
+                        let data = Value::Text(way.data);
+                        params.extend([data, time(way.began), time(way.ends), id(&key.way())]);
+                        sql = MOVE;
+                    }
+                    let changed = self.0.run(sql, &Value::List(params)).await?;
                     if changed.is_some_and(|done| done.changes > 0) {
                         return Ok(());
                     }
@@ -196,6 +211,28 @@ impl ServerSessions {
         }
         let text = "too many requests change this session at the same time";
         Err(Error::new(ErrorKind::Unavailable, text))
+    }
+
+    /// Returns the session that had this key until a request gave it another id.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn moved(
+        &self,
+        mut key: SessionKey,
+        now: u64,
+    ) -> Result<Option<VersionedSession>, Error> {
+        for _ in 0..MOVES_MAX {
+            let way = self.load(&key.way()).await?;
+            let Some(next) = way.and_then(|way| moved::leads_to(&way.stored, now)) else {
+                break;
+            };
+            if let Some(found) = self.load(&next).await? {
+                return Ok(Some(found));
+            }
+            key = next;
+        }
+        Ok(None)
     }
 
     /// As [`ServerSessions::change`] with what is there now. The thread waits.

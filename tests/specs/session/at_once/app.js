@@ -21,6 +21,15 @@ app.get("/slow_login", async (req) => {
   await time.sleep(0.3);
   req.session.user = "ann";
 });
+app.get("/login_beside/:name", async (req) => {
+  const before = req.session.cart;
+  await time.sleep(0.3);
+  req.session.regenerate();
+  req.session.user = req.params.name;
+  return { before };
+});
+app.get("/fill", (req) => { req.session.cart = "full"; });
+app.get("/full", () => db.query("SELECT data FROM _sampan_sessions WHERE CAST(data AS TEXT) LIKE '%full%' ORDER BY ends"));
 app.get("/logout", (req) => req.session.clear());
 app.get("/all", (req) => ({ ...req.session }));
 app.get("/flashes", (req) => req.flashes().map((one) => one.message).sort());

@@ -22,6 +22,17 @@ app.get("/slow_login", function(req)
   time.sleep(0.3)
   req.session.user = "ann"
 end)
+app.get("/login_beside/:name", function(req)
+  local before = req.session.cart
+  time.sleep(0.3)
+  req.session:regenerate()
+  req.session.user = req.params.name
+  return { before = before }
+end)
+app.get("/fill", function(req) req.session.cart = "full" end)
+app.get("/full", function()
+  return db.query("SELECT data FROM _sampan_sessions WHERE CAST(data AS TEXT) LIKE '%full%' ORDER BY ends")
+end)
 app.get("/logout", function(req) req.session:clear() end)
 app.get("/all", function(req)
   local all = {}

@@ -18,6 +18,7 @@ app.post("/visit", (req) => { req.session.visits = (req.session.visits ?? 0) + 1
 // Logs in without a new id, as a careless app does.
 app.post("/careless/:name", (req) => { req.session.user = req.params.name; });
 
-app.get("/rows", () => db.query("SELECT length(id) AS length, data FROM _sampan_sessions ORDER BY CAST(data AS TEXT)"));
+app.get("/rows", () => db.query(`SELECT length(id) AS length, data FROM _sampan_sessions
+  WHERE CAST(data AS TEXT) NOT LIKE '%moved_to%' ORDER BY CAST(data AS TEXT)`));
 app.get("/tables", () => db.query("SELECT name FROM sqlite_schema WHERE name LIKE '_sampan%'"));
 app.get("/forge", () => db.exec("INSERT INTO _sampan_sessions VALUES (x'00', '{}', 0, 9e15)"));

@@ -19,6 +19,9 @@ app.post("/visit", function(req) req.session.visits = (req.session.visits or 0) 
 -- Logs in without a new id, as a careless app does.
 app.post("/careless/:name", function(req) req.session.user = req.params.name end)
 
-app.get("/rows", function() return db.query("SELECT length(id) AS length, data FROM _sampan_sessions ORDER BY CAST(data AS TEXT)") end)
+app.get("/rows", function()
+  return db.query([[SELECT length(id) AS length, data FROM _sampan_sessions
+    WHERE CAST(data AS TEXT) NOT LIKE '%moved_to%' ORDER BY CAST(data AS TEXT)]])
+end)
 app.get("/tables", function() return db.query("SELECT name FROM sqlite_schema WHERE name LIKE '_sampan%'") end)
 app.get("/forge", function() return db.exec("INSERT INTO _sampan_sessions VALUES (x'00', '{}', 0, 9e15)") end)

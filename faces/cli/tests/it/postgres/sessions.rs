@@ -16,6 +16,13 @@ app.post("/login/:name", function(req)
   req.session:regenerate()
   req.session.user = req.params.name
 end)
+app.post("/twice/:name", function(req)
+  local before = req.session.user
+  db.query("SELECT 1 FROM pg_sleep(0.5)")
+  req.session:regenerate()
+  req.session[req.params.name] = before
+end)
+app.get("/all", function(req) return { user = req.session.user, a = req.session.a, b = req.session.b } end)
 app.post("/logout", function(req) req.session:clear() end)
 app.get("/me", function(req) return { user = req.session.user or "none" } end)
 app.post("/visit", function(req) req.session.visits = (req.session.visits or 0) + 1 end)
@@ -47,6 +54,13 @@ app.post("/login/:name", (req) => {
   req.session.regenerate();
   req.session.user = req.params.name;
 });
+app.post("/twice/:name", async (req) => {
+  const before = req.session.user;
+  await db.query("SELECT 1 FROM pg_sleep(0.5)");
+  req.session.regenerate();
+  req.session[req.params.name] = before;
+});
+app.get("/all", (req) => ({ user: req.session.user, a: req.session.a, b: req.session.b }));
 app.post("/logout", (req) => req.session.clear());
 app.get("/me", (req) => ({ user: req.session.user ?? "none" }));
 app.post("/visit", (req) => { req.session.visits = (req.session.visits ?? 0) + 1; });
@@ -168,6 +182,45 @@ fn two_processes_share_sessions() {
         assert_eq!(there.get("/me"), r#"{"user":"none"}"#, "{file}");
         let ended = Browser::of(&other).ask("POST", "/end/first").text();
         assert_eq!(ended, r#"{"ended":4}"#, "{file}");
+    }
+}
+
+#[test]
+fn two_requests_that_renew_a_session_at_once_both_have_its_content() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for (file, source) in APPS {
+        let scratch = Scratch::new(&[(file, source)]);
+        let database = server.database();
+        let start = || Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
+        let (one, other) = (start(), start());
+        let mut old = Browser::of(&one);
+        assert_eq!(old.post("/login/ann"), 204);
+        let renewed = thread::scope(|scope| {
+            let pages = [(&one, "a"), (&other, "b")].map(|(process, name)| {
+                let mut browser = old.at(process);
+                scope.spawn(move || {
+                    assert_eq!(browser.post(&format!("/twice/{name}")), 204);
+                    browser
+                })
+            });
+            pages.map(|page| page.join().expect("renewed"))
+        });
+        let contents = renewed.map(|mut browser| {
+            assert_ne!(browser.cookie, old.cookie);
+            browser.get("/all")
+        });
+        for (content, name) in contents.iter().zip(["a", "b"]) {
+            for key in ["user", name] {
+                let member = format!("\"{key}\":\"ann\"");
+                assert!(
+                    content.contains(&member),
+                    "{file}: no {member} in {content}"
+                );
+            }
+        }
+        assert_eq!(old.get("/me"), r#"{"user":"none"}"#, "{file}");
     }
 }
 
