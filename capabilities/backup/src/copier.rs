@@ -23,8 +23,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 mod chains;
 mod progress;
 mod telling;
-#[cfg(test)]
-mod tests;
 
 use progress::CopyProgress;
 use telling::{Fault, Trouble};
@@ -337,3 +335,6 @@ fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,9 +171,9 @@ pub fn server_sql(sql: &str) -> Result<ServerSql, String> {
 enum Inside {
     /// There are none yet.
     Nothing,
-    /// It has begun with `WITH`, and the statement behind that is still to come.
+    /// A `WITH`, and the statement behind that is still to come.
     With,
-    /// The word that says what it does has been seen, or it is no statement.
+    /// The word that says what the statement does, or what is no statement.
     Seen,
 }
 

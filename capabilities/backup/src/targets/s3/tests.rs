@@ -6,7 +6,8 @@ use sampan_host::fetch::{FetchAnswer, FetchBody, FetchRequest};
 use sampan_host::{Chunk, Error, ErrorKind, StreamedBody};
 use std::collections::BTreeMap;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use tokio::task::yield_now;
+use tokio::time::timeout;
 
 /// The longest time that a test waits.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -60,13 +61,14 @@ impl Fetcher for MemoryBucket {
         Box::pin(async move {
             if request.url.ends_with("/slow") {
                 // The server takes this object when it has seen two more signs of life.
-                let (begun, before) = (Instant::now(), bucket.writes("/b/owner"));
-                while bucket.writes("/b/owner") < before + 2 {
-                    if begun.elapsed() > WAIT_MAX {
-                        return Err(Error::new(ErrorKind::TooLong, "no sign of life"));
+                let before = bucket.writes("/b/owner");
+                let seen = timeout(WAIT_MAX, async {
+                    while bucket.writes("/b/owner") < before + 2 {
+                        yield_now().await;
                     }
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
+                });
+                let missed = |_| Error::new(ErrorKind::TooLong, "no sign of life");
+                seen.await.map_err(missed)?;
             }
             let (status, tag, body) = bucket.answer(&request);
             Ok(FetchAnswer {
