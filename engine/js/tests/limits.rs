@@ -365,3 +365,20 @@ app.get('/', () => {
         }
     }
 }
+
+#[test]
+fn jobs_of_a_described_rejection_run_in_their_own_request() {
+    let handler = "() => { Promise.reject({ get message() { Promise.resolve().then(() => { for (;;); }); return 'm'; } \
+                   }); return 'ok'; }";
+    ends(handler, &[ErrorKind::Stopped]);
+    // Each report makes the next rejection: the rest is dropped.
+    let app = app(
+        "() => { const again = () => Promise.reject({ get message() { again(); return 'm'; } }); again(); return 'ok'; \
+         }",
+    );
+    assert_eq!(app.text(get("/")), "ok");
+    let reports = app.reports.borrow().len();
+    assert!((2..100).contains(&reports), "{reports}");
+    assert_eq!(app.text(get("/?ok=1")), "ok");
+    assert_eq!(app.reports.borrow().len(), reports);
+}

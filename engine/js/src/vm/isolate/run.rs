@@ -247,17 +247,27 @@ impl Core {
         }
     }
 
+    /// Reports the promises that were rejected without a handler. A report runs getters and `toJSON` of the reason: the
+    /// jobs that these make run here, so that none is left to the next run, and the rejections are reported as well.
     #[cold]
     fn report_rejections(&self, cx: Cx<'_>) {
-        let rejections = std::mem::take(&mut *self.rejections.borrow_mut());
-        for (_, reason) in rejections {
-            let error = error::describe(cx, reason.raw());
-            if self.must_stop() {
-                return;
+        /// The rounds of reports, each about the rejections that the one before has caused; later ones are dropped.
+        const ROUNDS_MAX: usize = 8;
+        for _ in 0..ROUNDS_MAX {
+            for (_, reason) in self.rejections.take() {
+                let error = error::describe(cx, reason.raw());
+                if self.must_stop() {
+                    break;
+                }
+                let text = format!("unhandled rejection: {}", error.message());
+                (self.contract.report)(error.with_message(text));
             }
-            let text = format!("unhandled rejection: {}", error.message());
-            (self.contract.report)(error.with_message(text));
+            self.drain(cx);
+            if self.must_stop() || self.rejections.borrow().is_empty() {
+                break;
+            }
         }
+        drop(self.rejections.take());
     }
 }
 
