@@ -382,3 +382,9 @@ fn jobs_of_a_described_rejection_run_in_their_own_request() {
     assert_eq!(app.text(get("/?ok=1")), "ok");
     assert_eq!(app.reports.borrow().len(), reports);
 }
+
+#[test]
+fn no_callback_waits_for_a_collection() {
+    let app = app("() => `${typeof FinalizationRegistry} ${'FinalizationRegistry' in globalThis}`");
+    assert_eq!(app.text(get("/")), "undefined false");
+}

@@ -123,7 +123,7 @@
   const UNCLONEABLE = { __proto__: null };
   for (const kind of ["WeakMap", "WeakSet", "WeakRef", "Promise", "Generator", "AsyncGenerator", "Request", "Response",
     "Headers", "FormData", "URL", "URLSearchParams", "ReadableStream", "WritableStream", "TransformStream",
-    "AbortSignal", "AbortController", "CryptoKey", "FinalizationRegistry", "SharedArrayBuffer"]) {
+    "AbortSignal", "AbortController", "CryptoKey", "SharedArrayBuffer"]) {
     UNCLONEABLE[kind] = true;
   }
 

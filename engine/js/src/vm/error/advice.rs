@@ -22,6 +22,10 @@ const GLOBALS: &[(&str, &str)] = &[
         "__filename",
         "paths are relative to the project's folder: files.read(path, { from: \"project\" })",
     ),
+    (
+        "FinalizationRegistry",
+        "a collection belongs to no request: release what you hold in finally",
+    ),
     ("setImmediate", "use setTimeout(fn, 0)"),
     ("window", "this runs on the server"),
     ("document", "this runs on the server"),
