@@ -282,6 +282,35 @@ fn an_answer_is_no_larger_than_memory() {
 }
 
 #[test]
+fn a_value_for_a_capability_is_no_larger_than_memory() {
+    for value in [
+        "new Array(1000).fill('x'.repeat(1e5))",
+        "new Array(1000).fill('é'.repeat(1e5))",
+        "new Array(1000).fill(new Uint8Array(1e5))",
+        "new Array(1000).fill(new ArrayBuffer(1e5))",
+        "new Array(1000).fill(new Uint16Array(1e5))",
+        "new Array(1000).fill({ ['x'.repeat(1e5)]: 1 })",
+        "new Array(1000).fill(new Array(1000).fill(true))",
+    ] {
+        let app = small(&format!(
+            "import {{ app, probe }} from 'sampan'; app.get('/', () => probe.shape({value}));"
+        ));
+        let error = app.only(get("/")).expect_err(value);
+        assert_eq!(error.kind(), ErrorKind::Memory, "{value}: {error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("larger than memory_bytes_max"),
+            "{value}: {text}"
+        );
+    }
+    let app = small(
+        "import { app, probe } from 'sampan'; const list = new Array(100).fill({ ['n'.repeat(1e4)]: 'x'.repeat(1e4), b: \
+         new Uint8Array(1000) }); app.get('/', () => String(probe.shape(list).length > 2e6));",
+    );
+    assert_eq!(app.text(get("/")), "true");
+}
+
+#[test]
 fn an_isolate_that_keeps_too_much_is_worn_out() {
     let app = small(
         "import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); \

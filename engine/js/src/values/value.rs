@@ -5,11 +5,11 @@ use crate::values::integers::integer;
 use crate::values::objects;
 use crate::values::property_names::PropertyNames;
 use crate::values::rows;
-use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
+use crate::vm::limits::VALUE_DEPTH_MAX;
 use crate::vm::sys::whole_number;
 use crate::vm::sys::{
     Cx, Failure, NULL, RawValue, Thrown, Val, address, boolean, class_id, float_of, is_object,
-    is_promise, is_string, is_true, number, tag,
+    is_promise, is_string, is_true, number, tag, well_formed,
 };
 use rquickjs::qjs;
 use sampan_host::words::cannot_pass;
@@ -76,6 +76,9 @@ pub(crate) fn from_js(cx: Cx<'_>, value: RawValue<'_>) -> Result<Value, Failure>
     ValueReader::new(cx).read(value)
 }
 
+/// The bytes after which the reader looks whether it must stop.
+const BYTES_PER_CHECK: usize = 64 * 1024;
+
 /// Room for so many items is made before the first is read: a length may promise more than comes.
 const ITEMS_AT_ONCE: u32 = 64;
 
@@ -83,19 +86,20 @@ struct ValueReader<'a> {
     cx: Cx<'a>,
     /// The objects that are being read, to notice a cycle.
     inside: Vec<*mut c_void>,
-    /// The most values that may be read before the next look at the limits.
-    until_check: u32,
-    /// The number of values that have been read, in steps of that.
-    read: usize,
+    /// The bytes that the rest of the value may take: a small value is huge when it is copied, if it shares others.
+    bytes_left: usize,
+    /// The number of bytes left at which the reader looks whether it must stop.
+    check_at: usize,
 }
 
 impl<'a> ValueReader<'a> {
     fn new(cx: Cx<'a>) -> Self {
+        let bytes_left = cx.core().limits.memory_bytes_max;
         Self {
             cx,
             inside: Vec::new(),
-            until_check: VALUES_PER_CHECK,
-            read: 0,
+            bytes_left,
+            check_at: bytes_left.saturating_sub(BYTES_PER_CHECK),
         }
     }
 
@@ -104,10 +108,7 @@ impl<'a> ValueReader<'a> {
     }
 
     fn read(&mut self, value: RawValue<'_>) -> Result<Value, Failure> {
-        self.until_check -= 1;
-        if self.until_check == 0 {
-            self.check()?;
-        }
+        self.spend(size_of::<Value>())?;
         match tag(value) {
             qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Ok(Value::Null),
             qjs::JS_TAG_BOOL => Ok(Value::Bool(is_true(value))),
@@ -117,24 +118,40 @@ impl<'a> ValueReader<'a> {
             }),
             qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.read_big_int(value),
             qjs::JS_TAG_OBJECT => self.read_object(value),
-            _ if is_string(value) => Ok(Value::Text(self.cx.text(value)?)),
+            _ if is_string(value) => Ok(Value::Text(self.read_text(value)?)),
             _ => self.refuse("a symbol", ""),
         }
     }
 
-    /// A value may be read many times over, if it is shared, so time and number are looked at now and then.
+    /// Takes the size of a part from the bytes that are left, before the part is copied.
+    #[inline]
+    fn spend(&mut self, bytes: usize) -> Result<(), Failure> {
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) if left > self.check_at => {
+                self.bytes_left = left;
+                Ok(())
+            }
+            left => self.check(left),
+        }
+    }
+
+    /// Looks at the limits, with the bytes that are left, or `None` if there are too few.
     #[cold]
-    fn check(&mut self) -> Result<(), Failure> {
-        self.until_check = VALUES_PER_CHECK;
-        self.read += VALUES_PER_CHECK as usize;
+    fn check(&mut self, left: Option<usize>) -> Result<(), Failure> {
         let core = self.cx.core();
         if core.must_stop() {
             return Err(core.stopped_error().into());
         }
-        if self.read > core.limits.memory_bytes_max / size_of::<Value>() {
-            return Err(core.limits.value_too_large().into());
-        }
+        self.bytes_left = left.ok_or_else(|| core.limits.value_too_large())?;
+        self.check_at = self.bytes_left.saturating_sub(BYTES_PER_CHECK);
         Ok(())
+    }
+
+    fn read_text(&mut self, value: RawValue<'_>) -> Result<String, Failure> {
+        self.cx.with_bytes(value, |bytes| {
+            self.spend(bytes.len())?;
+            Ok(well_formed(bytes))
+        })?
     }
 
     fn read_big_int(&self, value: RawValue<'_>) -> Result<Value, Failure> {
@@ -155,8 +172,12 @@ impl<'a> ValueReader<'a> {
         if let Some(object) = objects::at(self.cx, value) {
             return Ok(Value::Object(object));
         }
-        if let Some(bytes) = bytes_of(self.cx, value) {
-            return Ok(Value::Bytes(bytes));
+        let bytes = with_bytes_of(self.cx, value, |bytes| {
+            self.spend(bytes.len())?;
+            Ok(bytes.to_vec())
+        });
+        if let Some(bytes) = bytes {
+            return bytes.map(Value::Bytes);
         }
         if class_id(value) == self.cx.core().classes.boxed_big_int {
             return self.refuse("an object that holds a BigInt", ": give the BigInt itself");
@@ -230,7 +251,8 @@ impl<'a> ValueReader<'a> {
                 continue;
             }
             let key = cx.name(name)?;
-            members.push((cx.text(key.raw())?, self.read(member.raw())?));
+            self.spend(size_of::<String>())?;
+            members.push((self.read_text(key.raw())?, self.read(member.raw())?));
         }
         Ok(Value::Map(members))
     }
@@ -243,35 +265,34 @@ pub(crate) fn float_is_positive(value: RawValue<'_>) -> bool {
 
 /// The bytes of an `ArrayBuffer` or of a view of one.
 pub(crate) fn bytes_of(cx: Cx<'_>, value: RawValue<'_>) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    match append_bytes_of(cx, value, &mut bytes) {
-        true => Some(bytes),
-        false => bytes_of_view(cx, value),
-    }
+    with_bytes_of(cx, value, <[u8]>::to_vec)
 }
 
-/// The bytes that a typed array of wider elements, or a `DataView`, shows.
-fn bytes_of_view(cx: Cx<'_>, value: RawValue<'_>) -> Option<Vec<u8>> {
+/// Gives `each` the bytes of an `ArrayBuffer` or of a view of one; `each` must run no script. `None` for other values.
+fn with_bytes_of<R>(cx: Cx<'_>, value: RawValue<'_>, each: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    if let Some((start, length)) = place_of_bytes(cx, value) {
+        // SAFETY: the value is alive. Its memory stays until a script runs, which `each` does not.
+        return Some(each(unsafe { std::slice::from_raw_parts(start, length) }));
+    }
     // SAFETY: looks at a live value.
     let is_view =
         unsafe { qjs::JS_IsDataView(value.js()) || qjs::JS_GetTypedArrayType(value.js()) >= 0 };
     if !is_view {
         return None;
     }
-    let view = cx.core().tables().ok()?.intrinsics.view(cx, value);
-    let shown = view.ok().and_then(|view| {
+    let view = cx.core().tables().ok()?.intrinsics.view(cx, value).ok();
+    let shown = view.as_ref().and_then(|view| {
         let end = view.start.checked_add(view.length)?;
         let (all, size) = place_of_bytes(cx, view.buffer.raw())?;
-        // SAFETY: the buffer is held by `view`, and its memory stays until a script runs, which none does before the
-        // bytes are copied.
+        // SAFETY: the buffer is held by `view`, and its memory stays until a script runs, which `each` does not.
         let all = unsafe { std::slice::from_raw_parts(all, size) };
-        all.get(view.start..end).map(<[u8]>::to_vec)
+        all.get(view.start..end)
     });
     if shown.is_none() {
         drop(cx.exception());
     }
     // A view of a buffer that is gone shows nothing.
-    Some(shown.unwrap_or_default())
+    Some(each(shown.unwrap_or_default()))
 }
 
 /// Reports whether a value is a `Uint8Array`.
