@@ -54,11 +54,11 @@ pub(crate) unsafe fn read(state: State, index: c_int) -> Result<Value, Error> {
     unsafe { read_nested(state, index, DEPTH_MAX, &mut bytes_left) }
 }
 
-/// Takes the size of one value from what may still be read: tables may share others, so that a small one is huge when
-/// it is copied.
+/// Takes a size from what may still be read: tables may share others, so that a small one is huge when it is copied. A
+/// list or a map takes the room of its values, and each text and name its bytes, before they are copied.
 fn spend(bytes_left: &mut usize, bytes: usize) -> Result<(), Error> {
     *bytes_left = bytes_left
-        .checked_sub(bytes + size_of::<Value>())
+        .checked_sub(bytes)
         .ok_or_else(|| current().limits.value_too_large())?;
     if current().watch.must_stop() {
         return Err(current().limits.stopped(current().watch.cause()));
@@ -154,6 +154,7 @@ unsafe fn read_table(
             });
         }
         if let Some(length) = keys.length {
+            spend(bytes_left, length * size_of::<Value>())?;
             let mut items = Vec::with_capacity(length);
             for at in 1..=length {
                 lua_rawgeti(state, index, at as i64);
@@ -168,6 +169,7 @@ unsafe fn read_table(
                 "a table with both a list and named keys, or with too many holes,",
             ));
         }
+        spend(bytes_left, keys.count * size_of::<Member>())?;
         let mut members = Vec::with_capacity(keys.count);
         lua_pushnil(state);
         while lua_next(state, index) != 0 {
@@ -198,6 +200,7 @@ unsafe fn read_plain_list(
             return Ok(None);
         };
         let left_before = *bytes_left;
+        spend(bytes_left, (last + 1) * size_of::<Value>())?;
         let mut items = Vec::with_capacity(last + 1);
         for slot in &slots[..=last] {
             items.push(match slot.see() {
@@ -230,17 +233,26 @@ fn text(bytes: &[u8], bytes_left: &mut usize) -> Result<Value, Error> {
     })
 }
 
+/// A name and its value in a map.
+type Member = (String, Value);
+
+/// The name of a member.
+fn name(bytes: &[u8], bytes_left: &mut usize) -> Result<String, Error> {
+    spend(bytes_left, bytes.len())?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
 /// The key and value on top of the stack. The key must not be changed in place: `lua_next` goes on from it.
 unsafe fn read_member(
     state: State,
     depth_left: u32,
     bytes_left: &mut usize,
-) -> Result<(String, Value), Error> {
+) -> Result<Member, Error> {
     // SAFETY: reads only.
     unsafe {
         let top = lua_gettop(state);
         let name = match lua_type(state, top - 1) {
-            LUA_TSTRING => String::from_utf8_lossy(text_at(state, top - 1)).into_owned(),
+            LUA_TSTRING => name(text_at(state, top - 1), bytes_left)?,
             LUA_TNUMBER => lua_tonumber(state, top - 1).to_string(),
             _ => {
                 return Err(refuse(
@@ -263,10 +275,11 @@ unsafe fn read_row(
     unsafe {
         let columns = lua_gettop(state);
         let count = lua_objlen(state, columns);
+        spend(bytes_left, count * size_of::<Member>())?;
         let mut members = Vec::with_capacity(count);
         for at in 1..=count {
             lua_rawgeti(state, columns, at as i64);
-            let name = String::from_utf8_lossy(text_at(state, -1)).into_owned();
+            let name = name(text_at(state, -1), bytes_left)?;
             lua_rawget(state, row);
             let value = read_nested(state, columns + 1, depth_left, bytes_left)?;
             lua_settop(state, columns);
@@ -279,6 +292,7 @@ unsafe fn read_row(
             if lua_type(state, key) != LUA_TSTRING
                 || !rows::has_column(state, columns, text_at(state, key))
             {
+                spend(bytes_left, size_of::<Member>())?;
                 members.push(read_member(state, depth_left, bytes_left)?);
             }
             lua_settop(state, key);

@@ -1,7 +1,7 @@
 //! Rows of queries as Lua tables, values on their way out of Lua, and the kinds of functions that a database needs.
 
 use crate::support::{block_on, get, load, load_files};
-use sampan_host::{ErrorKind, Isolate, ScriptLimits};
+use sampan_host::{ErrorKind, Isolate, ScriptLimits, Value};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {
@@ -454,4 +454,41 @@ fn a_stop_in_a_bracket_leaves_nothing_behind() {
 #[test]
 fn a_tag_is_not_for_lua() {
     check("return { data.sql == nil }", "[true]");
+}
+
+#[test]
+fn a_value_for_a_capability_is_no_larger_than_memory() {
+    let shape = |value: &str| {
+        let source = format!(
+            "local app = require 'sampan'
+             local function many(count, item) local t = {{}} for i = 1, count do t[i] = item end return t end
+             app.get('/', function() return tostring(#app.probe.shape({value})) end)"
+        );
+        let limits = ScriptLimits {
+            memory_bytes_max: 16 * 1024 * 1024,
+            script_millis_max: 60_000,
+            ..ScriptLimits::default()
+        };
+        let rig = load_files(&source, &[], limits).expect("loads");
+        rig.wrapped(get("/path")).map(|answer| answer.text())
+    };
+    for value in [
+        "many(200, many(1e4, 1))",
+        "many(200, many(1e4, true))",
+        "many(200, many(1e4, app.null))",
+        "many(1000, { [('n'):rep(1e5)] = 1 })",
+        "many(1000, (function() local row = app.data.person() row[('n'):rep(1e5)] = 1 return row end)())",
+    ] {
+        let error = shape(value).expect_err(value);
+        assert_eq!(error.kind(), ErrorKind::Memory, "{value}: {error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("larger than memory_bytes_max"),
+            "{value}: {text}"
+        );
+    }
+    // Most of the list is read before the table in it shows that it is no plain one: that costs nothing.
+    let count = 10 * 1024 * 1024 / size_of::<Value>();
+    let value = format!("(function() local t = many({count}, 1) t[#t + 1] = {{}} return t end)()");
+    shape(&value).expect("a text");
 }
