@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cpu_time, get, load_with};
+use common::{cpu_time, get, load, load_with};
 use sampan_host::ScriptLimits;
 use std::time::Duration;
 
@@ -527,6 +527,24 @@ fn too_slow(call: &'static str, limit: Duration) -> Option<String> {
     let (took, how) = ended.unwrap_or_else(|error| (20 * limit, error.to_string()));
     println!("{took:>12?} {call} -> {how}");
     (took > limit).then(|| format!("{took:?} {call}"))
+}
+
+#[test]
+fn json_with_a_big_int_runs_its_scripts_once() {
+    let source = "import { app } from 'sampan'; let calls = 0; \
+         const json = (value) => { calls = 0; let text; try { text = JSON.stringify(value); } catch (error) { \
+         text = `${error instanceof TypeError} ${error.message}`; } return `${text} ${calls}`; }; \
+         const counts = { toJSON() { calls++; return 1; } }; \
+         app.get('/', () => { const plain = json({ a: counts, b: 1n }); \
+         const given = json({ a: counts, b: { toJSON: () => 2n } }); \
+         BigInt.prototype.toJSON = function () { return this === 7n ? this : this + 'n'; }; \
+         const text = json({ a: counts, b: 1n }), same = json([counts, 7n]); \
+         delete BigInt.prototype.toJSON; return [plain, given, text, same].join('|'); });";
+    let refused = "true BigInt are forbidden in JSON.stringify 1";
+    assert_eq!(
+        load(source).text(get("/")),
+        format!("{refused}|{refused}|{{\"a\":1,\"b\":\"1n\"}} 1|{refused}")
+    );
 }
 
 #[test]

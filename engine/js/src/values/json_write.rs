@@ -16,10 +16,11 @@ use crate::values::value::{has_own_class, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
     Cx, Failure, RawValue, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
+    throw_type,
 };
 use refusals::{refuse, refused, web_class};
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind, json as host_json};
+use sampan_host::{ErrorKind, json as host_json};
 use strings::{BYTES_PER_CHECK, fits, write_long_text, write_text};
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
@@ -126,12 +127,20 @@ impl Writer<'_, '_> {
     /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
     #[cold]
     fn big_int(&mut self, value: RawValue<'_>, key: Key) -> Result<bool, Failure> {
-        if self.is_standard {
-            return Err(Error::script("JSON: a BigInt").into());
-        }
         let to_json = self.cx.get_atom(value, self.cx.core().atoms.to_json)?;
         if self.cx.is_function(to_json.raw()) {
             return self.converted(value, &to_json, key);
+        }
+        self.plain_big_int(value)
+    }
+
+    fn plain_big_int(&mut self, value: RawValue<'_>) -> Result<bool, Failure> {
+        if self.is_standard {
+            // Thrown here, as QuickJS does: if its own writer began again, scripts would run twice.
+            return Err(throw_type(
+                self.cx,
+                c"BigInt are forbidden in JSON.stringify",
+            ));
         }
         self.text_of(value)?;
         Ok(true)
@@ -222,11 +231,12 @@ impl Writer<'_, '_> {
             Key::Index(index) => cx.string(&index.to_string())?,
         };
         let plain = cx.call(to_json.raw(), value, &[name.raw()])?;
-        if tag(plain.raw()) != qjs::JS_TAG_OBJECT {
-            return self.value(plain.raw(), key);
-        }
         // The result of `toJSON` is not asked for a `toJSON` of its own.
-        self.plain_object(plain.raw())
+        match tag(plain.raw()) {
+            qjs::JS_TAG_OBJECT => self.plain_object(plain.raw()),
+            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.plain_big_int(plain.raw()),
+            _ => self.value(plain.raw(), key),
+        }
     }
 
     fn plain_object(&mut self, value: RawValue<'_>) -> Result<bool, Failure> {

@@ -237,6 +237,13 @@ pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Failure {
     Failure::Thrown
 }
 
+/// Throws a `TypeError`.
+pub(crate) fn throw_type(cx: Cx<'_>, text: &CStr) -> Failure {
+    // SAFETY: both texts are terminated, and the format takes one.
+    unsafe { qjs::JS_ThrowTypeError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
+    Failure::Thrown
+}
+
 impl Cx<'_> {
     /// A native function; `magic` is handed to it.
     pub(crate) fn function(
