@@ -242,6 +242,10 @@ const CALLS: &[&str] = &[
     "('a' + '\\u0301\\u0316'.repeat(1e5)).normalize('NFC').length",
     "('a' + '\\u0301\\u0316'.repeat(4900)).normalize('NFC').length",
     "('a' + '\\u0301\\u0316'.repeat(50)).repeat(9000).normalize('NFC').length",
+    // A list of keys, each of which is compared with all before it.
+    "JSON.stringify({}, Array.from({ length: 1e5 }, (_, i) => 'key' + i))",
+    "JSON.stringify({}, Array.from({ length: 4000 }, (_, i) => 'x'.repeat(1e4) + i))",
+    "JSON.stringify({}, new Proxy(Array.from({ length: 1e5 }, (_, i) => 'key' + i), {}))",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
@@ -627,6 +631,14 @@ fn guarded_builtins_do_their_work() {
             "(() => { const x = 'a€\\u0001\\ud800'.repeat(1e5); return JSON.parse(JSON.stringify([x, x]))[1] === x; \
              })()",
             "true",
+        ),
+        (
+            "JSON.stringify({ a: 1, b: 2, 3: 3 }, ['b', 3, new String('a'), 'b', {}])",
+            r#"{"b":2,"3":3,"a":1}"#,
+        ),
+        (
+            "JSON.stringify({ a: [1] }, ['a'], 1)",
+            "{\n \"a\": [\n  1\n ]\n}",
         ),
         ("[3, 1, undefined, 2].sort()", "[1,2,3,null]"),
     ] {

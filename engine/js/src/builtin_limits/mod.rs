@@ -1,5 +1,8 @@
 //! Built-in functions that could run for long without being interrupted, and what bounds them.
 
+mod call;
 pub(crate) mod guard;
 mod rules;
+mod stringify;
+mod texts;
 pub(crate) mod work;
