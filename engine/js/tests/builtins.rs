@@ -246,6 +246,8 @@ const CALLS: &[&str] = &[
     "JSON.stringify({}, Array.from({ length: 1e5 }, (_, i) => 'key' + i))",
     "JSON.stringify({}, Array.from({ length: 4000 }, (_, i) => 'x'.repeat(1e4) + i))",
     "JSON.stringify({}, new Proxy(Array.from({ length: 1e5 }, (_, i) => 'key' + i), {}))",
+    "('a' + '\\u0301\\u0316'.repeat(1e5)).localeCompare('b')",
+    "'b'.localeCompare('a' + '\\u0301\\u0316'.repeat(1e5))",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
@@ -430,6 +432,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "String.prototype.lastIndexOf",
         "'a'.repeat(1e6).lastIndexOf('a'.repeat(1e3) + 'b')",
+        "> 2 s",
+    ),
+    (
+        "String.prototype.localeCompare",
+        "'b'.localeCompare('a' + '\\u0301\\u0316'.repeat(1e5))",
         "> 2 s",
     ),
     (
@@ -622,6 +629,11 @@ fn guarded_builtins_do_their_work() {
             "300000",
         ),
         ("'e\\u0301'.normalize()", "é"),
+        (
+            "['b', 'e\\u0301', 'a'].map((x) => x.localeCompare('é'))",
+            "[-1,0,-1]",
+        ),
+        ("'a'.localeCompare()", "-1"),
         ("'é'.repeat(1e5).normalize('NFD').length", "200000"),
         (
             "new Array(1e5).fill('x'.repeat(100)).concat('y').indexOf('y')",

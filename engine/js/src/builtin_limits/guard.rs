@@ -128,7 +128,10 @@ unsafe extern "C" fn guarded(
             symbol,
         };
         let rule = guard.rule();
-        if matches!(rule, Rule::Search(_) | Rule::Normalize) {
+        if matches!(
+            rule,
+            Rule::Search(_) | Rule::Normalize | Rule::NormalizeBoth
+        ) {
             return guard.on_text(original, this, args);
         }
         let size = guard.measure(rule, this, args)?;

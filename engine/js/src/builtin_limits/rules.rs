@@ -22,6 +22,8 @@ pub(super) enum Rule {
     Find,
     /// The work of a normalization of `this`.
     Normalize,
+    /// The work of normalizations of `this` and the first argument.
+    NormalizeBoth,
 }
 
 impl Rule {
@@ -32,7 +34,7 @@ impl Rule {
             Self::Count => ("count", BUILTIN_LENGTH_MAX),
             Self::Search(_) => ("characters to compare", SEARCH_STEPS_MAX),
             Self::Find => ("length times that of the value to find", SEARCH_STEPS_MAX),
-            Self::Normalize => (
+            Self::Normalize | Self::NormalizeBoth => (
                 "combining characters in a row, squared,",
                 NORMALIZE_STEPS_MAX,
             ),
@@ -65,6 +67,7 @@ pub(super) const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
     (c"String.prototype", c"includes", Rule::Search(c"match")),
     (c"String.prototype", c"indexOf", Rule::Search(c"")),
     (c"String.prototype", c"lastIndexOf", Rule::Search(c"")),
+    (c"String.prototype", c"localeCompare", Rule::NormalizeBoth),
     (c"String.prototype", c"normalize", Rule::Normalize),
     (c"String.prototype", c"replace", Rule::Search(c"replace")),
     (c"String.prototype", c"replaceAll", Rule::Search(c"replace")),

@@ -18,12 +18,19 @@ impl Guard<'_> {
         if is_nothing(this) {
             return Ok(cx.call(original, this, args)?);
         }
+        if let (Rule::NormalizeBoth, [other, rest @ ..]) = (self.rule(), args) {
+            let (text, other) = (cx.to_string(this)?, cx.to_string(*other)?);
+            let work = work::normalization(cx, text.raw())?
+                .saturating_add(work::normalization(cx, other.raw())?);
+            self.allow(work)?;
+            return Ok(cx.call(original, text.raw(), &[&[other.raw()], rest].concat())?);
+        }
         let Some(&first) = args
             .first()
             .filter(|_| matches!(self.rule(), Rule::Search(_)))
         else {
             let text = cx.to_string(this)?;
-            if matches!(self.rule(), Rule::Normalize) {
+            if matches!(self.rule(), Rule::Normalize | Rule::NormalizeBoth) {
                 self.allow(work::normalization(cx, text.raw())?)?;
             }
             return Ok(cx.call(original, text.raw(), args)?);

@@ -1,6 +1,6 @@
 //! The work of built-ins with texts, counted before they do it and in time that grows with the length only.
 
-use crate::vm::limits::SEARCH_STEPS_MAX;
+use crate::vm::limits::{NORMALIZE_STEPS_MAX, SEARCH_STEPS_MAX};
 use crate::vm::sys::{Cx, Failure, RawValue};
 
 /// After how many bytes a count looks whether it must stop.
@@ -26,6 +26,11 @@ pub(crate) fn search(cx: Cx<'_>, text: RawValue<'_>, wanted: RawValue<'_>) -> Re
 /// Returns the work of normalizing a text: what is not known to start a new character may be reordered, at a cost that
 /// grows with the square of the length of such a run.
 pub(crate) fn normalization(cx: Cx<'_>, text: RawValue<'_>) -> Result<i64, Failure> {
+    let length = cx.length(text)?;
+    let most = length.saturating_mul(length + 1);
+    if most <= NORMALIZE_STEPS_MAX / 4 {
+        return Ok(most);
+    }
     cx.with_bytes(text, |bytes| {
         let (mut sum, mut run) = (0_i64, 0_i64);
         for chunk in bytes.chunks(BYTES_PER_CHECK) {
