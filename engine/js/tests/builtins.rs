@@ -248,6 +248,9 @@ const CALLS: &[&str] = &[
     "JSON.stringify({}, new Proxy(Array.from({ length: 1e5 }, (_, i) => 'key' + i), {}))",
     "('a' + '\\u0301\\u0316'.repeat(1e5)).localeCompare('b')",
     "'b'.localeCompare('a' + '\\u0301\\u0316'.repeat(1e5))",
+    "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? x : y).sort(); })()",
+    "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? x : y).toSorted(); })()",
+    "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? [x] : [y]).sort(); })()",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
@@ -652,6 +655,11 @@ fn guarded_builtins_do_their_work() {
             "JSON.stringify({ a: [1] }, ['a'], 1)",
             "{\n \"a\": [\n  1\n ]\n}",
         ),
+        (
+            "['b'.repeat(2000), 10, 'a', , undefined, 9].sort().map((x) => String(x)[0])",
+            r#"["1","9","a","b","u",null]"#,
+        ),
+        ("[[2], [10], [1, 2]].toSorted()", "[[1,2],[10],[2]]"),
         ("[3, 1, undefined, 2].sort()", "[1,2,3,null]"),
     ] {
         // What is looked at is what they do, so a busy machine may take its time.

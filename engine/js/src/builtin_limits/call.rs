@@ -9,6 +9,9 @@ use crate::vm::sys::{
 use rquickjs::qjs;
 use std::ffi::CStr;
 
+/// The longest text that is sorted by the built-in order without polls, in characters.
+const SORT_TEXT_LENGTH_MAX: i64 = 1024;
+
 /// One call of a wrapped built-in.
 pub(super) struct Guard<'a> {
     pub(super) cx: Cx<'a>,
@@ -86,6 +89,23 @@ impl Guard<'_> {
             return Ok(length);
         }
         self.unusual_length(value)
+    }
+
+    /// Reports whether one of the `count` elements is a long text, or something else that may become one.
+    pub(super) fn has_long_text(&self, list: RawValue<'_>, count: i64) -> Result<bool, Failure> {
+        if !self.is_array(list) {
+            return Ok(true);
+        }
+        for index in 0..count {
+            let element = self.cx.at(list, index as u32)?;
+            let element = element.raw();
+            if is_object(element)
+                || is_string(element) && self.cx.length(element)? > SORT_TEXT_LENGTH_MAX
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     #[cold]

@@ -137,8 +137,8 @@ unsafe extern "C" fn guarded(
         let size = guard.measure(rule, this, args)?;
         guard.allow(size)?;
         if matches!(rule, Rule::Sort)
-            && size > SORT_LENGTH_MAX
             && args.first().is_none_or(|order| is_undefined(*order))
+            && (size > SORT_LENGTH_MAX || guard.has_long_text(this, size)?)
         {
             return Ok(cx.call(original, this, &[symbol])?);
         }

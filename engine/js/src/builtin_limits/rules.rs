@@ -8,7 +8,8 @@ use std::ffi::CStr;
 pub(super) enum Rule {
     /// The length of `this`.
     This,
-    /// The length of `this`; and a long array that is sorted without a comparator is given one that polls.
+    /// The length of `this`; and a long array, or one with long elements, that is sorted without a comparator is given
+    /// one that polls.
     Sort,
     /// The lengths of `this` and of all arguments.
     All,

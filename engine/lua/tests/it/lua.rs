@@ -394,6 +394,8 @@ fn runaways_are_stopped_in_time() {
         "local t = { ('x'):rep(100) } for i = 1, 60 do t = { t, t } end return t",
         "local t = { ('x'):rep(100) } for i = 1, 60 do t = { t, t } end return app.json.encode(t)",
         "local t = {} for i = 1, 1e6 do t[i] = 1 end while true do table.sort(t) end",
+        "local s, t = ('a'):rep(1e7), {} local a, b = s .. 'a', s .. 'b' for i = 1, 1000 do t[i] = i % 2 == 0 and a or b \
+         end table.sort(t)",
         "return (('a'):rep(2e7)):find(('a'):rep(1e7) .. 'b', 1, true)",
         "table.sort({ 1, 2, 3 }, function() while true do end end)",
         "setmetatable({}, { __index = function(t, k) while true do end end }).x = 1 return setmetatable({}, { __index \
