@@ -251,6 +251,7 @@ const CALLS: &[&str] = &[
     "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? x : y).sort(); })()",
     "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? x : y).toSorted(); })()",
     "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? [x] : [y]).sort(); })()",
+    "'x'.repeat(1e6).replaceAll('', '$&'.repeat(1e5))",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
@@ -631,6 +632,8 @@ fn guarded_builtins_do_their_work() {
             "('é'.repeat(3e5) + '\\r\\n' + 'b'.repeat(900)).indexOf('\\r\\n' + 'b'.repeat(900))",
             "300000",
         ),
+        ("'ab'.replaceAll('', { toString: () => '$&-' })", "-a-b-"),
+        ("'axb'.replaceAll('x', { toString: () => '[$&]' })", "a[x]b"),
         ("'e\\u0301'.normalize()", "é"),
         (
             "['b', 'e\\u0301', 'a'].map((x) => x.localeCompare('é'))",

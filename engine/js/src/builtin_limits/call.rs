@@ -25,6 +25,10 @@ impl Guard<'_> {
         WRAPPED[self.index].2
     }
 
+    pub(super) fn name(&self) -> &'static CStr {
+        WRAPPED[self.index].1
+    }
+
     #[inline]
     pub(super) fn allow(&self, size: i64) -> Result<(), Failure> {
         let (what, max) = self.rule().limit();

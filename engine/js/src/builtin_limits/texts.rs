@@ -45,6 +45,17 @@ impl Guard<'_> {
         self.allow(work::search(cx, text.raw(), wanted.raw())?)?;
         let mut args = args.to_vec();
         args[0] = wanted.raw();
+        let mut replacement = None;
+        if self.name() == c"replaceAll"
+            && cx.length(wanted.raw())? == 0
+            && let Some(value) = args.get_mut(1)
+            && !cx.is_function(*value)
+        {
+            // `$&` is gone through at each character and adds nothing to the result, whose size is limited.
+            let text_of = replacement.insert(cx.to_string(*value)?);
+            *value = text_of.raw();
+            self.allow((cx.length(text.raw())? + 1).saturating_mul(cx.length(*value)?))?;
+        }
         Ok(cx.call(original, text.raw(), &args)?)
     }
 
