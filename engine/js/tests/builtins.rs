@@ -252,6 +252,10 @@ const CALLS: &[&str] = &[
     "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? x : y).toSorted(); })()",
     "(() => { const x = 'a'.repeat(2e7) + 'b', y = 'a'.repeat(2e7) + 'c'; return Array.from({ length: 5e4 }, (_, i) => i & 1 ? [x] : [y]).sort(); })()",
     "'x'.repeat(1e6).replaceAll('', '$&'.repeat(1e5))",
+    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); const a = Object.setPrototypeOf(new Array(5e4), p); return a.join(); })()",
+    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); const a = Object.setPrototypeOf(new Array(5e4), p); return a.sort(); })()",
+    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); const a = Object.setPrototypeOf(new Array(5e4), p); return a.indexOf(1); })()",
+    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); const a = Object.setPrototypeOf(new Array(5e4), p); return Math.max.apply(null, a); })()",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
@@ -413,9 +417,24 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "> 3 s",
     ),
     (
+        "Function.prototype.apply",
+        "Math.max.apply(null, FAR(6e4))",
+        "> 2 s",
+    ),
+    (
         "Iterator.prototype.drop",
         "new Array(4e9).keys().drop(4e9 - 1).next()",
         "> 3 s",
+    ),
+    (
+        "Reflect.apply",
+        "Reflect.apply(Math.max, null, new Proxy(FAR(6e4), {}))",
+        "> 2 s",
+    ),
+    (
+        "Reflect.construct",
+        "Reflect.construct(Array, FAR(6e4))",
+        "> 2 s",
     ),
     (
         "String.raw",
@@ -497,6 +516,11 @@ fn each_wrapper_refuses_what_would_hold_a_worker() {
             "DEEP",
             "(() => { let p = {}; for (let i = 0; i < 100; i++) p = Object.create(p); \
          p.length = 4e6; return p; })()",
+        );
+        let call = call.replace(
+            "FAR",
+            "((n) => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); return \
+         Object.setPrototypeOf(new Array(n), p); })",
         );
         // CPU time is what counts, so a busy machine may take its time.
         let (took, how) = outcome(&call, 60_000);
@@ -634,6 +658,16 @@ fn guarded_builtins_do_their_work() {
         ),
         ("'ab'.replaceAll('', { toString: () => '$&-' })", "-a-b-"),
         ("'axb'.replaceAll('x', { toString: () => '[$&]' })", "a[x]b"),
+        ("Math.max.apply(null, [1, 3, 2])", "3"),
+        (
+            "(function () { return Math.max.apply(null, arguments); })(1, 3)",
+            "3",
+        ),
+        ("Math.max.apply(null, new Proxy([1, 4], {}))", "4"),
+        (
+            "Reflect.construct(Array, { length: 2, 0: 1, 1: 2 })",
+            "[1,2]",
+        ),
         ("'e\\u0301'.normalize()", "é"),
         (
             "['b', 'e\\u0301', 'a'].map((x) => x.localeCompare('é'))",

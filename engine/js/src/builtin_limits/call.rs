@@ -12,6 +12,9 @@ use std::ffi::CStr;
 /// The longest text that is sorted by the built-in order without polls, in characters.
 const SORT_TEXT_LENGTH_MAX: i64 = 1024;
 
+/// The longest array whose prototypes are not counted, in elements.
+const HOLES_MAX: i64 = 100;
+
 /// One call of a wrapped built-in.
 pub(super) struct Guard<'a> {
     pub(super) cx: Cx<'a>,
@@ -55,6 +58,12 @@ impl Guard<'_> {
         };
         match rule {
             Rule::This | Rule::Sort => self.length(this),
+            Rule::Arguments(index) => match args.get(index) {
+                Some(list) if is_object(*list) && !self.is_near(*list)? => {
+                    Err(self.refuse("too many prototypes"))
+                }
+                _ => Ok(0),
+            },
             Rule::Raw => match self.plain_property(first, c"raw")? {
                 Some(raw) => self.length(raw.raw()),
                 None => Ok(0),
@@ -69,7 +78,7 @@ impl Guard<'_> {
                     _ if is_string(first) => cx.length(first)?,
                     _ => 0,
                 };
-                Ok(size.saturating_mul(cx.length(this)?))
+                Ok(size.saturating_mul(self.length(this)?))
             }
             _ => Ok(0),
         }
@@ -85,9 +94,7 @@ impl Guard<'_> {
         if self.is_array(value) {
             let length = self.cx.length(value)?;
             // A hole is looked for in the prototypes.
-            if length > ARRAY_LIKE_LENGTH_MAX
-                && !inspect::is_shallow(self.cx, value, PROTOTYPES_MAX)
-            {
+            if length > HOLES_MAX && !inspect::is_shallow(self.cx, value, PROTOTYPES_MAX) {
                 return Err(self.refuse("too many prototypes, or a proxy"));
             }
             return Ok(length);
@@ -106,6 +113,29 @@ impl Guard<'_> {
             if is_object(element)
                 || is_string(element) && self.cx.length(element)? > SORT_TEXT_LENGTH_MAX
             {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reports whether an element that is missing is looked for in a few objects only.
+    fn is_near(&self, list: RawValue<'_>) -> Result<bool, Failure> {
+        if self.is_array(list) && self.cx.length(list)? <= HOLES_MAX {
+            return Ok(true);
+        }
+        let mut at = self.cx.dup(list);
+        for _ in 0..=PROTOTYPES_MAX {
+            at = if inspect::is_proxy(at.raw()) {
+                // SAFETY: the proxy is alive. The reference that comes back is owned.
+                unsafe {
+                    self.cx
+                        .check(qjs::JS_GetProxyTarget(self.cx.raw(), at.js()))?
+                }
+            } else {
+                self.cx.prototype(&at)?
+            };
+            if !is_object(at.raw()) {
                 return Ok(true);
             }
         }

@@ -15,6 +15,8 @@ pub(super) enum Rule {
     All,
     /// The length of the `raw` of the first argument.
     Raw,
+    /// The prototypes of the argument at the index, a list of arguments.
+    Arguments(usize),
     /// The first argument, a number.
     Count,
     /// The comparisons of a search in `this` for the first argument, unless that has its own method under the symbol.
@@ -31,7 +33,9 @@ impl Rule {
     /// Returns the name and value of the limit.
     pub(super) fn limit(self) -> (&'static str, i64) {
         match self {
-            Self::This | Self::Sort | Self::All | Self::Raw => ("length", BUILTIN_LENGTH_MAX),
+            Self::This | Self::Sort | Self::All | Self::Raw | Self::Arguments(_) => {
+                ("length", BUILTIN_LENGTH_MAX)
+            }
             Self::Count => ("count", BUILTIN_LENGTH_MAX),
             Self::Search(_) => ("characters to compare", SEARCH_STEPS_MAX),
             Self::Find => ("length times that of the value to find", SEARCH_STEPS_MAX),
@@ -63,7 +67,10 @@ pub(super) const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
     (c"Array.prototype", c"toSpliced", Rule::This),
     (c"Array.prototype", c"unshift", Rule::This),
     (c"Array.prototype", c"with", Rule::This),
+    (c"Function.prototype", c"apply", Rule::Arguments(1)),
     (c"Iterator.prototype", c"drop", Rule::Count),
+    (c"Reflect", c"apply", Rule::Arguments(2)),
+    (c"Reflect", c"construct", Rule::Arguments(1)),
     (c"String", c"raw", Rule::Raw),
     (c"String.prototype", c"includes", Rule::Search(c"match")),
     (c"String.prototype", c"indexOf", Rule::Search(c"")),
