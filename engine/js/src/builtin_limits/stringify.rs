@@ -46,7 +46,7 @@ pub(super) unsafe extern "C" fn stringify(
     })
 }
 
-/// Returns a copy of a list of keys, so that the keys used are the ones that were measured. `None` for what is no array.
+/// Returns a copy of a list of keys, so that the keys used are those that were measured. `None` for what is no array.
 fn keys(cx: Cx<'_>, list: RawValue<'_>) -> Result<Option<Val>, Failure> {
     let refuse = |why: &str| throw_range(cx, &format!("JSON.stringify: {why}"));
     if !is_object(list) || cx.is_function(list) {
