@@ -94,6 +94,8 @@ impl Backup {
                 trouble: None,
                 is_told_other: None,
                 end: ended,
+                end_wait: END_WAIT,
+                leave_by: None,
             };
             copier.run();
         })?;
@@ -141,13 +143,16 @@ struct Copier {
     /// The note of the other writer that was told last, and when.
     is_told_other: Option<(String, Instant)>,
     end: End,
+    /// The time that a whole copy under way has when the process ends, and when that is over.
+    end_wait: Duration,
+    leave_by: Option<Instant>,
 }
 
 impl Copier {
     fn run(mut self) {
         let mut is_end = false;
         loop {
-            let deadline = Instant::now() + END_WAIT;
+            let deadline = Instant::now() + self.end_wait;
             loop {
                 let round = self.round(is_end);
                 let is_done = round.is_ok();
@@ -218,8 +223,18 @@ impl Copier {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Reports whether the process ends, and a whole copy under way has had the time that is left for it. Without it
+    /// the commits of a new generation could not be restored.
+    fn must_leave(&mut self) -> bool {
+        if !self.is_ending() {
+            return false;
+        }
+        let now = Instant::now();
+        now >= *self.leave_by.get_or_insert(now + self.end_wait)
+    }
+
     /// Copies what there is to copy. `is_end` is true for rounds that begin when the process ends: they copy the last
-    /// commits. A round that is copying the whole database then leaves the rest of it.
+    /// commits. A round that is copying the whole database then has a short time to complete it.
     fn round(&mut self, is_end: bool) -> Result<(), Fault> {
         if !self.log.is_open() {
             return Ok(());
@@ -241,7 +256,12 @@ impl Copier {
             self.begin_whole()?;
         }
         while self.whole.is_some() {
-            if self.is_ending() {
+            if is_end {
+                return Ok(());
+            }
+            if self.must_leave() {
+                let text = "backup: the copy of the whole database that was under way at the end is left unfinished";
+                (self.host.log)(Level::Warn, text.to_owned());
                 return Ok(());
             }
             // Another process may have taken the target over meanwhile.

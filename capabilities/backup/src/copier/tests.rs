@@ -135,14 +135,26 @@ fn copier(folder: &Path) -> (Copier, Memory) {
         trouble: None,
         is_told_other: None,
         end: End::default(),
+        end_wait: END_WAIT,
+        leave_by: None,
     };
     (copier, memory)
 }
 
 #[test]
-fn a_whole_copy_is_left_when_the_process_ends() {
+fn a_whole_copy_is_completed_when_the_process_ends_and_there_is_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut copier, memory) = copier(folder.path());
+    memory.0.lock().expect("no panic").ends_at = Some((2, Arc::clone(&copier.end)));
+    assert!(copier.round(false).is_ok());
+    assert_eq!(memory.count(), 5);
+}
+
+#[test]
+fn a_whole_copy_is_left_when_the_process_ends_and_its_time_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut copier, memory) = copier(folder.path());
+    copier.end_wait = Duration::ZERO;
     memory.0.lock().expect("no panic").ends_at = Some((2, Arc::clone(&copier.end)));
     assert!(copier.round(false).is_ok());
     assert_eq!(memory.count(), 2);
