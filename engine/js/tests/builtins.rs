@@ -696,6 +696,11 @@ fn guarded_builtins_do_their_work() {
             "['b'.repeat(2000), 10, 'a', , undefined, 9].sort().map((x) => String(x)[0])",
             r#"["1","9","a","b","u",null]"#,
         ),
+        (
+            "(() => { try { return JSON.stringify({}, Array.from({ length: 5e3 }, (_, i) => 'k' + i)); } catch (error) \
+             { return error.name; } })()",
+            "RangeError",
+        ),
         ("[[2], [10], [1, 2]].toSorted()", "[[1,2],[10],[2]]"),
         ("[3, 1, undefined, 2].sort()", "[1,2,3,null]"),
     ] {
