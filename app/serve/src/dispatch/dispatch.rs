@@ -91,7 +91,7 @@ impl Dispatch {
 
     /// Returns the project that answers a request, the path in normal form, and the route: those found at its head, if
     /// its body had to be waited for.
-    #[inline(always)] // a route is 140 bytes, which are copied otherwise
+    #[inline(always)] // the route is copied otherwise
     fn route<'r>(&self, request: &'r Request) -> (Rc<Loaded>, Cow<'r, str>, RouteMatch) {
         if let Some(kept) = request.take_kept()
             && let Ok(kept) = kept.downcast::<FoundRoute>()

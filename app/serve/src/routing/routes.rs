@@ -49,22 +49,37 @@ impl Allow {
     }
 }
 
+/// The number of parameters whose positions need no allocation: most routes have fewer.
+const INLINE_PARAMS: usize = 4;
+
 /// The positions of the parameters' values in a path, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Spans {
     len: u8,
-    at: [(u32, u32); PARAMS_MAX],
+    at: [(u32, u32); INLINE_PARAMS],
+    more: Option<Box<[(u32, u32); PARAMS_MAX - INLINE_PARAMS]>>,
 }
 
 impl Spans {
     /// The `index`th value.
     pub fn of<'a>(&self, path: &'a str, index: usize) -> Option<&'a str> {
-        let (start, end) = *self.at[..usize::from(self.len)].get(index)?;
+        if index >= usize::from(self.len) {
+            return None;
+        }
+        let (start, end) = match index.checked_sub(INLINE_PARAMS) {
+            None => self.at[index],
+            Some(index) => *self.more.as_ref()?.get(index)?,
+        };
         path.get(start as usize..end as usize)
     }
 
     fn push(&mut self, start: usize, end: usize) {
-        if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
+        let index = usize::from(self.len);
+        let slot = match index.checked_sub(INLINE_PARAMS) {
+            None => self.at.get_mut(index),
+            Some(index) => self.more.get_or_insert_default().get_mut(index),
+        };
+        if let Some(slot) = slot {
             *slot = (start as u32, end as u32);
             self.len += 1;
         }
@@ -310,6 +325,19 @@ mod tests {
         assert_eq!(get("/about/"), Some((5, "about/".into())));
         assert_eq!(get("/a//b"), Some((5, "a//b".into())));
         assert_eq!(get("*"), None);
+    }
+
+    #[test]
+    fn a_pattern_has_as_many_parameters_as_allowed() {
+        let names: String = (0..PARAMS_MAX).map(|n| format!("/:p{n}")).collect();
+        let shorter: String = (0..PARAMS_MAX - 1).map(|n| format!("/:p{n}")).collect();
+        let routes = routes(&[("GET", &names), ("GET", &format!("{shorter}/last"))]);
+        let values: Vec<String> = (0..PARAMS_MAX).map(|n| n.to_string()).collect();
+        let found = find(&routes, Method::Get, &format!("/{}", values.join("/")));
+        assert_eq!(found, Some((0, values.clone())));
+        let short = &values[..PARAMS_MAX - 1];
+        let found = find(&routes, Method::Get, &format!("/{}/last", short.join("/")));
+        assert_eq!(found, Some((1, short.to_vec())));
     }
 
     #[test]

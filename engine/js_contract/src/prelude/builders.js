@@ -50,13 +50,24 @@ function headersOf(given, type) {
   return headers;
 }
 
-const json = (value, opts) => build("json", types.json, stringify(value), opts);
-function text(value, opts) {
+// Refuses a third argument of a builder: `html(text, 200, { headers })` would lose the header fields.
+function refuseThird(name, third) {
+  if (third === undefined) return;
+  throw new TypeError(`${name}: it has two arguments: write status and headers as { status: 201, headers: { ... } }`);
+}
+
+function json(value, opts, third) {
+  refuseThird("json", third);
+  return build("json", types.json, stringify(value), opts);
+}
+function text(value, opts, third) {
+  refuseThird("text", third);
   if (value instanceof Uint8Array) return build("text", types.text, new Uint8Array(value), opts);
   if (typeof value !== "string") check("text", "string", "body", value);
   return build("text", types.text, value, opts);
 }
-function html(value, opts) {
+function html(value, opts, third) {
+  refuseThird("html", third);
   if (typeof value !== "string") check("html", "string", "body", value);
   return build("html", types.html, value, opts);
 }

@@ -104,11 +104,11 @@ end
 -- These know a colon by the module itself, which scripts do not have here.
 for _, name in G.ipairs { "html", "text", "redirect", "stream", "first" } do
   local fn = app[name]
-  app[name] = function(value, second)
+  app[name] = function(value, second, third)
     if type(value) == "table" and getmetatable(value) == app_meta then
       error("app." .. name .. ": write app." .. name .. "(...) with a dot, not with a colon", 2)
     end
-    return fn(value, second)
+    return fn(value, second, third)
   end
 end
 

@@ -10,3 +10,5 @@ app.get("/redirect", () => redirect("/there?x=1"));
 app.get("/moved", () => redirect("/there", 301));
 app.get("/bad/status", () => json({}, 99));
 app.get("/bad/option", () => json({}, { statuss: 200 }));
+app.get("/bad/third", () => app.html("x", 201, { headers: { "x-a": "b" } }));
+app.get("/bad/third_of_json", () => app.json([], 201, {}));

@@ -68,9 +68,16 @@ local function check_options(name, options)
   return options.status, headers
 end
 
+-- Refuses a third argument of a builder: `app.html(text, 200, { headers = ... })` would lose the header fields.
+local function refuse_third(name, third, level)
+  if third == nil then return end
+  error(name .. ": it has two arguments: write status and headers as { status = 201, headers = { ... } }", level + 1)
+end
+
 local function builder(kind)
-  return function(body, options)
+  return function(body, options, third)
     if body == app then no_colon("app." .. kind) end
+    refuse_third("app." .. kind, third, 2)
     local status, headers = check_options("app." .. kind, options)
     if kind ~= "json" and type(body) ~= "string" then host.check("app." .. kind, "string", "body", body) end
     return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
@@ -372,8 +379,8 @@ app.json.object = function(map)
   if is_own(map) and map[1] == nil and G.next(map) ~= nil then return map end
   return setmetatable(map or {}, host.object_meta)
 end
-setmetatable(app.json, { __call = function(_, body, options)
-  return json_response(body, options)
+setmetatable(app.json, { __call = function(_, body, options, third)
+  return json_response(body, options, third)
 end })
 
 local NESTED_MAX = 8
