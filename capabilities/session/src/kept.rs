@@ -161,7 +161,7 @@ impl KeptSession {
                 let done = store.change_in_place(key, |stored| {
                     let change = merge(key, stored)?;
                     changed = Some(match &change {
-                        Change::Put(_, stored) => Some(stored.clone()),
+                        Change::Put(_, stored) | Change::Replace(_, stored) => Some(stored.clone()),
                         Change::Keep | Change::Remove => None,
                     });
                     Ok(change)

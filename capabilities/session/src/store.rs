@@ -38,6 +38,8 @@ pub enum Change {
     Keep,
     /// A replacement, under this key from now on.
     Put(SessionKey, StoredSession),
+    /// Another session, under this key, in place of one that has ended.
+    Replace(SessionKey, StoredSession),
     /// The removal.
     Remove,
 }

@@ -33,7 +33,7 @@ impl SessionStore for Table {
         self.writes.set(self.writes.get() + 1);
         let mut rows = self.rows.borrow_mut();
         rows.remove(&key.0);
-        if let Change::Put(key, session) = change {
+        if let Change::Put(key, session) | Change::Replace(key, session) = change {
             rows.insert(key.0, session);
         }
         Ok(())
@@ -490,6 +490,31 @@ fn of_requests_that_renew_a_session_at_once_all_have_its_content() {
     AnswerHooks::before_answer(&late).expect("written");
     run(&context, &request(&pair(&late.set.take())), |session| {
         assert_eq!(session.values(), Value::Map(Vec::new()));
+    });
+}
+
+#[test]
+fn a_logout_that_begins_another_session_stays_a_logout() {
+    let (context, _) = worker(SessionConfig::default());
+    let user = pair(&run(&context, &request(""), |session| {
+        put(session, "user", 7)
+    }));
+    let late = request(&user);
+    of(&context, &late)
+        .expect("a session")
+        .regenerate()
+        .expect("renewed");
+    let guest = pair(&run(&context, &request(&user), |session| {
+        session.clear().expect("ended");
+        put(session, "notice", 1);
+    }));
+    AnswerHooks::before_answer(&late).expect("written");
+    run(&context, &request(&pair(&late.set.take())), |session| {
+        assert_eq!(session.values(), Value::Map(Vec::new()));
+    });
+    run(&context, &request(&guest), |session| {
+        assert_eq!(session.get("notice"), Value::Int(1));
+        assert_eq!(session.get("user"), Value::Null);
     });
 }
 

@@ -87,7 +87,11 @@ impl SessionState {
         let kept = stored.filter(|_| !self.is_cleared);
         let data = self.merged(kept.as_ref().map_or("{}", |kept| &kept.data), config)?;
         let (began, ends) = (now, config.end(now, now));
-        Ok(Change::Put(key, StoredSession { data, began, ends }))
+        let session = StoredSession { data, began, ends };
+        Ok(match self.is_cleared {
+            true => Change::Replace(key, session),
+            false => Change::Put(key, session),
+        })
     }
 }
 
@@ -141,7 +145,7 @@ impl Session {
         let key = id.key();
         let mut is_moved = false;
         store.change(&old.unwrap_or(key), &mut |mut stored| {
-            is_moved = stored.is_some();
+            is_moved = stored.is_some() && !state.is_cleared;
             if let (None, Some(old)) = (&stored, &old) {
                 stored = store.moved(old, now)?.and_then(|_| state.loaded());
             }

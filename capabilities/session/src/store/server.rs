@@ -180,13 +180,15 @@ impl ServerSessions {
     ) -> Result<(), Error> {
         for _ in 0..MERGES_MAX {
             let version = read.as_ref().map(|read| read.version);
-            match merge(read.map(|read| read.stored))? {
+            let change = merge(read.map(|read| read.stored))?;
+            let is_moved = matches!(&change, Change::Put(now_key, _) if *now_key != key);
+            match change {
                 Change::Keep => return Ok(()),
                 Change::Remove => {
                     self.0.run(DELETE, &Value::List(vec![id(&key)])).await?;
                     return Ok(());
                 }
-                Change::Put(now_key, session) => {
+                Change::Put(now_key, session) | Change::Replace(now_key, session) => {
                     let data = Value::Text(session.data);
                     let mut params =
                         vec![data, time(session.began), time(session.ends), id(&now_key)];
@@ -195,7 +197,7 @@ impl ServerSessions {
                     };
                     params.extend([id(&key), Value::Int(version)]);
                     let mut sql = UPDATE;
-                    if now_key != key {
+                    if is_moved {
                         let way = moved::way_to(&now_key, session.began)?;
                         let data = Value::Text(way.data);
                         params.extend([data, time(way.began), time(way.ends), id(&key.way())]);

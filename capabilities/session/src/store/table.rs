@@ -115,7 +115,7 @@ impl SessionStore for DbSessions {
             Change::Remove => {
                 self.write(DELETE, vec![id(key)])?;
             }
-            Change::Put(now_key, session) => {
+            Change::Put(now_key, session) | Change::Replace(now_key, session) => {
                 let data = Value::Text(session.data);
                 let mut params = vec![data, time(session.began), time(session.ends), id(&now_key)];
                 if is_known {
@@ -143,7 +143,16 @@ impl SessionStore for DbSessions {
             return Ok(0);
         }
         self.index(key)?;
-        let sql = format!("DELETE FROM _sampan_sessions WHERE json_extract(data, '$.{key}') = ?");
+        // To SQL `true` is 1.
+        let kinds = match value {
+            Value::Bool(true) => "= 'true'",
+            Value::Bool(false) => "= 'false'",
+            _ => "NOT IN ('true', 'false')",
+        };
+        let sql = format!(
+            "DELETE FROM _sampan_sessions WHERE json_extract(data, '$.{key}') = ?
+             AND json_type(data, '$.{key}') {kinds}"
+        );
         let params = Value::List(vec![value.clone()]);
         let removed = self.0.write(&sql, &params)?.unwrap_or(0);
         Ok(usize::try_from(removed).unwrap_or(0))

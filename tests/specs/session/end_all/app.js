@@ -10,6 +10,8 @@ app.post("/password", async (req) => {
   req.session.user_id = id;
   return { ended };
 });
+app.post("/true", (req) => { req.session.user_id = true; });
+app.post("/end_true", async () => ({ ended: await session.endAll({ user_id: true }) }));
 app.post("/key", () => session.endAll({ "a') OR 1 --": 1 }));
 app.post("/none", () => session.endAll({}));
 app.post("/keys", async () => {

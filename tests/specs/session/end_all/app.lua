@@ -10,6 +10,8 @@ app.post("/password", function(req)
   req.session.user_id = id
   return { ended = ended }
 end)
+app.post("/true", function(req) req.session.user_id = true end)
+app.post("/end_true", function() return { ended = app.session.end_all({ user_id = true }) } end)
 app.post("/key", function() return app.session.end_all({ ["a') OR 1 --"] = 1 }) end)
 app.post("/none", function() return app.session.end_all({}) end)
 app.post("/keys", function()

@@ -24,6 +24,10 @@ app.post("/twice/:name", function(req)
 end)
 app.get("/all", function(req) return { user = req.session.user, a = req.session.a, b = req.session.b } end)
 app.post("/logout", function(req) req.session:clear() end)
+app.post("/leave", function(req)
+  req.session:clear()
+  req:flash("notice", "bye")
+end)
 app.get("/me", function(req) return { user = req.session.user or "none" } end)
 app.post("/visit", function(req) req.session.visits = (req.session.visits or 0) + 1 end)
 app.get("/visits", function(req) return { visits = req.session.visits or 0 } end)
@@ -62,6 +66,10 @@ app.post("/twice/:name", async (req) => {
 });
 app.get("/all", (req) => ({ user: req.session.user, a: req.session.a, b: req.session.b }));
 app.post("/logout", (req) => req.session.clear());
+app.post("/leave", (req) => {
+  req.session.clear();
+  req.flash("notice", "bye");
+});
 app.get("/me", (req) => ({ user: req.session.user ?? "none" }));
 app.post("/visit", (req) => { req.session.visits = (req.session.visits ?? 0) + 1; });
 app.get("/visits", (req) => ({ visits: req.session.visits ?? 0 }));
@@ -182,6 +190,27 @@ fn two_processes_share_sessions() {
         assert_eq!(there.get("/me"), r#"{"user":"none"}"#, "{file}");
         let ended = Browser::of(&other).ask("POST", "/end/first").text();
         assert_eq!(ended, r#"{"ended":4}"#, "{file}");
+    }
+}
+
+#[test]
+fn a_logout_leaves_no_way_to_the_session_that_follows() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for (file, source) in APPS {
+        let scratch = Scratch::new(&[(file, source)]);
+        let database = server.database();
+        let process = Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
+        let mut browser = Browser::of(&process);
+        assert_eq!(browser.post("/login/ann"), 204);
+        let mut old = browser.at(&process);
+        assert_eq!(browser.post("/leave"), 204);
+        let ways =
+            "SELECT count(*) FROM _sampan_sessions WHERE data ->> '_sampan_moved_to' IS NOT NULL";
+        assert_eq!(server.psql(&database, ways).trim(), "0", "{file}");
+        assert_eq!(old.get("/me"), r#"{"user":"none"}"#, "{file}");
+        assert_eq!(browser.get("/flashes"), r#"{"count":1}"#, "{file}");
     }
 }
 
