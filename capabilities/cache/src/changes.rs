@@ -28,6 +28,16 @@ struct Change {
     owner: Option<RunOwner>,
 }
 
+impl Change {
+    fn is_seen_by(&self, owner: Option<&RunOwner>) -> bool {
+        match (&self.owner, owner) {
+            (None, _) => true,
+            (Some(of), Some(owner)) => of.is(owner),
+            (Some(_), None) => false,
+        }
+    }
+}
+
 /// The cache as one isolate sees it.
 pub(crate) struct IsolateCache {
     pub(crate) store: Arc<CacheStore>,
@@ -41,14 +51,16 @@ impl Changes {
     /// removed.
     fn seen(&self, key: &str, owner: Option<&RunOwner>) -> Option<(u64, Option<Entry>)> {
         let waiting = self.0.waiting.borrow();
-        let is_seen = |change: &Change| match (&change.owner, owner) {
-            (None, _) => true,
-            (Some(of), Some(owner)) => of.is(owner),
-            (Some(_), None) => false,
-        };
         let mut of_key = waiting.get(key)?.iter().rev();
-        let (number, change) = of_key.find(|(_, change)| is_seen(change))?;
+        let (number, change) = of_key.find(|(_, change)| change.is_seen_by(owner))?;
         Some((*number, change.entry.clone()))
+    }
+
+    /// Returns the number of changes of a key that a run sees.
+    fn count_seen(&self, key: &str, owner: Option<&RunOwner>) -> usize {
+        let waiting = self.0.waiting.borrow();
+        let of_key = waiting.get(key).into_iter().flat_map(BTreeMap::values);
+        of_key.filter(|change| change.is_seen_by(owner)).count()
     }
 
     fn add(&self, key: Arc<str>, entry: Option<Entry>, owner: Option<RunOwner>) -> u64 {
@@ -83,6 +95,11 @@ impl IsolateCache {
     /// Returns the last change of a key that is not made yet, as this run sees it.
     pub(crate) fn change_seen(&self, key: &str) -> Option<Option<Entry>> {
         self.last_change(key).map(|(_, entry)| entry)
+    }
+
+    /// Returns the number of changes of a key that are not made yet, as this run sees them.
+    pub(crate) fn changes_seen(&self, key: &str) -> usize {
+        self.changes.count_seen(key, self.owner().as_ref())
     }
 
     /// Reports whether this run sees a change of a key that was made since the moment with this number.

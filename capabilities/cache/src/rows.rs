@@ -183,7 +183,10 @@ fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
         };
         match cache.change_seen(&key) {
             Some(Some(entry)) => return there(&entry.value),
-            Some(None) => return Ok(fill(cache.store.begin_alone(&key))),
+            Some(None) => {
+                let seen = cache.changes_seen(&key);
+                return Ok(fill(cache.store.begin_alone(&key, seen)));
+            }
             None => {}
         }
         loop {

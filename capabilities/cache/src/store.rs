@@ -35,6 +35,17 @@ struct State {
     /// The values that are being made, each with the number of its filling.
     fillings: HashMap<Arc<str>, (u64, watch::Receiver<Option<Made>>)>,
     next: u64,
+    /// The keys whose values are being made for one run alone.
+    alone: HashMap<Arc<str>, AloneKey>,
+}
+
+/// A key whose value is being made for one run alone.
+#[derive(Default)]
+struct AloneKey {
+    /// The number of those fillings.
+    fillings: usize,
+    /// The number of changes of the key since the first of them was begun.
+    changes: u64,
 }
 
 /// The right to make a value, on one worker. Dropping it lets the next one try.
@@ -43,8 +54,9 @@ pub(crate) struct Filling {
     key: Arc<str>,
     number: u64,
     sender: watch::Sender<Option<Made>>,
-    /// True if no one waits for it: it knows of a change that the others do not see yet.
-    is_alone: bool,
+    /// Set if no one waits for it, because it knows of changes that the others do not see yet: the number of changes of
+    /// the key after which its value is outdated.
+    alone: Option<u64>,
 }
 
 /// Returns the time by which entries expire: since the start, or, where tests may set the time of day, that.
@@ -63,6 +75,7 @@ impl CacheStore {
             entries: Entries::new(bytes_max),
             fillings: HashMap::new(),
             next: 0,
+            alone: HashMap::new(),
         }))
     }
 
@@ -84,6 +97,9 @@ impl CacheStore {
     pub(crate) fn change(&self, key: &Arc<str>, entry: Option<Entry>) {
         let mut state = self.lock();
         state.fillings.remove(key);
+        if let Some(alone) = state.alone.get_mut(key) {
+            alone.changes += 1;
+        }
         match entry {
             Some(entry) => state.entries.insert(Arc::clone(key), entry),
             None => state.entries.remove(key),
@@ -94,6 +110,8 @@ impl CacheStore {
     pub(crate) fn clear(&self) {
         let mut state = self.lock();
         state.fillings.clear();
+        let alone = state.alone.values_mut();
+        alone.for_each(|alone| alone.changes += 1);
         state.entries.clear();
     }
 
@@ -115,21 +133,24 @@ impl CacheStore {
             key: Arc::clone(key),
             number,
             sender,
-            is_alone: false,
+            alone: None,
         })
     }
 
-    /// Has the caller make a value for itself alone.
-    pub(crate) fn begin_alone(self: &Arc<Self>, key: &Arc<str>) -> Filling {
+    /// Has the caller make a value for itself alone: it sees `seen` changes of the key that are not made yet.
+    pub(crate) fn begin_alone(self: &Arc<Self>, key: &Arc<str>, seen: usize) -> Filling {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
+        let alone = state.alone.entry(Arc::clone(key)).or_default();
+        alone.fillings += 1;
+        let outdated_after = alone.changes + seen as u64;
         Filling {
             store: Arc::clone(self),
             key: Arc::clone(key),
             number,
             sender: watch::channel(None).0,
-            is_alone: true,
+            alone: Some(outdated_after),
         }
     }
 }
@@ -144,8 +165,11 @@ impl Filling {
     pub(crate) fn finish(self, entry: Entry) {
         let value = Arc::clone(&entry.value);
         let mut state = self.store.lock();
-        if self.is_alone || self.is_current(&state) {
+        if self.is_current(&state) {
             state.fillings.remove(&self.key);
+            if let Some(alone) = state.alone.get_mut(&self.key) {
+                alone.changes += 1;
+            }
             state.entries.insert(Arc::clone(&self.key), entry);
         }
         drop(state);
@@ -162,7 +186,12 @@ impl Filling {
         self.sender.send_replace(Some(Made::Failed));
     }
 
+    /// Reports whether the key was not changed since the filling was begun, but for the changes that its run saw.
     fn is_current(&self, state: &State) -> bool {
+        if let Some(outdated_after) = self.alone {
+            let alone = state.alone.get(&self.key);
+            return alone.is_some_and(|alone| alone.changes <= outdated_after);
+        }
         let known = state.fillings.get(&self.key);
         known.is_some_and(|(number, _)| *number == self.number)
     }
@@ -171,8 +200,19 @@ impl Filling {
 impl Drop for Filling {
     fn drop(&mut self) {
         let mut state = self.store.lock();
-        if self.is_current(&state) {
-            state.fillings.remove(&self.key);
+        match self.alone {
+            None if self.is_current(&state) => {
+                state.fillings.remove(&self.key);
+            }
+            None => {}
+            Some(_) => {
+                if let Some(alone) = state.alone.get_mut(&self.key) {
+                    alone.fillings -= 1;
+                    if alone.fillings == 0 {
+                        state.alone.remove(&self.key);
+                    }
+                }
+            }
         }
     }
 }
@@ -241,5 +281,31 @@ mod tests {
         drop(waiting(&store, &key));
         new.finish(entry("new"));
         assert_eq!(text(&store, "k").as_deref(), Some("new"));
+    }
+
+    #[test]
+    fn a_value_made_for_one_run_alone_is_kept_unless_another_has_changed_the_key() {
+        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
+        // Its own change is made when its writes are committed.
+        let own = store.begin_alone(&key, 1);
+        store.change(&key, None);
+        own.finish(entry("own"));
+        assert_eq!(text(&store, "k").as_deref(), Some("own"));
+        // Another run deletes the key meanwhile.
+        let old = store.begin_alone(&key, 1);
+        store.change(&key, None);
+        store.change(&key, None);
+        old.finish(entry("old"));
+        assert_eq!(text(&store, "k"), None);
+        let old = store.begin_alone(&key, 0);
+        store.clear();
+        old.finish(entry("old"));
+        assert_eq!(text(&store, "k"), None);
+        // Of two that are made at once the second may know less than the first.
+        let (one, other) = (store.begin_alone(&key, 0), store.begin_alone(&key, 0));
+        one.finish(entry("one"));
+        other.finish(entry("other"));
+        assert_eq!(text(&store, "k").as_deref(), Some("one"));
+        assert!(store.lock().alone.is_empty());
     }
 }
