@@ -2,7 +2,7 @@
 
 use crate::limits::{
     COMPILED_BYTES_MAX, COMPILED_PATTERNS_MAX, LEARNED_BYTES_MAX, NESTED_GROUPS_MAX,
-    PATTERN_BYTES_MAX,
+    PATTERN_BYTES_MAX, SMALL_BYTES_MAX,
 };
 use regex::{Error as Fault, Regex, RegexBuilder};
 use sampan_host::{Context, Error, Value, refusals};
@@ -10,15 +10,22 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    pub(crate) regex: Regex,
+    /// True if no text takes long to be searched.
+    pub(crate) is_small: bool,
+}
+
 /// The compiled patterns of an isolate, that of the last call in front.
 #[derive(Default)]
-struct Compiled(RefCell<VecDeque<(String, Rc<Regex>)>>);
+struct Compiled(RefCell<VecDeque<(String, Rc<Pattern>)>>);
 
 /// Returns the compiled pattern: from an earlier call, or compiled now.
 ///
 /// # Errors
 /// A pattern that is none or too large: what is wrong with it and where.
-pub(crate) fn compiled(context: &Context, pattern: &str) -> Result<Rc<Regex>, Error> {
+pub(crate) fn compiled(context: &Context, pattern: &str) -> Result<Rc<Pattern>, Error> {
     let kept = context.get::<Compiled>().unwrap_or_else(|| {
         context.put(Compiled::default());
         context.get().unwrap_or_default()
@@ -38,7 +45,7 @@ pub(crate) fn compiled(context: &Context, pattern: &str) -> Result<Rc<Regex>, Er
     Ok(made)
 }
 
-fn compile(pattern: &str) -> Result<Regex, Error> {
+fn compile(pattern: &str) -> Result<Pattern, Error> {
     if pattern.len() > PATTERN_BYTES_MAX {
         let text = format!(
             "the pattern is longer than {} KiB",
@@ -46,11 +53,21 @@ fn compile(pattern: &str) -> Result<Regex, Error> {
         );
         return Err(Error::script(text));
     }
-    let made = RegexBuilder::new(pattern)
-        .size_limit(COMPILED_BYTES_MAX)
-        .dfa_size_limit(LEARNED_BYTES_MAX)
-        .nest_limit(NESTED_GROUPS_MAX)
-        .build();
+    let build = |bytes_max| {
+        RegexBuilder::new(pattern)
+            .size_limit(bytes_max)
+            .dfa_size_limit(LEARNED_BYTES_MAX)
+            .nest_limit(NESTED_GROUPS_MAX)
+            .build()
+    };
+    if let Ok(regex) = build(SMALL_BYTES_MAX) {
+        let is_small = true;
+        return Ok(Pattern { regex, is_small });
+    }
+    let made = build(COMPILED_BYTES_MAX).map(|regex| Pattern {
+        regex,
+        is_small: false,
+    });
     made.map_err(|fault| match fault {
         Fault::CompiledTooBig(bytes) => Error::script(format!(
             "the pattern needs more than {} KiB when it is compiled: repeat less, or a smaller class",
@@ -63,9 +80,14 @@ fn compile(pattern: &str) -> Result<Regex, Error> {
 /// Returns the fault with what to write instead, where people expect what a search in linear time cannot do.
 fn advised(fault: &str) -> String {
     let fault = fault.trim_end();
-    let absent = ["look-around", "backreferences"];
-    match absent.iter().find(|name| fault.contains(**name)) {
-        Some(name) => format!("{fault}\n(there are no {name}: all searches take linear time)"),
+    let absent = [
+        ("look-around", "look-around is"),
+        ("backreferences", "backreferences are"),
+    ];
+    match absent.iter().find(|(name, _)| fault.contains(name)) {
+        Some((_, are)) => {
+            format!("{fault}\n({are} not supported: all searches take linear time)")
+        }
         None => fault.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ mod compile;
 mod limits;
 mod search;
 
-use regex::Regex;
+use compile::Pattern;
 use sampan_host::{
     Args, Capability, Class, Context, Error, Function, FunctionKind, Lifetime, Module, Param, Type,
     Value, param,
@@ -143,7 +143,7 @@ const fn row(
 
 /// The arguments of a search: of a function of the module the pattern is the second, a method has it.
 struct Searched {
-    regex: Rc<Regex>,
+    pattern: Rc<Pattern>,
     text: String,
     /// The index of the argument behind these.
     next: usize,
@@ -152,51 +152,60 @@ struct Searched {
 fn searched(context: &Context, args: &mut Args) -> Result<Searched, Error> {
     let text = args.text(0);
     search::check(&text)?;
-    let (regex, next) = if args.is_method() {
-        (args.object::<Rc<Regex>>(context)?.1.as_ref().clone(), 1)
+    let (pattern, next) = if args.is_method() {
+        (args.object::<Rc<Pattern>>(context)?.1.as_ref().clone(), 1)
     } else {
         (compile::compiled(context, &args.text(1))?, 2)
     };
-    Ok(Searched { regex, text, next })
+    search::check_effort(&pattern, &text)?;
+    Ok(Searched {
+        pattern,
+        text,
+        next,
+    })
 }
 
 fn test(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, .. } = searched(context, &mut args)?;
-    Ok(search::test(&regex, &text))
+    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    Ok(search::test(&pattern.regex, &text))
 }
 
 fn find(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, .. } = searched(context, &mut args)?;
-    Ok(search::first_text(&regex, &text))
+    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    Ok(search::first_text(&pattern.regex, &text))
 }
 
 fn find_all(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, .. } = searched(context, &mut args)?;
-    search::all_texts(&regex, &text)
+    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    search::all_texts(&pattern.regex, &text)
 }
 
 fn first_match(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, .. } = searched(context, &mut args)?;
-    Ok(search::first_match(&regex, &text))
+    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    Ok(search::first_match(&pattern.regex, &text))
 }
 
 fn match_all(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, .. } = searched(context, &mut args)?;
-    search::all_matches(&regex, &text)
+    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    search::all_matches(&pattern.regex, &text)
 }
 
 fn replace(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, next } = searched(context, &mut args)?;
+    let Searched {
+        pattern,
+        text,
+        next,
+    } = searched(context, &mut args)?;
     let with = match args.function(next) {
         Some(function) => Replacement::Function(function),
         None => Replacement::Text(args.text(next)),
     };
-    search::replace(&regex, &text, &with)
+    search::replace(&pattern.regex, &text, &with)
 }
 
 fn split(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { regex, text, .. } = searched(context, &mut args)?;
-    search::split(&regex, &text)
+    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    search::split(&pattern.regex, &text)
 }
 
 fn escape(_: &Context, mut args: Args) -> Result<Value, Error> {

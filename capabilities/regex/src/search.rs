@@ -1,6 +1,9 @@
 //! Searches in a text.
 
-use crate::limits::{MATCHES_MAX, REPLACED_BYTES_MAX, SEARCH_MILLIS_MAX, TEXT_BYTES_MAX};
+use crate::compile::Pattern;
+use crate::limits::{
+    MATCHES_MAX, REPLACED_BYTES_MAX, SEARCH_MILLIS_MAX, TEXT_BYTES_MAX, TRIED_BYTES,
+};
 use regex::{Captures, Regex};
 use sampan_host::{Callback, Error, Value};
 use std::time::Instant;
@@ -27,13 +30,16 @@ impl Search {
                 "there are more than {MATCHES_MAX} matches"
             )));
         }
-        if self.begun.elapsed().as_millis() > SEARCH_MILLIS_MAX {
-            let text = format!(
-                "the search takes longer than {SEARCH_MILLIS_MAX} ms: search a shorter text"
-            );
-            return Err(Error::script(text));
+        self.check_time()
+    }
+
+    fn check_time(&self) -> Result<(), Error> {
+        if self.begun.elapsed().as_millis() <= SEARCH_MILLIS_MAX {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::script(format!(
+            "the search takes longer than {SEARCH_MILLIS_MAX} ms: search a shorter text"
+        )))
     }
 }
 
@@ -45,6 +51,24 @@ pub(crate) fn check(text: &str) -> Result<(), Error> {
             TEXT_BYTES_MAX / 1024 / 1024
         );
         return Err(Error::script(text));
+    }
+    Ok(())
+}
+
+/// Refuses a search that would take too long. Nothing can stop the search for one match, whose time grows with the length
+/// of the text and, at worst, with the size of the pattern. So a pattern that is large is tried on one piece of the text
+/// after the other before.
+pub(crate) fn check_effort(pattern: &Pattern, text: &str) -> Result<(), Error> {
+    if pattern.is_small || text.len() <= TRIED_BYTES {
+        return Ok(());
+    }
+    let search = Search::begin();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(rest.floor_char_boundary(TRIED_BYTES));
+        pattern.regex.is_match(piece);
+        search.check_time()?;
+        rest = behind;
     }
     Ok(())
 }

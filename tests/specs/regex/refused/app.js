@@ -21,3 +21,14 @@ app.get("/returned", () => told(regex.replace, "a", "a", () => 1));
 app.get("/raised", () => told(regex.replace, "a", "a", () => { throw new Error("mine"); }));
 app.get("/inner", () => ({ ok: true, message: regex.replace("ab", "a|b", ({ text }) => regex.replace(text, "a|b", "[$0]")) }));
 app.get("/many", () => told(regex.findAll, "a".repeat(100001), "a"));
+
+// A text of letters from a to q without an order, for a pattern that has many states at once.
+app.get("/heavy", () => {
+  const letters = [];
+  let seed = 7;
+  for (let i = 0; i < 400000; i++) {
+    seed = (seed * 1103 + 12345) % 65536;
+    letters.push(String.fromCharCode(97 + seed % 17));
+  }
+  return told(regex.test, letters.join(""), "[a-h].{300}[r-z]");
+});

@@ -21,3 +21,13 @@ app.get("/inner", function()
   return { ok = true, message = regex.replace("ab", "a|b", function(found) return regex.replace(found.text, "a|b", "[$0]") end) }
 end)
 app.get("/many", function() return told(regex.find_all, ("a"):rep(100001), "a") end)
+
+-- A text of letters from a to q without an order, for a pattern that has many states at once.
+app.get("/heavy", function()
+  local letters, seed = {}, 7
+  for i = 1, 400000 do
+    seed = (seed * 1103 + 12345) % 65536
+    letters[i] = string.char(97 + seed % 17)
+  end
+  return told(regex.test, table.concat(letters), "[a-h].{300}[r-z]")
+end)
