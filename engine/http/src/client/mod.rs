@@ -31,6 +31,7 @@ pub use settings::{ClientLimits, ClientOptions, ClientSettings, ProxySettings, R
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use url::Url;
 
@@ -158,15 +159,22 @@ impl Client {
 /// The most bytes of the body of a redirect that are read.
 const DRAINED_BYTES_MAX: usize = 16 * 1024;
 
-/// Reads the short body of an answer that redirects, so that its connection can be kept.
+/// The longest time for reading it.
+const DRAIN_TIME_MAX: Duration = Duration::from_millis(100);
+
+/// Reads the short body of an answer that redirects, so that its connection can be kept. One that takes longer costs no
+/// more than another connection.
 async fn drain(mut body: BodySource, timer: &mut Timer) {
-    let mut bytes = 0;
-    while bytes <= DRAINED_BYTES_MAX {
-        match poll_fn(|cx| body.poll_piece(timer, cx)).await {
-            Ok(Some(piece)) => bytes += piece.len(),
-            _ => return,
+    let read = async {
+        let mut bytes = 0;
+        while bytes <= DRAINED_BYTES_MAX {
+            match poll_fn(|cx| body.poll_piece(timer, cx)).await {
+                Ok(Some(piece)) => bytes += piece.len(),
+                _ => return,
+            }
         }
-    }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIME_MAX, read).await;
 }
 
 /// Returns a URL for people: without its query, which may hold secrets.

@@ -49,6 +49,33 @@ fn a_redirect_is_followed_over_the_same_connection() {
 }
 
 #[test]
+fn a_redirect_whose_body_does_not_end_is_followed_all_the_same() {
+    let other = Peer::once(|mut socket| {
+        read_head(&mut socket);
+        answer(&mut socket, "other");
+    });
+    let location = other.url("/");
+    let peer = Peer::once(move |mut socket| {
+        read_head(&mut socket);
+        let head = format!("HTTP/1.1 302 X\r\nLocation: {location}\r\nContent-Length: 4\r\n\r\nov");
+        socket.write_all(head.as_bytes()).expect("sent");
+        // The client leaves without the rest.
+        let _ = socket.read_to_end(&mut Vec::new());
+    });
+    run(async {
+        let client = client(ClientLimits::default());
+        let options = ClientOptions {
+            total_millis_max: Some(10_000),
+            ..ClientOptions::default()
+        };
+        let answer = text(&client, with(options, peer.url("/"))).await;
+        assert_eq!(answer, Ok((200, "other".to_owned())));
+    });
+    peer.ended();
+    other.ended();
+}
+
+#[test]
 fn secrets_do_not_follow_to_another_server() {
     let other = Peer::once(|mut socket| {
         let head = read_head(&mut socket);
