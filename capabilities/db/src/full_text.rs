@@ -1,5 +1,6 @@
 //! Queries of a full-text search from what people type: of FTS5, and of PostgreSQL.
 
+use crate::sql_policy::search::SEARCH_BYTES_MAX;
 use sampan_host::names::snake_case;
 use sampan_host::{Args, Error, Value, refusals};
 
@@ -59,15 +60,23 @@ pub(crate) fn postgres_query(text: &str, is_prefix: bool) -> String {
     query
 }
 
-/// Each word in quotes, in which only quotes mean something (<https://sqlite.org/fts5.html#fts5_strings>).
+/// Each word in quotes, in which only quotes mean something (<https://sqlite.org/fts5.html#fts5_strings>). Words and
+/// letters count that fit into a query which a statement takes.
 pub(crate) fn sqlite_query(text: &str, is_prefix: bool) -> String {
-    let mut query = String::with_capacity(text.len().min(4096) + 8);
+    let mut query = String::with_capacity(SEARCH_BYTES_MAX);
     for word in words(text) {
+        // With a space, two quotes, a star, and the longest letter.
+        if query.len() + 4 + 4 > SEARCH_BYTES_MAX {
+            break;
+        }
         if !query.is_empty() {
             query.push(' ');
         }
         query.push('"');
         for letter in word.chars().take(LETTERS_MAX) {
+            if query.len() + letter.len_utf8().max(2) + 2 > SEARCH_BYTES_MAX {
+                break;
+            }
             query.push(letter);
             if letter == '"' {
                 query.push('"');
@@ -88,7 +97,7 @@ pub(crate) fn sqlite_query(text: &str, is_prefix: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{postgres_query, sqlite_query};
+    use super::{SEARCH_BYTES_MAX, postgres_query, sqlite_query};
     use rusqlite::Connection;
 
     fn index() -> Connection {
@@ -101,6 +110,7 @@ mod tests {
 
     fn found(sqlite: &Connection, text: &str, is_prefix: bool) -> Vec<i64> {
         let query = sqlite_query(text, is_prefix);
+        assert!(query.len() <= SEARCH_BYTES_MAX, "{text:?} gives {query}");
         let sql = "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rowid";
         let mut statement = sqlite.prepare(sql).expect("prepared");
         let rows = statement.query_map([&query], |row| row.get(0));
@@ -177,5 +187,11 @@ mod tests {
         }
         found(&sqlite, &"long".repeat(100_000), true);
         found(&sqlite, &"many ".repeat(100_000), true);
+        for sign in ['"', 'é', '\u{1F600}'] {
+            for length in 1..80 {
+                let word: String = std::iter::repeat_n(sign, length).collect();
+                found(&sqlite, &format!("{word} ").repeat(40), true);
+            }
+        }
     }
 }
