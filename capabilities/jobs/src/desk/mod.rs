@@ -164,6 +164,7 @@ impl Desk {
             .collect();
         names.sort_unstable();
         names.dedup();
+        let now = Instant::now();
         let rooms = names.into_iter().filter_map(|name| {
             if !queues.contains_key(name) {
                 queues.insert(name.to_owned(), QueueState::new());
@@ -176,7 +177,7 @@ impl Desk {
             let rule = config.rule(name);
             let room = (rule.concurrency + queue.ahead).saturating_sub(queue.held);
             let waiting = queue.held.saturating_sub(queue.running);
-            let room = room.min(queue.starts(&rule).saturating_sub(waiting));
+            let room = room.min(queue.starts(&rule, now).saturating_sub(waiting));
             (room > 0).then(|| (name.to_owned(), room))
         });
         rooms.collect()
@@ -234,25 +235,23 @@ impl Desk {
             held,
             ..
         } = &mut *state;
+        let now = Instant::now();
         let at = waiting.iter().position(|job| {
             let Some(queue) = queues.get_mut(&job.queue) else {
                 return true;
             };
             let rule = config.rule(&job.queue);
-            queue.running < rule.concurrency && queue.starts(&rule) > 0
+            queue.running < rule.concurrency && queue.starts(&rule, now) > 0
         })?;
         let job = waiting.remove(at)?;
         if let Some(queue) = queues.get_mut(&job.queue) {
-            queue.running += 1;
-            if config.rule(&job.queue).rate.is_some() {
-                queue.starts -= 1.0;
-            }
+            queue.start(&config.rule(&job.queue), now);
         }
         let timeout = policies
             .get(&job.name)
             .map_or(Duration::ZERO, |policy| policy.timeout);
         let given_up = held.get_mut(&job.id).map(|held| {
-            held.until = Some(Instant::now() + timeout + LOST_AFTER);
+            held.until = Some(now + timeout + LOST_AFTER);
             Arc::clone(&held.given_up)
         });
         let has_more = !waiting.is_empty();
