@@ -7,17 +7,16 @@ pub(crate) mod intrinsics;
 mod kinds;
 pub(crate) mod list;
 pub(crate) mod names;
+mod other_bytes;
 pub(crate) mod places;
 pub(crate) mod state;
 
 use crate::values::property_names::PropertyNames;
-use crate::values::value::{bytes_of, is_bytes};
+use crate::values::value::is_bytes;
 use crate::vm::bind::callback::{self, described};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::whole_number;
-use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, is_object, is_string, is_true, tag, well_formed,
-};
+use crate::vm::sys::{Cx, Failure, RawValue, is_object, is_string, is_true, tag};
 use kinds::{is_list, is_map, is_simple};
 use list::{HandleList, NOTHING};
 use rquickjs::qjs;
@@ -239,28 +238,6 @@ impl<'a> JsReader<'a> {
             self.list.add(cx.name(name)?);
         }
         Ok(names.iter().len() as u32)
-    }
-
-    /// Shows what is not ASCII or lies in pieces, or the bytes of a buffer or of a view of one.
-    #[cold]
-    fn other_bytes(&self, value: RawValue<'_>, see: &mut dyn FnMut(&[u8])) {
-        let cx = self.cx;
-        self.core.innermost_reader.own_all();
-        if !is_string(value) {
-            // A copy: script that runs while it is shown may change the bytes or take the buffer away.
-            if let Some(bytes) = is_object(value).then(|| bytes_of(cx, value)).flatten() {
-                see(&bytes);
-            }
-            return;
-        }
-        let shown = cx.with_bytes(value, |bytes| match std::str::from_utf8(bytes) {
-            Ok(_) => see(bytes),
-            Err(_) => see(well_formed(bytes).as_bytes()),
-        });
-        if let Err(Thrown) = shown {
-            // There is no memory for it, which stops the run.
-            drop(cx.exception());
-        }
     }
 }
 

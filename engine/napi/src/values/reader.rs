@@ -94,6 +94,7 @@ impl Reader for NapiReader<'_> {
                 classes::BYTES => Kind::Bytes,
                 classes::PROMISE => Kind::Other("promise"),
                 classes::SET => Kind::Other("Set"),
+                classes::DATE => Kind::Text,
                 classes::NATIVE => objects::at(cx, value).map_or(Kind::Map, Kind::Object),
                 _ => Kind::Map,
             },
@@ -107,6 +108,10 @@ impl Reader for NapiReader<'_> {
                 if let Ok(text) = self.cx.text(value) {
                     see(text.as_bytes());
                 }
+            }
+            JsKind::Object if self.class(value) == classes::DATE => {
+                let text = self.ask(|cx| Ok(cx.text(cx.call_own("dateText", &[value])?)?));
+                see(text.unwrap_or_default().as_bytes());
             }
             // A copy: script that runs while it is shown may change the bytes.
             _ => {

@@ -19,6 +19,7 @@ pub(crate) mod classes {
     pub(crate) const MAP: i32 = 4;
     pub(crate) const SET: i32 = 5;
     pub(crate) const NATIVE: i32 = 6;
+    pub(crate) const DATE: i32 = 8;
 }
 
 /// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold

@@ -13,6 +13,7 @@ pub(crate) struct Intrinsics {
     keys: Val,
     /// Of the iterators that `keys` gives.
     next: Val,
+    date_text: Val,
     typed_array: ViewGetters,
     data_view: ViewGetters,
 }
@@ -53,6 +54,12 @@ impl Intrinsics {
             size: getter(&find(c"Map.prototype")?, "size")?,
             keys: find(c"Map.prototype.keys")?,
             next: find(c"new Map().keys().next")?,
+            date_text: find(
+                c"((iso, time, apply) => (date) => {
+                    const at = apply(time, date, []);
+                    return at === at ? apply(iso, date, []) : 'Invalid Date';
+                })(Date.prototype.toISOString, Date.prototype.getTime, Reflect.apply)",
+            )?,
             typed_array: of_views(&find(c"Object.getPrototypeOf(Uint8Array.prototype)")?)?,
             data_view: of_views(&find(c"DataView.prototype")?)?,
         })
@@ -71,6 +78,12 @@ impl Intrinsics {
     /// Returns the number of entries that a map has.
     pub(super) fn size_of_map(&self, cx: Cx<'_>, map: RawValue<'_>) -> Result<usize, Thrown> {
         count(cx, &self.size, map)
+    }
+
+    /// Returns the text of a date, as `toISOString` gives it.
+    pub(super) fn text_of_date(&self, cx: Cx<'_>, date: RawValue<'_>) -> Result<Val, Thrown> {
+        let undefined = cx.undefined();
+        cx.call(self.date_text.raw(), undefined.raw(), &[date])
     }
 
     /// The keys of a map.

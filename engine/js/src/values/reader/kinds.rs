@@ -71,6 +71,9 @@ fn object(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
     if class_id(value) == cx.core().classes.boxed_big_int {
         return Kind::Other("BigInt object");
     }
+    if is_date(cx, value) {
+        return Kind::Text;
+    }
     if cx.is_function(value) {
         return Kind::Function;
     }
@@ -88,6 +91,11 @@ fn object(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
         true => Kind::List,
         false => Kind::Map,
     }
+}
+
+/// Reports whether a value is a `Date`, which is its text to a reader.
+pub(super) fn is_date(cx: Cx<'_>, value: RawValue<'_>) -> bool {
+    class_id(value) == cx.core().classes.date
 }
 
 /// Reports whether a value is an array, or a proxy of one.

@@ -20,6 +20,7 @@ pub(crate) struct Classes {
     pub(crate) async_generator: qjs::JSClassID,
     /// The class of `Object(1n)`.
     pub(crate) boxed_big_int: qjs::JSClassID,
+    pub(crate) date: qjs::JSClassID,
     /// Those of native objects.
     pub(crate) objects: Vec<BoundClass>,
 }
@@ -44,6 +45,7 @@ pub(super) fn classes(cx: Cx<'_>, modules: &'static [&'static Module]) -> Result
         generator: class_of(c"(function* () {})()")?,
         async_generator: class_of(c"(async function* () {})()")?,
         boxed_big_int: class_of(c"Object(1n)")?,
+        date: class_of(c"new Date(0)")?,
         objects: objects::register_classes(cx, modules).map_err(failed)?,
     })
 }

@@ -1,6 +1,6 @@
 
 // What an object is, for native code.
-const PLAIN = 0, LIST = 1, BUFFER = 2, PROMISE = 3, MAP = 4, SET = 5, NATIVE = 6, OTHER = 7;
+const PLAIN = 0, LIST = 1, BUFFER = 2, PROMISE = 3, MAP = 4, SET = 5, NATIVE = 6, OTHER = 7, DATE = 8;
 const isBuffer = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
 function classify(value) {
   const prototype = getPrototypeOf(value);
@@ -10,6 +10,7 @@ function classify(value) {
   if (value instanceof Promise) return PROMISE;
   if (value instanceof Map) return MAP;
   if (value instanceof Set) return SET;
+  if (value instanceof Date) return DATE;
   return natives.has(value) ? NATIVE : OTHER;
 }
 function isCyclic(value, inside = new Set()) {
@@ -22,6 +23,7 @@ function isCyclic(value, inside = new Set()) {
 }
 // An invalid date is NaN, its number: as `null` it would go unnoticed.
 const toJson = (value) => value.toJSON() ?? (value instanceof Date ? NaN : null);
+const dateText = (date) => (Number.isNaN(date.getTime()) ? "Invalid Date" : date.toISOString());
 const ofMap = (map, key) => map.get(key);
 const keysOfMap = (map) => [...map.keys()].filter((key) => typeof key === "string" || typeof key === "number");
 
