@@ -360,12 +360,16 @@ impl SchemaReader<'_> {
         // The whole text must match, as in the attribute `pattern` of HTML. A pattern that is none by itself must not
         // become one in the group.
         let whole = format!("^(?:{text})$");
+        // With the flag x a comment goes on to the end of its line.
+        let with_comment = format!("^(?:{text}\n)$");
         let compile = |text: &str| {
             RegexBuilder::new(text)
                 .size_limit(PATTERN_BYTES_MAX)
                 .build()
         };
-        let compiled = compile(&text).and_then(|_| compile(&whole));
+        let compiled = compile(&text).and_then(|_| {
+            compile(&whole).or_else(|error| compile(&with_comment).map_err(|_| error))
+        });
         let compiled = compiled.map_err(|error| {
             self.fault(&format!(
                 "pattern {text:?} is not a regular expression: {error}"

@@ -65,6 +65,8 @@ pub(crate) fn check_length(
 pub(crate) fn integer(kind: Kind, text: Option<&str>) -> Option<Value> {
     match (kind, text) {
         (Kind::Int(number), _) => Some(Value::Int(number)),
+        // The other zero.
+        (Kind::Float(0.0), _) => Some(Value::Int(0)),
         (_, Some(text)) => text.parse().ok().map(Value::Int),
         _ => None,
     }
@@ -97,14 +99,31 @@ pub(crate) fn check_range(value: &Value, min: Option<&Value>, max: Option<&Value
 
 /// Compares two numbers, which are not NaN.
 fn compare(left: &Value, right: &Value) -> Ordering {
-    let number = |value: &Value| match value {
-        Value::Int(number) => *number as f64,
-        Value::Float(number) => *number,
-        _ => f64::NAN,
+    /// The end of the range of `i64` as a number.
+    const INT_END: f64 = 9_223_372_036_854_775_808.0;
+    // Integers above 2^53 are exact, so a float is compared as the integer below it.
+    let with_float = |left: i64, right: f64| {
+        if right >= INT_END {
+            return Ordering::Less;
+        }
+        if right < -INT_END {
+            return Ordering::Greater;
+        }
+        let floor = right.floor();
+        let order = left.cmp(&(floor as i64));
+        match order {
+            Ordering::Equal if floor < right => Ordering::Less,
+            order => order,
+        }
     };
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
-        _ => number(left).total_cmp(&number(right)),
+        (Value::Int(left), Value::Float(right)) => with_float(*left, *right),
+        (Value::Float(left), Value::Int(right)) => with_float(*right, *left).reverse(),
+        (Value::Float(left), Value::Float(right)) => {
+            left.partial_cmp(right).unwrap_or(Ordering::Equal)
+        }
+        _ => Ordering::Equal,
     }
 }
 
