@@ -52,7 +52,10 @@ impl Checks {
         let audience = match claims.get("aud") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Text(one)) => vec![one.as_str()],
-            Some(Value::List(all)) => all.iter().filter_map(text).collect(),
+            Some(Value::List(all)) => {
+                let all = all.iter().map(text).collect::<Option<Vec<_>>>();
+                all.ok_or_else(super::malformed)?
+            }
             Some(_) => return Err(super::malformed()),
         };
         let is_ours = match &self.audience {

@@ -76,7 +76,7 @@ impl<'a> Tokens<'a> {
         let (first, second) = (self.byte(at), self.byte(at + 1));
         match first {
             b'-' if second == b'-' => {
-                let end = memchr::memchr(b'\n', &self.sql[at..]);
+                let end = memchr::memchr2(b'\n', b'\r', &self.sql[at..]);
                 (Token::Gap, end.map_or(self.sql.len(), |end| at + end))
             }
             b'/' if second == b'*' => (Token::Gap, self.comment(at)),

@@ -151,7 +151,7 @@ function router(owner, prefix) {
 const NESTED_MAX = 8;
 function nameParts(name) {
   const open = name.indexOf("[");
-  if (open < 1 || !name.endsWith("]")) return undefined;
+  if (open < 1 || !name.endsWith("]") || name.slice(0, open).includes("]")) return undefined;
   const parts = name.slice(open + 1, -1).split("][");
   const isWhole = parts.every((part, at) => !/[[\]]/.test(part) && (part !== "" || at === parts.length - 1));
   return isWhole && parts.length < NESTED_MAX ? [name.slice(0, open), ...parts] : undefined;

@@ -19,6 +19,7 @@ return {
     expired = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAiNyIsICJleHAiOiAxNjAwMDAwMDAwfQ.j09MX_ENpkrjB2P9pnTJi-ko5x2zzYZOqhI110tF2HU",
     early = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAiNyIsICJuYmYiOiA0MTAyNDQ0ODAwfQ.id2PTf1ufGTn_tfaFRSO298P0oRaqQVx5x-Xd_ipyb8",
     exp_text = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAiNyIsICJleHAiOiAiNDEwMjQ0NDgwMCJ9.XByYJSrUzixvpjF3L5m0GbB1ADl0DSfStCQ2IkK9-Po",
+    aud_number = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiI3IiwiYXVkIjpbMV19.I9fybEON6qISqDqOP8Q_LC5aaXXCOts3LQ6PdTHmKNI",
     aud = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAiNyIsICJhdWQiOiBbInNob3AiLCAiYmxvZyJdfQ.vD3wAOhHDqN9oLylSU0gjOykOgbsdeAkG1BUIuS_29A",
     iss = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAiNyIsICJpc3MiOiAiaHR0cHM6Ly9pZC5leGFtcGxlIn0.tUWvMAqN8guyG_9UAWT2BFqE-lGiy3KVno4W4zjWFn0",
     kid_b = "eyJhbGciOiAiSFMyNTYiLCAia2lkIjogImIifQ.eyJzdWIiOiAiNyIsICJleHAiOiA0MTAyNDQ0ODAwfQ.dtiNMRr6lHbkoU_7F8iUAfwXBtKOX3f50VsZcT882Ig",
