@@ -42,10 +42,14 @@ impl Storage {
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
         let path = &flags.path;
         let current = Path::new("");
+        // The project of a link to a file is where the file is.
+        let is_linked = path.is_symlink() && path.is_file();
+        let linked = is_linked.then(|| path.canonicalize().ok()).flatten();
+        let path = linked.as_deref().unwrap_or(path);
         let root = if flags.archive.is_some() {
             current
         } else if path.is_dir() {
-            path.as_path()
+            path
         } else if path.is_file() {
             path.parent().unwrap_or(Path::new(""))
         } else {

@@ -110,7 +110,11 @@ pub fn appended(file: &File) -> io::Result<Option<Appended>> {
     let Some(end) = executable_end(file)? else {
         return Ok(None);
     };
-    if len <= end {
+    if len < end {
+        let text = format!("it is cut off: {len} bytes of {end}");
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+    }
+    if len == end {
         return Ok(Some(Appended::Nothing));
     }
     let mut bytes = [0; TRAILER_BYTES];
@@ -263,6 +267,13 @@ mod tests {
         io::Write::write_all(&mut longer, b"more").expect("written");
         let file = File::open(copy.path()).expect("readable");
         assert_eq!(appended(&file).expect("read"), Some(Appended::Other(4)));
+        let end = file.metadata().expect("known").len() - 4;
+        longer.set_len(end - 1).expect("cut");
+        let fault = appended(&file).expect_err("cut off");
+        assert_eq!(
+            fault.to_string(),
+            format!("it is cut off: {} bytes of {end}", end - 1)
+        );
         let text = tempfile::NamedTempFile::new().expect("a file");
         assert_eq!(appended(text.as_file()).expect("read"), None);
     }

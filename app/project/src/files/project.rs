@@ -62,6 +62,10 @@ impl Project {
             match present[..] {
                 [entry] => (whole, entry.to_owned()),
                 [] => {
+                    // One that may not be read looks empty.
+                    if let Err(error) = std::fs::read_dir(&whole) {
+                        return Err(format!("cannot open {shown}: {error}"));
+                    }
                     return Err(format!(
                         "{shown} has no app.lua, app.js, app.jsx, app.ts or app.tsx: name the file to run"
                     ));
@@ -91,6 +95,9 @@ impl Project {
             return Err(format!(
                 "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"
             ));
+        }
+        if let Err(error) = std::fs::File::open(root.join(&entry)) {
+            return Err(format!("cannot open {entry}: {error}"));
         }
         let sources = Arc::new(FolderSources::new(root.clone()));
         Ok(Self::of_sources(root, entry, sources))

@@ -11,9 +11,15 @@ pub const FILE: &str = ".env";
 /// # Errors
 /// One line that names the file and the line. It does not show the line: that may be a secret.
 fn read(root: &Path) -> Result<Variables, String> {
-    match std::fs::read(root.join(FILE)) {
+    let path = root.join(FILE);
+    match std::fs::read(&path) {
         Ok(bytes) => parse(&bytes, FILE),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Variables::default()),
+        // A link to nothing is a mistake.
+        Err(error)
+            if error.kind() == std::io::ErrorKind::NotFound && path.symlink_metadata().is_err() =>
+        {
+            Ok(Variables::default())
+        }
         Err(error) => Err(format!("cannot read {FILE}: {error}")),
     }
 }
@@ -73,8 +79,8 @@ fn fault(text: &str, name: &str, error: &dotenvy::Error) -> String {
     let at = text.find(first).unwrap_or(0);
     let line = line_at(text.as_bytes(), at);
     format!(
-        "{name}:{line}: write NAME=value, NAME=\"a value\" or NAME='a value'; a quote that opens must close, and \
-         nothing but a comment may follow it"
+        "{name}:{line}: write NAME=value, NAME=\"a value\" or NAME='a value'; a quote that opens must close, nothing \
+         but a comment may follow it, and a $ stands for a variable, as in ${{NAME}}, except between single quotes"
     )
 }
 

@@ -45,7 +45,7 @@ pub fn read_all(
     let beside = root.join(FILE);
     let path = match &flags.config {
         Some(path) => Some(path),
-        None => beside.exists().then_some(&beside),
+        None => is_entry(&beside).then_some(&beside),
     };
     let packed = flags.archive.as_deref().filter(|_| flags.config.is_none());
     let (text, name) = match (path, packed) {
@@ -77,7 +77,7 @@ pub fn read_text(
 /// are any.
 pub fn read_file(root: &Path, sections: Sections<'_>) -> Result<(AllSettings, bool), String> {
     let path = root.join(FILE);
-    let text = match path.exists() {
+    let text = match is_entry(&path) {
         true => read(&path)?,
         false => String::new(),
     };
@@ -85,6 +85,11 @@ pub fn read_file(root: &Path, sections: Sections<'_>) -> Result<(AllSettings, bo
     let mut reading = Reading(AllSettings::new(sections, &name));
     reading.add_file(&text, &name, None)?;
     Ok((reading.0, text.contains("${")))
+}
+
+/// Reports whether a name is in its folder, also as a link to nothing.
+fn is_entry(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// The values so far.
@@ -132,7 +137,9 @@ impl Reading {
     }
 
     fn add_environment(&mut self, environment: &Environment) -> Result<(), String> {
-        if let Some(port) = environment.0.get("PORT") {
+        // An empty one is how some tools unset it.
+        let port = environment.0.get("PORT");
+        if let Some(port) = port.filter(|port| !port.is_empty()) {
             self.add_port(port)?;
         }
         for (name, text) in &environment.0 {

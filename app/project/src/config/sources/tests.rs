@@ -103,6 +103,8 @@ fn a_port_alone_is_that_of_the_file_or_of_all_networks() {
         let text = format!("[server]\nlisten = \"{text}\"");
         assert_eq!(listen(&text, "5000").as_deref(), Ok("0.0.0.0:5000"));
     }
+    let unset = listen("[server]\nlisten = \"[::1]:80\"", "");
+    assert_eq!(unset.as_deref(), Ok("[::1]:80"));
     let fault = listen("", "http").expect_err("no number");
     assert!(fault.starts_with("PORT: \"http\" is no port"), "{fault}");
 }
