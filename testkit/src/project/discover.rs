@@ -37,6 +37,11 @@ pub(super) fn files(project: &Project) -> Result<Vec<String>, String> {
 pub fn locate(path: &Path) -> Result<(PathBuf, Option<String>), String> {
     let whole = match path.canonicalize() {
         Ok(whole) if whole.is_file() => whole,
+        // The folder of the tests stands for all of them.
+        Ok(whole) if whole.ends_with(FOLDER) && Project::find(&whole).is_err() => {
+            let root = whole.parent().filter(|root| Project::find(root).is_ok());
+            return Ok((root.unwrap_or(path).to_owned(), None));
+        }
         // What is wrong with it is told when the project is looked for.
         _ => return Ok((path.to_owned(), None)),
     };

@@ -25,7 +25,10 @@ fn path_of(root: &Path, file: &str, test: &str, name: &str) -> PathBuf {
         .join(format!("{}.txt", words(&[test, name])))
 }
 
-/// Names as one that every file system takes.
+/// The longest name of a snapshot, in characters: file systems take 255 bytes.
+const NAME_CHARS_MAX: usize = 60;
+
+/// Names as one that every file system takes. One that cannot tell them from others ends in their checksum.
 fn words(names: &[&str]) -> String {
     let plain = |name: &&&str| !name.is_empty();
     let names: Vec<&str> = names.iter().filter(plain).copied().collect();
@@ -34,7 +37,16 @@ fn words(names: &[&str]) -> String {
         one if one.is_alphanumeric() || matches!(one, '-' | '_') => one,
         _ => '-',
     };
-    text.chars().map(letter).collect()
+    let word: String = text.chars().map(letter).take(NAME_CHARS_MAX).collect();
+    if word == text && names.iter().all(|name| !name.contains("--")) {
+        return word;
+    }
+    let mut checksum = flate2::Crc::new();
+    for name in names {
+        checksum.update(name.as_bytes());
+        checksum.update(&[0]);
+    }
+    format!("{word}-{:08x}", checksum.sum())
 }
 
 /// The header fields of answers that are others each time.
@@ -114,4 +126,31 @@ pub(super) fn check(
     fs::create_dir_all(folder).map_err(fault)?;
     fs::write(&path, whole).map_err(fault)?;
     Ok(Snapshot::Written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_of_different_tests_have_different_files() {
+        let long = "a".repeat(300);
+        let longer = "a".repeat(301);
+        let names: [&[&str]; 9] = [
+            &["GET /a?x"],
+            &["GET /a-x"],
+            &["GET--a-x"],
+            &["a", "b"],
+            &["a--b"],
+            &["a", "b--c"],
+            &["a--b", "c"],
+            &[&long],
+            &[&longer],
+        ];
+        let files: HashSet<String> = names.iter().map(|names| words(names)).collect();
+        assert_eq!(files.len(), names.len(), "{files:?}");
+        assert!(files.iter().all(|file| file.len() < 100), "{files:?}");
+        assert!(files.contains("a--b"), "{files:?}");
+    }
 }

@@ -43,7 +43,10 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
     let scratch = signals::scratch("sampan-check-")?;
     let mut report = sampan_runtime::check(&flags, scratch.path());
     if args.types {
-        report.findings.extend(types::check(&args.path)?);
+        let checked = types::check(&args.path);
+        report
+            .findings
+            .extend(checked.unwrap_or_else(|fault| vec![Finding::error(&fault)]));
     }
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     let errors = report.findings.iter().filter(is_error).count();
