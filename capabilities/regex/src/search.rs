@@ -55,8 +55,8 @@ pub(crate) fn check(text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a search that would take too long. Nothing can stop the search for one match, whose time grows with the length
-/// of the text and, at worst, with the size of the pattern. So a pattern that is large is tried on one piece of the text
+/// Refuses a search that would take too long. Nothing can stop the search for one match, whose time grows with the
+/// length of the text and, at worst, with the size of the pattern. So a large pattern is tried on one piece of the text
 /// after the other before.
 pub(crate) fn check_effort(pattern: &Pattern, text: &str) -> Result<(), Error> {
     if pattern.is_small || text.len() <= TRIED_BYTES {

@@ -15,7 +15,7 @@ use crate::request::early_hints;
 use crate::request::observers::Observers;
 use crate::request::request_view::View;
 use crate::request::route_info::RouteInfo;
-use crate::routing::routes::Spans;
+use crate::routing::spans::Spans;
 use sampan_host::database::RouteUse;
 use sampan_host::request::AnswerHooks;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, LocalFuture, RequestView, Step, Suspended};

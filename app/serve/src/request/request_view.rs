@@ -8,7 +8,7 @@ use crate::request::observers::Observers;
 use crate::request::record::Record;
 use crate::request::route_info::{self, RouteInfo, id_of};
 use crate::request::{id, proxies};
-use crate::routing::routes::Spans;
+use crate::routing::spans::Spans;
 use percent_encoding::percent_decode_str;
 use sampan_host::log::Log;
 use sampan_host::{

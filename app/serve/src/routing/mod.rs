@@ -4,4 +4,5 @@ pub(crate) mod chain_steps;
 pub mod names;
 pub mod pattern;
 pub mod routes;
+pub mod spans;
 pub(crate) mod wrapping;

@@ -5,7 +5,8 @@
 //! So
 //! `/:page` and `/*rest` may stand side by side, and one search also tells which methods a path has.
 
-use crate::routing::pattern::{PARAMS_MAX, Pattern, Segment};
+use crate::routing::pattern::{Pattern, Segment};
+use crate::routing::spans::Spans;
 use sampan_http::Method;
 
 /// The methods that routes are declared for, in the order in which `Allow` lists them. HEAD is answered by GET.
@@ -46,43 +47,6 @@ impl Allow {
             }
         }
         names.join(", ")
-    }
-}
-
-/// The number of parameters whose positions need no allocation: most routes have fewer.
-const INLINE_PARAMS: usize = 4;
-
-/// The positions of the parameters' values in a path, in bytes.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Spans {
-    len: u8,
-    at: [(u32, u32); INLINE_PARAMS],
-    more: Option<Box<[(u32, u32); PARAMS_MAX - INLINE_PARAMS]>>,
-}
-
-impl Spans {
-    /// The `index`th value.
-    pub fn of<'a>(&self, path: &'a str, index: usize) -> Option<&'a str> {
-        if index >= usize::from(self.len) {
-            return None;
-        }
-        let (start, end) = match index.checked_sub(INLINE_PARAMS) {
-            None => self.at[index],
-            Some(index) => *self.more.as_ref()?.get(index)?,
-        };
-        path.get(start as usize..end as usize)
-    }
-
-    fn push(&mut self, start: usize, end: usize) {
-        let index = usize::from(self.len);
-        let slot = match index.checked_sub(INLINE_PARAMS) {
-            None => self.at.get_mut(index),
-            Some(index) => self.more.get_or_insert_default().get_mut(index),
-        };
-        if let Some(slot) = slot {
-            *slot = (start as u32, end as u32);
-            self.len += 1;
-        }
     }
 }
 
@@ -220,12 +184,12 @@ impl Search<'_> {
             return Some(index);
         }
         if let (Some(child), false) = (&node.param, part.is_empty()) {
-            let before = self.spans.len;
+            let before = self.spans.count();
             self.spans.push(start, end);
             if let Some(index) = self.enter(child, end) {
                 return Some(index);
             }
-            self.spans.len = before;
+            self.spans.truncate(before);
         }
         let index = self.accept(node.rest.as_ref()?)?;
         self.spans.push(start, self.path.len());
@@ -274,6 +238,7 @@ fn literal_child<'a>(node: &'a RouteNode, part: &str) -> Option<&'a RouteNode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routing::pattern::PARAMS_MAX;
 
     fn routes(list: &[(&str, &str)]) -> Routes {
         let mut routes = Routes::default();
@@ -333,11 +298,16 @@ mod tests {
         let shorter: String = (0..PARAMS_MAX - 1).map(|n| format!("/:p{n}")).collect();
         let routes = routes(&[("GET", &names), ("GET", &format!("{shorter}/last"))]);
         let values: Vec<String> = (0..PARAMS_MAX).map(|n| n.to_string()).collect();
-        let found = find(&routes, Method::Get, &format!("/{}", values.join("/")));
-        assert_eq!(found, Some((0, values.clone())));
+        let get = |path: String| find(&routes, Method::Get, &path);
+        assert_eq!(
+            get(format!("/{}", values.join("/"))),
+            Some((0, values.clone()))
+        );
         let short = &values[..PARAMS_MAX - 1];
-        let found = find(&routes, Method::Get, &format!("/{}/last", short.join("/")));
-        assert_eq!(found, Some((1, short.to_vec())));
+        assert_eq!(
+            get(format!("/{}/last", short.join("/"))),
+            Some((1, short.to_vec()))
+        );
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::vm::bind::callback::described;
 use crate::vm::sys::{Failure, RawValue, Thrown, Val, is_object, is_string, well_formed};
 
 impl JsReader<'_> {
-    /// Shows a text that is not ASCII or lies in pieces, the text of a date, or the bytes of a buffer or of a view of one.
+    /// Shows a text that is not ASCII or lies in pieces, the text of a date, or the bytes of a buffer or of a view of
+    /// one.
     #[cold]
     pub(super) fn other_bytes(&self, value: RawValue<'_>, see: &mut dyn FnMut(&[u8])) {
         let cx = self.cx;
