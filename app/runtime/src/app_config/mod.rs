@@ -78,6 +78,8 @@ pub struct ProgramParts {
     pub(crate) is_local: bool,
     /// True if samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
+    /// True if the server runs beside the one that serves the project: see [`AppConfig::make_secondary`].
+    pub(crate) is_secondary: bool,
     /// The files of a running server that looks whether they change.
     pub(crate) script_files: Option<Arc<ScriptFiles>>,
     /// The additions of a program in which the project is developed.
@@ -157,6 +159,7 @@ impl AppConfig {
                 scratch: None,
                 is_local: false,
                 is_profiled: false,
+                is_secondary: false,
                 script_files: None,
                 development: None,
                 confinement: None,
@@ -175,6 +178,12 @@ impl AppConfig {
         let value = Some(SettingValue::List(list));
         let sections = Arc::make_mut(&mut self.base.sections);
         sections.put((section, key), value, shown, origin)
+    }
+
+    /// Makes the server one beside that which serves the project, to be measured or talked to. Such a server does not
+    /// write to the target of `[backup]`: its database is another one, or the server that serves the project copies it.
+    pub fn make_secondary(&mut self) {
+        self.program.is_secondary = true;
     }
 
     /// Returns the settings as capabilities read them.

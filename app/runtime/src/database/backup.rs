@@ -146,8 +146,8 @@ impl BeforeOpening {
     }
 }
 
-/// Begins to copy the database of a server, if the configuration wants that. While a project is developed there is no
-/// copy: its database is not the one that the copy is of.
+/// Begins to copy the database of a server, if the configuration wants that. While a project is developed, measured or
+/// talked to there is no copy: its database is not the one that the copy is of, or another server copies it.
 ///
 /// # Errors
 /// The system has no thread left.
@@ -160,7 +160,8 @@ pub(crate) fn start(
         return Ok(None);
     };
     let path = &config.database.config.path;
-    if config.program.development.is_some() || is_in_memory(path) {
+    let program = &config.program;
+    if program.development.is_some() || program.is_secondary || is_in_memory(path) {
         return Ok(None);
     }
     let Some(settings) = settings_of(config)? else {

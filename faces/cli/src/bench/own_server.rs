@@ -45,6 +45,7 @@ impl OwnServer {
             ..Flags::default()
         })?;
         config.program.is_profiled = is_profiled;
+        config.make_secondary();
         let copy = DatabaseCopy::of(&mut config)?;
         let running = Server::start(config)?;
         Ok(Self {

@@ -87,6 +87,7 @@ impl Repl {
         let language = language.ok_or("the project is in no language that is known")?;
         let entry = Some(project.entry().to_owned()).filter(|entry| !entry.is_empty());
         let mut config = AppConfig::of_project(project, &flags)?;
+        config.make_secondary();
         config.base.project = config
             .base
             .project

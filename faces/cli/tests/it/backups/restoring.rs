@@ -87,6 +87,26 @@ fn a_restart_goes_on_with_the_same_copy() {
 }
 
 #[test]
+fn a_bench_and_a_prompt_leave_the_copy_alone() {
+    let mut scene = BackupScene::new("");
+    let process = scene.start();
+    scene.add(&process);
+    scene.all_copied();
+    process.signal("TERM");
+    process.end();
+    let folder = scene.scratch.path().display().to_string();
+    let load = ["-X", "POST", "-c", "1", "-d", "500ms"];
+    let args = [&["bench", "/add/7", "--project", &folder][..], &load].concat();
+    // The writes after the first find their rows there, which the log tells.
+    assert_eq!(super::run(&args).0, 0);
+    let other = scene.scratch.path().join("other.db").display().to_string();
+    let mut prompt = super::sampan(&["repl", &folder, "--db", &other]);
+    let ended = prompt.stdin(std::process::Stdio::null()).status();
+    assert!(ended.is_ok_and(|status| status.success()));
+    assert_eq!((scene.generations(), scene.restore(&[]).1), (1, 1));
+}
+
+#[test]
 fn an_empty_machine_starts_with_what_was_copied() {
     let mut scene = BackupScene::new("key = \"a key of thirty-two characters at least\"");
     let process = scene.start_with(&["--restore"]);
