@@ -88,8 +88,12 @@ impl ProcessState {
         capabilities::ordered().for_each(|one| (one.serve)(&setup));
     }
 
-    /// Returns the work beside requests that the project needs.
+    /// Returns the work beside requests that the project needs. A secondary server has none: the work that waits in the
+    /// database is that of the server that serves the project.
     pub(crate) fn beside(&self, config: &AppConfig) -> Option<Beside> {
+        if config.program.is_secondary {
+            return None;
+        }
         let settings = config.project_settings();
         capabilities::ordered().find_map(|one| (one.beside)(&settings, &self.0))
     }

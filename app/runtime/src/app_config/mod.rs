@@ -182,6 +182,7 @@ impl AppConfig {
 
     /// Makes the server one beside that which serves the project, to be measured or talked to. Such a server does not
     /// write to the target of `[backup]`: its database is another one, or the server that serves the project copies it.
+    /// It runs no jobs and keeps no schedules, which would run twice.
     pub fn make_secondary(&mut self) {
         self.program.is_secondary = true;
     }

@@ -217,6 +217,19 @@ fn a_route_is_measured_on_a_project_of_its_own_with_a_copy_of_its_database() {
 }
 
 #[test]
+fn jobs_that_wait_do_not_run_in_the_copy_of_the_database() {
+    let app = "local app = require 'sampan'
+app.job('told', function() app.log.warn('a job runs') end)
+app.on_start(function() app.enqueue('told', 1) end)
+app.get('/', 'hello')";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    let folder = scratch.file("");
+    let (code, out, errors) = run(&["bench", "/", "--project", &folder, "-c", "1", "-d", "1s"]);
+    assert!(code == 0 && out.contains("errors    none"), "{out}{errors}");
+    assert!(!errors.contains("a job runs"), "{errors}");
+}
+
+#[test]
 fn a_signal_and_a_process_that_was_killed_leave_no_copy_of_the_database() {
     let app = "local app = require 'sampan'\napp.db.exec('CREATE TABLE IF NOT EXISTS t(a)')\napp.get('/', 'hello')";
     let scratch = Scratch::new(&[("app.lua", app)]);
