@@ -106,20 +106,7 @@ fn check_target(source: &Path, to: &Path, force: bool) -> Result<(), Error> {
     if to.is_dir() {
         return Err(fault(format!("{shown} is a folder: name a file in it")));
     }
-    if let Ok(source) = source.canonicalize()
-        && is_part_of(&source, to)
-    {
-        return Err(fault(format!(
-            "{shown} belongs to the database itself: name another file"
-        )));
-    }
-    if let (Ok(source), Ok(to)) = (source.canonicalize(), to.canonicalize())
-        && source == to
-    {
-        return Err(fault(format!(
-            "{shown} is the database itself: name another file"
-        )));
-    }
+    check_is_other(source, to)?;
     if to.exists() && !force {
         return Err(fault(format!(
             "{shown} exists: name another file, or replace it with --force"
@@ -134,6 +121,28 @@ fn check_target(source: &Path, to: &Path, force: bool) -> Result<(), Error> {
                 beside.display()
             )));
         }
+    }
+    Ok(())
+}
+
+/// Refuses the database itself and the files that SQLite keeps beside it as a target.
+///
+/// # Errors
+/// `to` is one of them.
+pub fn check_is_other(source: &Path, to: &Path) -> Result<(), Error> {
+    let shown = to.display();
+    let Ok(source) = source.canonicalize() else {
+        return Ok(());
+    };
+    if is_part_of(&source, to) {
+        return Err(fault(format!(
+            "{shown} belongs to the database itself: name another file"
+        )));
+    }
+    if to.canonicalize().is_ok_and(|to| to == source) {
+        return Err(fault(format!(
+            "{shown} is the database itself: name another file"
+        )));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::{Session, told};
 use crate::{StorageArgs, say};
+use sampan_db::backup;
 use sampan_db::console::{DumpError, Keys, LoadReport};
 use sampan_db::migrate;
 use sampan_db::migrate::MigrationState;
@@ -48,6 +49,7 @@ pub(super) fn dump(args: DumpArgs) -> Result<i32, String> {
         };
     };
     let shown = to.display();
+    backup::check_is_other(&session.path, &to).map_err(|error| error.to_string())?;
     if to.exists() && !args.force {
         return Err(format!(
             "{shown} exists: name another file, or replace it with --force"

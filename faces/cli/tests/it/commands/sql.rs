@@ -167,6 +167,32 @@ fn a_dump_is_loaded_into_another_project() {
 }
 
 #[test]
+fn a_dump_never_replaces_its_database() {
+    let scratch = project();
+    let folder = scratch.file("");
+    let prompt = "SELECT count(*) AS n FROM user";
+    for (name, fault) in [
+        ("data.db", "is the database itself: name another file"),
+        (
+            "data.db-wal",
+            "belongs to the database itself: name another file",
+        ),
+        (
+            "data.db-shm",
+            "belongs to the database itself: name another file",
+        ),
+    ] {
+        for force in [&["--force"][..], &[]] {
+            let file = scratch.file(name);
+            let args = [&["db", "dump", &file, &folder][..], force].concat();
+            fails(&args, 1, &[fault]);
+        }
+    }
+    let (_, out, errors) = run(&["db", &folder, prompt, "--json"]);
+    assert_eq!(out, "[{\"n\":2}]\n", "{errors}");
+}
+
+#[test]
 fn seeds_wait_for_migrations() {
     let scratch = Scratch::new(&[]);
     let folder = scratch.file("");
