@@ -5,14 +5,16 @@
 //! until the copy is done. The copy is checked before it gets its name: it is whole, and has as many rows in each table
 //! as the snapshot.
 
+mod partial;
+
+pub use partial::PartialCopy;
+
 use crate::config::DatabaseConfig;
 use crate::sqlite::error::words;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use sampan_host::{Error, ErrorKind};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -68,7 +70,7 @@ pub fn backup(
     drop(source);
     source_ended.map_err(from_fault)?;
     part.sync()?;
-    verify(&part.path, &counts)?;
+    verify(part.path(), &counts)?;
     check_target(&config.path, to, force)?;
     let bytes = part.finish(to)?;
     Ok(BackupReport {
@@ -169,8 +171,8 @@ pub(crate) fn copy(
     part: &PartialCopy,
     progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<(), Error> {
-    let part_fault = |error| fault_of(&part.path, &error);
-    let mut target = part.open()?;
+    let part_fault = |error| fault_of(part.path(), &error);
+    let mut target = open_target(part.path())?;
     let backup =
         Backup::new_with_names(source, MAIN_DB, &mut target, MAIN_DB).map_err(part_fault)?;
     let deadline = Instant::now() + LOCK_WAIT;
@@ -206,7 +208,18 @@ pub(crate) fn copy(
     drop(backup);
     target
         .close()
-        .map_err(|(_, error)| fault_of(&part.path, &error))
+        .map_err(|(_, error)| fault_of(part.path(), &error))
+}
+
+/// A connection that writes to the copy. The copy is thrown away if anything goes wrong, so there is nothing to undo.
+fn open_target(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let settings = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-4096;";
+    let result = Connection::open_with_flags(path, flags).and_then(|target| {
+        target.execute_batch(settings)?;
+        Ok(target)
+    });
+    result.map_err(|error| fault_of(path, &error))
 }
 
 /// Checks the copy as it lies on the disk.
@@ -257,75 +270,6 @@ pub(crate) fn immutable(path: &Path) -> OsString {
     OsString::from_vec(uri)
 }
 
-/// The copy while it has not got its name; removed if it never gets one.
-pub(crate) struct PartialCopy {
-    path: PathBuf,
-    file: File,
-    is_finished: bool,
-}
-
-impl PartialCopy {
-    /// Makes an empty file beside the target, so that it can be renamed.
-    pub(crate) fn create(to: &Path) -> Result<Self, Error> {
-        let path = with_ending(to, ".part");
-        let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => fault(format!(
-                    "{} exists: another backup is being made, or one was interrupted; in that case delete it",
-                    path.display()
-                )),
-                _ => fault(format!("cannot create {}: {error}", path.display())),
-            })?;
-        Ok(Self {
-            path,
-            file,
-            is_finished: false,
-        })
-    }
-
-    /// A connection that writes to it. It is thrown away if anything goes wrong, so there is nothing to undo.
-    fn open(&self) -> Result<Connection, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let settings = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-4096;";
-        let result = Connection::open_with_flags(&self.path, flags).and_then(|target| {
-            target.execute_batch(settings)?;
-            Ok(target)
-        });
-        result.map_err(|error| fault_of(&self.path, &error))
-    }
-
-    fn sync(&self) -> Result<(), Error> {
-        let synced = self.file.sync_data();
-        synced.map_err(|error| fault(format!("cannot write {}: {error}", self.path.display())))
-    }
-
-    /// Gives it its name, and makes that last. Returns its size.
-    pub(crate) fn finish(mut self, to: &Path) -> Result<u64, Error> {
-        let failed = |error| fault(format!("cannot write {}: {error}", to.display()));
-        let bytes = self.file.metadata().map_err(failed)?.len();
-        fs::rename(&self.path, to).map_err(failed)?;
-        self.is_finished = true;
-        File::open(folder_of(to))
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)?;
-        Ok(bytes)
-    }
-}
-
-impl Drop for PartialCopy {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            // The error that led here is the one to tell.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -346,9 +290,6 @@ fn fault(message: impl Into<String>) -> Error {
 fn fault_of(path: &Path, error: &rusqlite::Error) -> Error {
     fault(format!("{}: {}", path.display(), words(error)))
 }
-
-#[cfg(test)]
-mod tests;
 
 /// Reports whether `to` is a file that SQLite keeps beside the database.
 fn is_part_of(source: &Path, to: &Path) -> bool {
@@ -374,3 +315,6 @@ fn is_part_of(source: &Path, to: &Path) -> bool {
         to.as_os_str() == name
     })
 }
+
+#[cfg(test)]
+mod tests;

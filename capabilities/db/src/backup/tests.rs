@@ -4,6 +4,7 @@ use super::*;
 use crate::sqlite::open::Role;
 use crate::test_folder::TestFolder;
 use sampan_client::wait;
+use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A database of about `mib` MiB, opened as a server opens it.
@@ -152,10 +153,6 @@ fn what_is_in_the_way_is_named() {
         );
     }
     for (name, part) in [
-        (
-            "copy.db.part",
-            "another backup is being made, or one was interrupted",
-        ),
         ("copy.db-wal", "would be taken for a part of the copy"),
         ("copy.db-journal", "would be taken for a part of the copy"),
         (
@@ -168,6 +165,19 @@ fn what_is_in_the_way_is_named() {
         assert_eq!(fs::read(folder.path(name)).expect("still there"), b"x");
         fs::remove_file(folder.path(name)).expect("removed");
     }
+    let other = PartialCopy::create(&to).expect("created");
+    fails(
+        copy_to(&config, &to),
+        "another backup to this file is being made",
+    );
+    assert!(folder.path("copy.db.part").exists());
+    drop(other);
+    fs::create_dir(folder.path("copy.db.part")).expect("created");
+    fails(
+        copy_to(&config, &to),
+        "copy.db.part exists and is not a file",
+    );
+    fs::remove_dir(folder.path("copy.db.part")).expect("removed");
     fs::write(&to, "old").expect("written");
     backup(&config, &to, true, &mut |_| {}).expect("replaced");
     assert!(fs::metadata(&to).expect("a file").len() > 1 << 20);
@@ -188,13 +198,23 @@ fn what_is_in_the_way_is_named() {
 }
 
 #[test]
+fn what_an_interrupted_copy_has_left_is_replaced() {
+    let folder = TestFolder::new();
+    let (config, writer) = database(&folder, 1);
+    fs::write(folder.path("copy.db.part"), "half of a copy").expect("written");
+    copy_to(&config, &folder.path("copy.db")).expect("copied");
+    drop(writer);
+    assert_eq!(files(&folder), ["a.db", "copy.db"]);
+}
+
+#[test]
 fn a_copy_that_cannot_be_written_is_told() {
     let folder = TestFolder::new();
     let (config, _writer) = database(&folder, 1);
     let source = open_source(&config.path).expect("opened");
     let part = PartialCopy::create(&folder.path("copy.db")).expect("created");
-    fs::remove_file(&part.path).expect("removed");
-    fs::create_dir(&part.path).expect("a folder in its place");
+    fs::remove_file(part.path()).expect("removed");
+    fs::create_dir(part.path()).expect("a folder in its place");
     let error = copy(&source, &config.path, &part, &mut |_| {}).expect_err("no file");
     assert!(error.to_string().contains("copy.db.part: "), "{error}");
 }

@@ -74,7 +74,6 @@ impl PageLog for Database {
     fn copy_whole(&self, to: &Path) -> Result<(), Error> {
         // What an interrupted copy has left.
         let _ = fs::remove_file(to);
-        let _ = fs::remove_file(backup::with_ending(to, ".part"));
         let part = PartialCopy::create(to)?;
         let source = self.follower.begin_whole().map_err(fault)?;
         backup::copy(source.sqlite(), &self.config.path, &part, &mut |_| ())?;
