@@ -64,7 +64,7 @@ pub fn backup(
     // From the first read on, this connection sees the database as it is now.
     source.execute_batch("BEGIN").map_err(from_fault)?;
     let counts = count_rows(&source).map_err(from_fault)?;
-    let part = PartialCopy::create(to)?;
+    let part = PartialCopy::create(to, &config.path)?;
     copy(&source, &config.path, &part, progress)?;
     let source_ended = source.execute_batch("COMMIT");
     drop(source);

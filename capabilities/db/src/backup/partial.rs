@@ -2,9 +2,9 @@
 
 use super::{fault, folder_of, with_ending};
 use sampan_host::Error;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The number of times that another process may remove the file between two steps of creating it.
@@ -19,18 +19,23 @@ pub struct PartialCopy {
 }
 
 impl PartialCopy {
-    /// Creates an empty file beside the target, so that it can be renamed.
+    /// Creates an empty file beside the target, so that it can be renamed. As many users can read it as can read the
+    /// database `source`.
     ///
     /// # Errors
     /// Another process makes the same copy, or the file cannot be created.
-    pub fn create(to: &Path) -> Result<Self, Error> {
+    pub fn create(to: &Path, source: &Path) -> Result<Self, Error> {
         let path = with_ending(to, ".part");
         let file = Self::created(&path)?;
-        Ok(Self {
+        let part = Self {
             path,
             file,
             is_finished: false,
-        })
+        };
+        let mode = fs::metadata(source).map_or(0o600, |data| data.mode() & 0o777);
+        let set = part.file.set_permissions(Permissions::from_mode(mode));
+        set.map_err(|error| fault(format!("cannot create {}: {error}", part.path.display())))?;
+        Ok(part)
     }
 
     /// Creates the file and locks it. A file of another process that has ended is removed first, and not reused: it may
@@ -40,7 +45,7 @@ impl PartialCopy {
         let failed = |error: io::Error| fault(format!("cannot create {shown}: {error}"));
         for _ in 0..ATTEMPTS_MAX {
             let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true);
+            options.read(true).write(true).create_new(true).mode(0o600);
             match options.open(path) {
                 Ok(file) if is_locked(&file, path)? => return Ok(file),
                 // Another process took it for one that was left.

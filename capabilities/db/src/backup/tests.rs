@@ -4,7 +4,8 @@ use super::*;
 use crate::sqlite::open::Role;
 use crate::test_folder::TestFolder;
 use sampan_client::wait;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A database of about `mib` MiB, opened as a server opens it.
@@ -165,7 +166,7 @@ fn what_is_in_the_way_is_named() {
         assert_eq!(fs::read(folder.path(name)).expect("still there"), b"x");
         fs::remove_file(folder.path(name)).expect("removed");
     }
-    let other = PartialCopy::create(&to).expect("created");
+    let other = PartialCopy::create(&to, &config.path).expect("created");
     fails(
         copy_to(&config, &to),
         "another backup to this file is being made",
@@ -208,11 +209,24 @@ fn what_an_interrupted_copy_has_left_is_replaced() {
 }
 
 #[test]
+fn a_copy_is_as_private_as_its_database() {
+    let folder = TestFolder::new();
+    let (config, _writer) = database(&folder, 1);
+    for mode in [0o600, 0o640] {
+        fs::set_permissions(&config.path, Permissions::from_mode(mode)).expect("set");
+        let to = folder.path("copy.db");
+        backup(&config, &to, true, &mut |_| {}).expect("copied");
+        let found = fs::metadata(&to).expect("a file").permissions().mode();
+        assert_eq!(found & 0o777, mode, "{found:o}");
+    }
+}
+
+#[test]
 fn a_copy_that_cannot_be_written_is_told() {
     let folder = TestFolder::new();
     let (config, _writer) = database(&folder, 1);
     let source = open_source(&config.path).expect("opened");
-    let part = PartialCopy::create(&folder.path("copy.db")).expect("created");
+    let part = PartialCopy::create(&folder.path("copy.db"), &config.path).expect("created");
     fs::remove_file(part.path()).expect("removed");
     fs::create_dir(part.path()).expect("a folder in its place");
     let error = copy(&source, &config.path, &part, &mut |_| {}).expect_err("no file");

@@ -74,7 +74,7 @@ impl PageLog for Database {
     fn copy_whole(&self, to: &Path) -> Result<(), Error> {
         // What an interrupted copy has left.
         let _ = fs::remove_file(to);
-        let part = PartialCopy::create(to)?;
+        let part = PartialCopy::create(to, &self.config.path)?;
         let source = self.follower.begin_whole().map_err(fault)?;
         backup::copy(source.sqlite(), &self.config.path, &part, &mut |_| ())?;
         drop(source);

@@ -2,7 +2,7 @@
 
 use super::{Session, told};
 use crate::{StorageArgs, say};
-use sampan_db::backup;
+use sampan_db::backup::{self, PartialCopy};
 use sampan_db::console::{DumpError, Keys, LoadReport};
 use sampan_db::migrate;
 use sampan_db::migrate::MigrationState;
@@ -49,31 +49,27 @@ pub(super) fn dump(args: DumpArgs) -> Result<i32, String> {
         };
     };
     let shown = to.display();
-    backup::check_is_other(&session.path, &to).map_err(|error| error.to_string())?;
+    let told = |error: sampan_host::Error| error.to_string();
+    backup::check_is_other(&session.path, &to).map_err(told)?;
     if to.exists() && !args.force {
         return Err(format!(
             "{shown} exists: name another file, or replace it with --force"
         ));
     }
     // It gets its name when it is whole.
-    let mut part = to.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let written = write_dump(&session, &part).and_then(|()| Ok(fs::rename(&part, &to)?));
-    if let Err(error) = written {
-        let _ = fs::remove_file(&part);
-        return Err(not_dumped(&error, &shown.to_string()));
-    }
-    let bytes = fs::metadata(&to).map_or(0, |data| data.len());
+    let part = PartialCopy::create(&to, &session.path).map_err(told)?;
+    let written = write_dump(&session, part.file());
+    written.map_err(|error| not_dumped(&error, &shown.to_string()))?;
+    let bytes = part.finish(&to).map_err(told)?;
     say(format_args!("{shown}: {bytes} bytes of SQL"))?;
     Ok(0)
 }
 
-fn write_dump(session: &Session, part: &Path) -> Result<(), DumpError> {
-    let mut out = BufWriter::new(File::create(part)?);
+fn write_dump(session: &Session, part: &File) -> Result<(), DumpError> {
+    let mut out = BufWriter::new(part);
     session.during(|console| console.dump(&mut out))?;
     out.flush()?;
-    Ok(out.get_ref().sync_all()?)
+    Ok(part.sync_all()?)
 }
 
 fn not_dumped(error: &DumpError, to: &str) -> String {

@@ -3,7 +3,9 @@
 use crate::commands::command::{fails, run, sampan};
 use crate::commands::terminal::Terminal;
 use crate::support::Scratch;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 const MADE: &str = "CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO user VALUES (1, 'Ada'), (2, \
@@ -190,6 +192,17 @@ fn a_dump_never_replaces_its_database() {
     }
     let (_, out, errors) = run(&["db", &folder, prompt, "--json"]);
     assert_eq!(out, "[{\"n\":2}]\n", "{errors}");
+}
+
+#[test]
+fn a_dump_is_as_private_as_its_database() {
+    let scratch = project();
+    let (database, file) = (scratch.file("data.db"), scratch.file("dump.sql"));
+    fs::set_permissions(&database, Permissions::from_mode(0o600)).expect("set");
+    let (code, _, errors) = run(&["db", "dump", &file, &scratch.file("")]);
+    assert_eq!(code, 0, "{errors}");
+    let mode = fs::metadata(&file).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "{mode:o}");
 }
 
 #[test]
