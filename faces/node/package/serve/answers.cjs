@@ -124,6 +124,8 @@ class Answers {
         }
         bytes = asBytes(piece.value);
         next = reader.read();
+        // It may fail while the client is waited for. The await above throws then.
+        next.catch(() => {});
       }
     } catch (error) {
       reader.cancel(error).catch(() => {});

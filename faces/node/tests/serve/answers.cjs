@@ -3,6 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { spawnSync } = require("node:child_process");
+const net = require("node:net");
 const { PlatformResponse } = require("../../package/serve/response.cjs");
 const { test, serving, ask, exchange, sleep, isBun } = require("./harness.cjs");
 
@@ -94,6 +95,32 @@ test("streams come piece by piece, and end with their client", async () => {
     await exchange(server, "GET /endless HTTP/1.1\r\nHost: h\r\n\r\n", "\0\0\0\0");
     for (let n = 0; n < 200 && cancelled === 0; n++) await sleep(10);
     assert.equal(cancelled, 1);
+  });
+});
+
+test("a stream that fails while its client is slow ends alone", async (reports) => {
+  const broken = () =>
+    new Response(new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from("begun"));
+        // More than the sockets take while nothing is read.
+        controller.enqueue(new Uint8Array(32 * 1024 * 1024));
+        await sleep(100);
+        controller.error(new Error("broken"));
+      },
+    }));
+  await serving({ routes: { "/broken": broken, "/fine": () => "fine" } }, async (server) => {
+    const socket = net.connect(server.port, "127.0.0.1");
+    socket.pause();
+    socket.write("GET /broken HTTP/1.1\r\nHost: h\r\n\r\n");
+    await sleep(400);
+    assert.equal((await ask(server, "/fine")).body, "fine");
+    const ended = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => {});
+    socket.resume();
+    await ended;
+    assert.match(String(reports[0]), /GET \/broken \(stream\)/);
+    reports.length = 0;
   });
 });
 
