@@ -8,7 +8,7 @@ use crate::media::SIBLINGS;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The greatest depth to which folders may nest.
 const DEPTH_MAX: usize = 32;
@@ -39,13 +39,14 @@ pub(super) struct Collected {
     pub(super) stale_encodings: BTreeSet<String>,
     /// The left-out files that the developer is told of.
     pub(super) left_out: Vec<String>,
+    /// The paths of `--exclude`, as files of the project are called.
+    pub(super) excluded: Vec<String>,
 }
 
 struct Walk<'a> {
     static_folder: &'a str,
     /// The canonical paths of what stays out.
     skipped: Vec<PathBuf>,
-    exclude: Vec<&'a str>,
     found: Collected,
 }
 
@@ -59,12 +60,8 @@ pub(super) fn collect(
     skipped: &Skipped<'_>,
 ) -> Result<Collected, String> {
     let exclude = skipped.exclude.iter();
-    let exclude: Vec<&str> = exclude.map(|path| path.trim_end_matches('/')).collect();
-    if let Some(none) = exclude.iter().find(|path| !root.join(path).exists()) {
-        return Err(format!(
-            "--exclude {none}: the project has no such file or folder"
-        ));
-    }
+    let excluded = exclude.map(|path| path_in(root, path));
+    let excluded = excluded.collect::<Result<_, _>>()?;
     let database = |ending: &str| {
         let mut path = skipped.database.clone().into_os_string();
         path.push(ending);
@@ -76,11 +73,44 @@ pub(super) fn collect(
     let mut walk = Walk {
         static_folder,
         skipped: paths.iter().filter_map(|path| canonical(path)).collect(),
-        exclude,
-        found: Collected::default(),
+        found: Collected {
+            excluded,
+            ..Collected::default()
+        },
     };
     walk.folder(root, "", root, DEPTH_MAX)?;
     Ok(walk.found)
+}
+
+/// Returns a path of `--exclude` as files of the project are called: relative to the project's folder, with one slash
+/// between its parts.
+fn path_in(root: &Path, written: &str) -> Result<String, String> {
+    let fault = |why: &str| Err(format!("--exclude {written:?}: {why}"));
+    let path = Path::new(written);
+    // An absolute path may lead through links to the project.
+    let whole = path.is_absolute().then(|| canonical(path)).flatten();
+    let inside = match (path.is_absolute(), whole.as_deref().unwrap_or(path)) {
+        (true, whole) => match path.strip_prefix(root).or(whole.strip_prefix(root)) {
+            Ok(inside) => inside,
+            Err(_) => return fault("it is outside of the project's folder"),
+        },
+        (false, path) => path,
+    };
+    let mut parts = Vec::new();
+    for part in inside.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if parts.pop().is_some() => {}
+            Component::Normal(part) => parts.push(part.to_string_lossy()),
+            _ => return fault("it is outside of the project's folder"),
+        }
+    }
+    let inside = parts.join("/");
+    match root.join(&inside).exists() {
+        _ if inside.is_empty() => fault("it must be a file or folder in the project's folder"),
+        true => Ok(inside),
+        false => fault("the project has no such file or folder"),
+    }
 }
 
 impl Walk<'_> {
@@ -156,7 +186,7 @@ impl Walk<'_> {
 
     fn is_skipped(&self, inside: &str, whole: &Path) -> bool {
         inside == TESTS
-            || self.exclude.contains(&inside)
+            || self.found.excluded.iter().any(|path| path == inside)
             || self.skipped.iter().any(|path| path == whole)
     }
 

@@ -100,6 +100,16 @@ pub fn build(
         exclude: &flags.exclude,
     };
     let collected = collect::collect(project.root(), &settings.static_folder, &skipped)?;
+    let (mut left_out, mut warnings) = (collected.left_out, settings.warnings);
+    for path in reached.files.keys() {
+        let mut excluded = collected.excluded.iter();
+        if excluded.any(|excluded| Path::new(path).starts_with(excluded)) {
+            left_out.retain(|left_out| left_out != path);
+            warnings.push(format!(
+                "{path} is packed in spite of --exclude: the modules of the project need it"
+            ));
+        }
+    }
     let mut files = collected.files;
     files.extend(reached.files);
     let total: u64 = files.values().map(|bytes| bytes.len() as u64).sum();
@@ -121,8 +131,8 @@ pub fn build(
         archive_bytes: written.bytes - base.len(),
         files: count,
         compressed,
-        left_out: collected.left_out,
-        warnings: settings.warnings,
+        left_out,
+        warnings,
     })
 }
 

@@ -605,6 +605,63 @@ fn wrong_words_are_refused() {
     assert!(!Path::new(&out).exists());
 }
 
+#[test]
+fn a_path_stays_out_however_it_is_written() {
+    let scratch = project();
+    let shop = scratch.path().join("shop");
+    let (shown, built) = (scratch.file("shop"), scratch.path().join("one"));
+    let absolute = scratch.file("shop/data/list.txt");
+    let more = [
+        "./notes/",
+        "public//app.css",
+        "public/docs/../docs",
+        &absolute,
+    ];
+    let more = more.map(|path| ["--exclude", path]).concat();
+    let said = build(&shop, &built, &more);
+    for left_out in ["notes/", "public/app.css", "public/docs/", "data/list.txt"] {
+        assert!(said.contains(&format!("left out: {left_out}\n")), "{said}");
+    }
+    let outside = scratch.file("one");
+    for (path, fault) in [
+        ("", "it must be a file or folder in the project's folder"),
+        ("./", "it must be a file or folder in the project's folder"),
+        ("..", "it is outside of the project's folder"),
+        (&outside, "it is outside of the project's folder"),
+    ] {
+        let out = built.display().to_string();
+        fails(
+            &["build", &shown, "-o", &out, "--exclude", path],
+            1,
+            &[fault],
+        );
+    }
+}
+
+#[test]
+fn a_module_that_is_needed_is_packed_in_spite_of_exclude() {
+    let scratch = Scratch::new(&[]);
+    let root = scratch.path().join("shop");
+    write(
+        &root,
+        "app.js",
+        "import './lib/m.js';\nimport './one.js';\n",
+    );
+    write(&root, "lib/m.js", "globalThis.m = 1;\n");
+    write(&root, "lib/unused.js", "globalThis.n = 1;\n");
+    write(&root, "one.js", "globalThis.o = 1;\n");
+    let more = ["--exclude", "lib", "--exclude", "one.js"];
+    let said = build(&root, &scratch.path().join("one"), &more);
+    for path in ["lib/m.js", "one.js"] {
+        let warning = format!("warning: {path} is packed in spite of --exclude");
+        assert!(said.contains(&warning), "{said}");
+    }
+    assert!(
+        said.contains("left out: lib/\n") && !said.contains("left out: one.js"),
+        "{said}"
+    );
+}
+
 /// Only an earlier build is replaced unasked, and a file of the project never.
 #[test]
 fn other_files_are_not_overwritten() {
