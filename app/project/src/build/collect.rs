@@ -26,7 +26,7 @@ const TESTS: &str = "tests";
 /// The files left out beside those that are always left out.
 pub(super) struct Skipped<'a> {
     pub(super) written: Vec<PathBuf>,
-    pub(super) database: PathBuf,
+    pub(super) databases: Vec<PathBuf>,
     pub(super) output: PathBuf,
     pub(super) exclude: &'a [String],
 }
@@ -62,14 +62,16 @@ pub(super) fn collect(
     let exclude = skipped.exclude.iter();
     let excluded = exclude.map(|path| path_in(root, path));
     let excluded = excluded.collect::<Result<_, _>>()?;
-    let database = |ending: &str| {
-        let mut path = skipped.database.clone().into_os_string();
+    let database = |path: &PathBuf, ending: &str| {
+        let mut path = path.clone().into_os_string();
         path.push(ending);
         PathBuf::from(path)
     };
     let mut paths = skipped.written.clone();
     paths.push(skipped.output.clone());
-    paths.extend(["", "-wal", "-shm", "-journal"].map(database));
+    for path in &skipped.databases {
+        paths.extend(["", "-wal", "-shm", "-journal"].map(|ending| database(path, ending)));
+    }
     let mut walk = Walk {
         static_folder,
         skipped: paths.iter().filter_map(|path| canonical(path)).collect(),

@@ -58,10 +58,10 @@ pub struct Built {
 pub struct PackedSettings {
     /// The folder of static files, relative to the project's.
     pub static_folder: String,
-    /// The folders in which scripts write.
+    /// The folders in which scripts and the server write, and the files of private keys.
     pub written: Vec<PathBuf>,
-    /// The file of the database.
-    pub database: String,
+    /// The files of the database.
+    pub databases: Vec<PathBuf>,
     /// The warnings for the developer.
     pub warnings: Vec<String>,
 }
@@ -95,7 +95,7 @@ pub fn build(
     output.check_outside(project.root(), reached.files.keys())?;
     let skipped = collect::Skipped {
         written: settings.written.clone(),
-        database: project.root().join(&settings.database),
+        databases: settings.databases.clone(),
         output: output.path().to_owned(),
         exclude: &flags.exclude,
     };

@@ -28,7 +28,7 @@ pub use server::SECTION as SERVER;
 pub use shown::default_of;
 pub use shown::shown;
 pub use sources::dotenv::FILE as DOTENV_FILE;
-pub use sources::{Environment, FILE, Sections, read_all, read_file, read_text};
+pub use sources::{Environment, FILE, Sections, read_all, read_file, read_known, read_text};
 
 use crate::files::Project;
 use sampan_host::settings::{AllSettings, Section, Settings};

@@ -65,7 +65,7 @@ pub fn read_text(
     sections: Sections<'_>,
 ) -> Result<AllSettings, String> {
     let mut reading = Reading(AllSettings::new(sections, name));
-    reading.add_file(text, name, Some(environment))?;
+    reading.add_file(text, name, Some(environment), None)?;
     reading.add_environment(environment)?;
     reading.add_flags(flags)?;
     reading.add_public_port()?;
@@ -83,7 +83,7 @@ pub fn read_file(root: &Path, sections: Sections<'_>) -> Result<(AllSettings, bo
     };
     let name = path.display().to_string();
     let mut reading = Reading(AllSettings::new(sections, &name));
-    reading.add_file(&text, &name, None)?;
+    reading.add_file(&text, &name, None, None)?;
     Ok((reading.0, text.contains("${")))
 }
 
@@ -92,15 +92,39 @@ fn is_entry(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
+/// Reads the configuration file of the project in the folder `root` and the environment, also where the file has
+/// variables without a value and without a default. Keys with those are as if they were not there; they are returned
+/// as `[section] key`.
+pub fn read_known(
+    root: &Path,
+    environment: &Environment,
+    sections: Sections<'_>,
+) -> Result<(AllSettings, Vec<String>), String> {
+    let path = root.join(FILE);
+    let text = match is_entry(&path) {
+        true => read(&path)?,
+        false => String::new(),
+    };
+    let name = path.display().to_string();
+    let mut reading = Reading(AllSettings::new(sections, &name));
+    let mut unknown = Vec::new();
+    reading.add_file(&text, &name, Some(environment), Some(&mut unknown))?;
+    reading.add_environment(environment)?;
+    Ok((reading.0, unknown))
+}
+
 /// The values so far.
 struct Reading(AllSettings);
 
 impl Reading {
+    /// Adds the values of a file. With `unknown`, keys whose variables have no value that fits are noted there instead
+    /// of being a fault.
     fn add_file(
         &mut self,
         text: &str,
         name: &str,
         environment: Option<&Environment>,
+        mut unknown: Option<&mut Vec<String>>,
     ) -> Result<(), String> {
         let is_section = |name: &str| self.0.named(name).is_ok();
         for (section, keys) in parsed(text, name, is_section)? {
@@ -126,10 +150,14 @@ impl Reading {
                 let filled = filled(entry.value, environment);
                 let filled =
                     filled.map_err(|fault| format!("{origin}: [{}] {}: {fault}", key.0, key.1));
-                match filled? {
-                    Filled::Same(value) => self.put(key, &value, origin)?,
-                    Filled::Text(text) => self.put_text(key, &text, origin)?,
-                    Filled::Unknown => {}
+                let put = filled.and_then(|filled| match filled {
+                    Filled::Same(value) => self.put(key, &value, origin),
+                    Filled::Text(text) => self.put_text(key, &text, origin),
+                    Filled::Unknown => Ok(()),
+                });
+                match (put, &mut unknown) {
+                    (Err(_), Some(unknown)) => unknown.push(format!("[{}] {}", key.0, key.1)),
+                    (put, _) => put?,
                 }
             }
         }

@@ -662,6 +662,36 @@ fn a_module_that_is_needed_is_packed_in_spite_of_exclude() {
     );
 }
 
+#[test]
+fn private_keys_reports_and_uploads_stay_out() {
+    let scratch = project();
+    let root = scratch.path().join("shop");
+    let toml = "[tls]\ncert = \"certs/a.pem\"\nkey = [\"certs/a.key\"]\n\
+                [files]\nstorage = \"${STORE:-uploads}\"\n[db]\npath = \"${WHERE}/data.db\"\n";
+    for (path, content) in [
+        ("sampan.toml", toml),
+        ("certs/a.pem", "a certificate"),
+        ("certs/a.key", "a key"),
+        ("crashes/1.txt", "a report"),
+        ("uploads/a.txt", "of a user"),
+        ("kept/b.txt", "of a user"),
+    ] {
+        write(&root, path, content);
+    }
+    let (shown, out) = (scratch.file("shop"), scratch.file("one"));
+    let mut command = sampan(&["build", &shown, "-o", &out]);
+    let output = command.env("SAMPAN_FILES_STORAGE", "kept").output();
+    let said = String::from_utf8(output.expect("it ran").stdout).expect("UTF-8");
+    for left_out in ["certs/a.key", "crashes/", "uploads/", "kept/"] {
+        assert!(said.contains(&format!("left out: {left_out}\n")), "{said}");
+    }
+    assert!(
+        said.contains("warning: sampan.toml: [db] path has variables without a value here"),
+        "{said}"
+    );
+    assert!(!said.contains("left out: certs/a.pem"), "{said}");
+}
+
 /// Only an earlier build is replaced unasked, and a file of the project never.
 #[test]
 fn other_files_are_not_overwritten() {
