@@ -179,7 +179,7 @@ impl Sending {
 
     fn taken(&mut self) {
         if self.fault.take().is_some() {
-            let place = self.settings.url.authority();
+            let place = self.settings.place();
             (self.log)(Level::Info, format!("traces: {place} takes spans again"));
         }
     }
@@ -193,7 +193,7 @@ impl Sending {
         }
         self.told = Some(Instant::now());
         let dropped = std::mem::take(&mut self.dropped);
-        let place = self.settings.url.authority();
+        let place = self.settings.place();
         let text = match &self.fault {
             Some(fault) => {
                 format!("traces: {place} does not take spans: {fault}; {dropped} were dropped")

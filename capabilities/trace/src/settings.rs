@@ -3,7 +3,7 @@
 use percent_encoding::percent_decode_str;
 use sampan_host::settings::{ANY, Preset, Section, SettingKey, SettingKind, Settings, items};
 use std::time::Duration;
-use url::Url;
+use url::{Position, Url};
 
 /// The path of a collector for traces (OTLP/HTTP).
 const PATH: &str = "/v1/traces";
@@ -17,7 +17,7 @@ pub static SECTION: Section = Section {
     doc: "Traces of requests, for a collector that speaks OTLP over HTTP, such as Jaeger or Tempo.",
     keys: &[
         SettingKey::text("endpoint", Preset::Unset,
-            "the URL of the collector, such as \"http://localhost:4318\"; nothing is traced without it"),
+            "the URL of the collector, such as \"http://localhost:4318\"; nothing is traced without it").secret(),
         SettingKey::text("service_name", Preset::Unset, "the name of this service; \"sampan\" unless given"),
         SettingKey::text("sample", Preset::Text("1"),
             "the part of the traces that begin here which is kept: 0.01 or \"1%\"").of_kind(SettingKind::Share),
@@ -39,6 +39,11 @@ pub struct TraceSettings {
 }
 
 impl TraceSettings {
+    /// Returns the host and the port of the collector, without a password.
+    pub(crate) fn place(&self) -> &str {
+        &self.url[Position::BeforeHost..Position::AfterPort]
+    }
+
     /// Reads `[trace]`; `None` if nothing is traced. `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and
     /// `OTEL_SERVICE_NAME` count where a key is not written.
     ///
@@ -100,8 +105,8 @@ fn sample(text: &str) -> Result<f64, String> {
 
 /// Reads the URL of a collector, which may have the path of traces or lack it.
 fn url(text: &str) -> Result<Url, String> {
-    let fault =
-        || format!("endpoint is {text:?}; it must be a URL such as \"http://localhost:4318\"");
+    // It may have a password in it: it is not shown.
+    let fault = || "endpoint must be a URL such as \"http://localhost:4318\"".to_owned();
     let mut url = Url::parse(text).map_err(|_| fault())?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(fault());
@@ -209,6 +214,10 @@ mod tests {
                 "{endpoint}"
             );
         }
+        let fault = read(&[("endpoint", text("ftp://u:secret@h"))], &[]).expect_err("no HTTP");
+        assert!(!fault.contains("secret"), "{fault}");
+        let settings = read(&[("endpoint", text("http://u:secret@h:4318"))], &[]);
+        assert_eq!(settings.expect("valid").expect("on").place(), "h:4318");
         let secret = SettingValue::List(vec!["secret".to_owned()]);
         let fault = read(&[("headers", secret)], &[]).expect_err("no field");
         assert!(!fault.contains("secret"), "{fault}");
