@@ -183,8 +183,13 @@ impl AppConfig {
     /// Makes the server one beside that which serves the project, to be measured or talked to. Such a server does not
     /// write to the target of `[backup]`: its database is another one, or the server that serves the project copies it.
     /// It runs no jobs and keeps no schedules, which would run twice.
+    /// It speaks plain HTTP on the addresses of `[server] listen` alone, as the user who started it.
     pub fn make_secondary(&mut self) {
         self.program.is_secondary = true;
+        self.base.tls = None;
+        self.base.user = None;
+        self.serving.proxy_protocol = false;
+        self.serving.metrics.listen = None;
     }
 
     /// Returns the settings as capabilities read them.

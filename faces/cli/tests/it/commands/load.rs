@@ -230,6 +230,29 @@ app.get('/', 'hello')";
 }
 
 #[test]
+fn a_route_of_a_project_with_tls_is_measured_beside_its_server() {
+    let identity = Identity::new(&["localhost"]);
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    // The address of the measurements of the server that runs.
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let metrics = taken.local_addr().expect("bound").to_string();
+    let toml = format!(
+        "[tls]\ncert = {certificate:?}\nkey = {key:?}\nredirect = true\nredirect_listen = {metrics:?}\n\
+         [metrics]\nlisten = {metrics:?}\n\
+         [server]\ntrusted_proxies = [\"127.0.0.1\"]\nproxy_protocol = true\n"
+    );
+    let app = "local app = require 'sampan'\napp.get('/', 'hello')";
+    let scratch = Scratch::new(&[("app.lua", app), ("sampan.toml", &toml)]);
+    let args = ["/", "--project", &scratch.file(""), "-d", "300ms"];
+    let figures = figures(&args);
+    let statuses = figures["statuses"].as_object().expect("counts");
+    assert!(
+        count(&figures, "statuses", "200") > 0 && statuses.len() == 1,
+        "{figures}"
+    );
+}
+
+#[test]
 fn a_signal_and_a_process_that_was_killed_leave_no_copy_of_the_database() {
     let app = "local app = require 'sampan'\napp.db.exec('CREATE TABLE IF NOT EXISTS t(a)')\napp.get('/', 'hello')";
     let scratch = Scratch::new(&[("app.lua", app)]);

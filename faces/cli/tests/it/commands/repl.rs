@@ -67,6 +67,17 @@ app.repl == nil
 }
 
 #[test]
+fn a_prompt_opens_beside_the_server() {
+    // The address of the measurements of the server that runs.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let metrics = taken.local_addr().expect("bound").to_string();
+    let toml = format!("[metrics]\nlisten = {metrics:?}\n");
+    let scratch = Scratch::new(&[("app.lua", LUA), ("sampan.toml", &toml)]);
+    let (code, out, errors) = piped(&[&scratch.file("")], "greet('you')\n");
+    assert!(code == 0 && out.contains("hello you"), "{out}{errors}");
+}
+
+#[test]
 fn javascript_has_await_declarations_and_the_environment_of_the_app() {
     let scratch = Scratch::new(&[("app.js", JS)]);
     let input = "greet('you')
