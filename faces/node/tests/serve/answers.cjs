@@ -104,8 +104,8 @@ test("a stream that fails while its client is slow ends alone", async (reports) 
       async start(controller) {
         controller.enqueue(Buffer.from("begun"));
         // More than the sockets take while nothing is read.
-        controller.enqueue(new Uint8Array(32 * 1024 * 1024));
-        await sleep(100);
+        for (let n = 0; n < 3; n++) controller.enqueue(new Uint8Array(16 * 1024 * 1024));
+        await sleep(300);
         controller.error(new Error("broken"));
       },
     }));
@@ -113,7 +113,7 @@ test("a stream that fails while its client is slow ends alone", async (reports) 
     const socket = net.connect(server.port, "127.0.0.1");
     socket.pause();
     socket.write("GET /broken HTTP/1.1\r\nHost: h\r\n\r\n");
-    await sleep(400);
+    await sleep(800);
     assert.equal((await ask(server, "/fine")).body, "fine");
     const ended = new Promise((resolve) => socket.on("close", resolve));
     socket.on("error", () => {});
