@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixStream};
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The longest time that the old process may take to send its sockets.
@@ -22,6 +23,8 @@ const RECEIVE_TIME_MAX: Duration = Duration::from_secs(10);
 struct OldProcess {
     stream: Mutex<Option<UnixStream>>,
     sockets: Mutex<Vec<HandedSocket>>,
+    /// True until this process serves: the files of the Unix sockets are the old one's, which may go on.
+    keeps_files: Arc<AtomicBool>,
 }
 
 /// Returns the old process; `None` if this one was started by hand.
@@ -51,10 +54,12 @@ fn connect(name: &[u8]) -> io::Result<OldProcess> {
     Ok(OldProcess {
         stream: Mutex::new(Some(stream)),
         sockets: Mutex::new(sockets),
+        keeps_files: Arc::new(AtomicBool::new(true)),
     })
 }
 
-/// Takes the socket of an address that the old process listened on. The file of a Unix socket is this process's now.
+/// Takes the socket of an address that the old process listened on. The file of a Unix socket is this process's own
+/// once it [`serves`].
 ///
 /// # Errors
 /// The sockets do not arrive: one line.
@@ -68,9 +73,9 @@ pub(crate) fn take(usage: SocketUse, address: &ListenAddress) -> Result<Option<A
         return Ok(None);
     };
     let socket = sockets.swap_remove(position).socket;
-    let acceptor = Acceptor::from_handed_over(socket).map(Acceptor::with_file);
+    let acceptor = Acceptor::from_handed_over(socket);
     acceptor
-        .map(Some)
+        .map(|acceptor| Some(acceptor.with_file(Arc::clone(&old.keeps_files))))
         .map_err(|error| format!("cannot use the old process's socket of {address}: {error}"))
 }
 
@@ -92,8 +97,17 @@ pub(crate) fn handed_over() -> Result<Vec<OwnedFd>, String> {
         .map_err(|error| format!("cannot use a socket of the old process: {error}"))
 }
 
-/// Tells the old process that connections are accepted here, and closes what is left of its sockets.
+/// Tells the old process that connections are accepted here. Closes what is left of its sockets, and removes their
+/// files.
 pub(crate) fn serves() {
+    if let Ok(Some(old)) = old_process() {
+        old.keeps_files.store(false, Ordering::Relaxed);
+        let left = std::mem::take(&mut *lock(&old.sockets)).into_iter();
+        let unused = left.filter(|one| one.usage != SocketUse::HandedOver);
+        for acceptor in unused.map(|one| Acceptor::from_handed_over(one.socket)) {
+            drop(acceptor.map(|acceptor| acceptor.with_file(Arc::clone(&old.keeps_files))));
+        }
+    }
     tell(READY);
 }
 

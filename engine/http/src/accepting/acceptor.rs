@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -94,8 +94,8 @@ impl Acceptor {
 
     /// Has the file of a Unix socket that was handed over removed with the acceptor.
     #[must_use]
-    pub fn with_file(mut self) -> Self {
-        self.listener.own_file();
+    pub fn with_file(mut self, is_kept: Arc<AtomicBool>) -> Self {
+        self.listener.own_file(is_kept);
         self
     }
 

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -32,17 +33,17 @@ pub(crate) struct Listener {
 struct SocketFile {
     path: PathBuf,
     inode: u64,
-    /// True if another process listens on it now.
-    is_kept: AtomicBool,
+    /// True while another process listens on it.
+    is_kept: Arc<AtomicBool>,
 }
 
 impl SocketFile {
     /// The socket at a path; `None` if there is none.
-    fn at(path: &Path) -> Option<Self> {
+    fn at(path: &Path, is_kept: Arc<AtomicBool>) -> Option<Self> {
         inode_of(path).map(|inode| Self {
             path: path.to_owned(),
             inode,
-            is_kept: AtomicBool::new(false),
+            is_kept,
         })
     }
 }
@@ -88,7 +89,7 @@ impl Listener {
             }
             bound => bound?,
         }
-        let file = SocketFile::at(path);
+        let file = SocketFile::at(path, Arc::default());
         // Clients cannot connect before it listens, so none connects with other rights.
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         if let Some((user, group)) = owner {
@@ -120,10 +121,10 @@ impl Listener {
         })
     }
 
-    /// Has the file of a Unix socket removed with this one.
-    pub(crate) fn own_file(&mut self) {
+    /// Has the file of a Unix socket removed with this one, unless `is_kept` is true then.
+    pub(crate) fn own_file(&mut self, is_kept: Arc<AtomicBool>) {
         let address = self.local_addr().ok();
-        self.file = address.and_then(|address| SocketFile::at(address.as_pathname()?));
+        self.file = address.and_then(|address| SocketFile::at(address.as_pathname()?, is_kept));
     }
 
     /// Leaves the file of a Unix socket where it is.
@@ -140,7 +141,11 @@ impl Listener {
 
     /// Makes one `accept` that blocks return, here or in another process that has the socket.
     pub(crate) fn knock(&self) {
-        let _ = self.local_addr().and_then(|address| connect(&address));
+        let knocked = self.local_addr().and_then(|address| connect(&address));
+        if knocked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            // The other process has removed the file of a Unix socket that it does not use: no client can come.
+            let _ = self.socket.shutdown(Shutdown::Both);
+        }
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SockAddr> {

@@ -230,6 +230,34 @@ fn a_unix_socket_stays_and_goes_with_the_new_process() {
     assert!(!socket.exists());
 }
 
+#[test]
+fn a_unix_socket_stays_where_the_new_process_does_not_start() {
+    let toml = "[server]\nlisten = ['127.0.0.1:0', 'unix:app.sock']\n";
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "one")), ("sampan.toml", toml)]);
+    let mut process = start(SAMPAN, &scratch, &[]);
+    let socket = scratch.path().join("app.sock");
+    fs::write(scratch.path().join("app.lua"), "error('broken')").expect("a file");
+    refuses(&scratch, "broken");
+    assert!(ask_unix(&socket).ends_with("one"));
+    process.signal("TERM");
+    assert_eq!(process.status(), Some(0));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_unix_socket_that_is_no_longer_wanted_goes() {
+    let toml = "[server]\nlisten = ['127.0.0.1:0', 'unix:app.sock']\n";
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "one")), ("sampan.toml", toml)]);
+    let mut process = start(SAMPAN, &scratch, &[]);
+    let toml = "[server]\nlisten = '127.0.0.1:0'\n";
+    fs::write(scratch.path().join("sampan.toml"), toml).expect("a file");
+    let new = upgrades(&scratch);
+    assert_eq!(process.status(), Some(0));
+    assert!(!scratch.path().join("app.sock").exists());
+    assert_eq!(ask(process.address), "one");
+    new.ends_well();
+}
+
 fn ask_unix(path: &Path) -> String {
     let mut stream = UnixStream::connect(path).expect("someone listens");
     let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
