@@ -107,7 +107,8 @@ fn serve(
     };
     let upgrades = life.take_upgrades()?;
     let program = (program, starter);
-    upgrades.serve(program, move || sockets.duplicate(), leave, logger.clone())?;
+    let around = (life.stopper.clone(), logger.clone());
+    let upgrading = upgrades.serve(program, move || sockets.duplicate(), leave, around)?;
     let control = control::Control {
         reloads: life.requests.clone(),
         upgrades: Some(life.upgrade_requests.clone()),
@@ -117,7 +118,7 @@ fn serve(
     systemd::keep_alive(move |time| health.is_alive(time))?;
     systemd::ready(&format!("listening on {}", running.names()), &logger);
     new_process::serves();
-    let end = life.wait(running, || {}, &logger);
+    let end = life.wait(running, || upgrading.wait_until_over(), &logger);
     answers.wait_until_sent(ANSWER_TIME_MAX);
     Ok(end)
 }

@@ -2,6 +2,8 @@
 
 use super::starter::{NewProcess, Starter};
 use super::{FAILED, HandedSocket, READY, StartedProgram, sockets};
+use crate::locks::lock;
+use crate::server::events::Stopper;
 use rustix::net::sockopt::socket_peercred;
 use sampan_host::log::Level;
 use sampan_log::Logger;
@@ -11,6 +13,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The longest time that the new process may take to accept connections.
@@ -28,6 +31,16 @@ pub struct UpgradeRequests(Sender<Option<Sender<UpgradeOutcome>>>);
 
 /// The receiver of requests for an upgrade.
 pub(crate) struct UpgradeInbox(Receiver<Option<Sender<UpgradeOutcome>>>);
+
+/// The upgrade that goes on, if there is one.
+pub(crate) struct Upgrading(Arc<Mutex<()>>);
+
+impl Upgrading {
+    /// Waits until no new process starts. A server that was told to end has killed it then.
+    pub(crate) fn wait_until_over(&self) {
+        drop(lock(&self.0));
+    }
+}
 
 impl UpgradeRequests {
     pub(crate) fn new() -> (Self, UpgradeInbox) {
@@ -51,7 +64,8 @@ impl UpgradeRequests {
 
 impl UpgradeInbox {
     /// Starts the thread that carries upgrades out, by the starter. `sockets` gives the listening sockets, and `leave`
-    /// is called once another process serves: it leaves the sockets to that one.
+    /// is called once another process serves: it leaves the sockets to that one. No other process starts once `stopper`
+    /// has told the server to end.
     ///
     /// # Errors
     /// The system has no thread left.
@@ -60,20 +74,24 @@ impl UpgradeInbox {
         (program, starter): (StartedProgram, Starter),
         sockets: impl Fn() -> io::Result<Vec<HandedSocket>> + Send + 'static,
         leave: impl Fn() + Send + 'static,
-        logger: Logger,
-    ) -> Result<(), String> {
+        (stopper, logger): (Stopper, Logger),
+    ) -> Result<Upgrading, String> {
+        let upgrading = Upgrading(Arc::default());
+        let turn = Arc::clone(&upgrading.0);
         let body = move || {
             while let Ok(asked) = self.0.recv() {
                 logger.text(
                     Level::Info,
                     format!("upgrade: starting {}", program.path().display()),
                 );
-                let outcome = replace(&program, &starter, &sockets);
+                let held = lock(&turn);
+                let outcome = replace(&program, &starter, &sockets, &stopper);
                 let told = match &outcome {
                     Ok(pid) => {
                         let text = format!("upgrade: process {pid} serves now, this one ends");
                         logger.text(Level::Info, text);
                         crate::systemd::is_replaced_by(*pid);
+                        drop(held);
                         leave();
                         Ok(format!("process {pid} serves now"))
                     }
@@ -95,7 +113,7 @@ impl UpgradeInbox {
             .name("sampan-upgrade".into())
             .spawn(body);
         thread
-            .map(drop)
+            .map(|_| upgrading)
             .map_err(|error| format!("cannot start a thread: {error}"))
     }
 }
@@ -105,8 +123,10 @@ fn replace(
     program: &StartedProgram,
     starter: &Starter,
     sockets: &impl Fn() -> io::Result<Vec<HandedSocket>>,
+    stopper: &Stopper,
 ) -> Result<u32, String> {
     refuse_where_the_end_matters()?;
+    refuse_at_the_end(stopper)?;
     let told = |error: io::Error| format!("cannot hand the sockets over: {error}");
     let name = next_name();
     let address = SocketAddr::from_abstract_name(&name).map_err(told)?;
@@ -116,6 +136,7 @@ fn replace(
     let mut starting = StartingProcess {
         child: Some(child),
         deadline: Instant::now() + START_TIME_MAX,
+        stopper,
     };
     let stream = starting.connection(&listener)?;
     let sockets = sockets().map_err(told)?;
@@ -139,6 +160,14 @@ pub(crate) fn refuse_where_the_end_matters() -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses where this process was told to end: a new one would go on instead.
+fn refuse_at_the_end(stopper: &Stopper) -> Result<(), String> {
+    match stopper.is_stopped() {
+        true => Err("the server was told to end".to_owned()),
+        false => Ok(()),
+    }
+}
+
 /// Returns a name for the socket of one upgrade.
 fn next_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -147,13 +176,14 @@ fn next_name() -> String {
 }
 
 /// A process that starts. It is killed if it is dropped before it serves.
-struct StartingProcess {
+struct StartingProcess<'a> {
     child: Option<NewProcess>,
     deadline: Instant,
+    stopper: &'a Stopper,
 }
 
-impl StartingProcess {
-    /// Returns an error if the process has ended, or its time is over. Pauses else.
+impl StartingProcess<'_> {
+    /// Returns an error if the process has ended, its time is over, or this process was told to end. Pauses else.
     fn go_on(&mut self) -> Result<(), String> {
         let Some(child) = &mut self.child else {
             return Ok(());
@@ -166,6 +196,7 @@ impl StartingProcess {
             let seconds = START_TIME_MAX.as_secs();
             return Err(format!("the new process did not serve within {seconds} s"));
         }
+        refuse_at_the_end(self.stopper)?;
         std::thread::sleep(PAUSE);
         Ok(())
     }
@@ -214,6 +245,7 @@ impl StartingProcess {
             if let Some(fault) = line.strip_prefix(FAILED) {
                 return Err(fault.to_owned());
             }
+            refuse_at_the_end(self.stopper)?;
             if line == READY
                 && let Some(child) = self.child.take()
             {
@@ -224,7 +256,7 @@ impl StartingProcess {
     }
 }
 
-impl Drop for StartingProcess {
+impl Drop for StartingProcess<'_> {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             child.kill();

@@ -21,7 +21,7 @@ use crate::tls::Tls;
 
 /// The time that accepting pauses when the system is out of files or memory.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest time that an acceptor tries to leave a socket that another process accepts on.
+/// The longest time that an acceptor tries to leave a socket that another process may accept on.
 const LEAVE_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The orders to an accepting thread: go on, hand over what is queued and end, or end and leave the queue to another
@@ -92,7 +92,8 @@ impl Acceptor {
         Listener::handed_over(socket).map(Acceptor::of)
     }
 
-    /// Has the file of a Unix socket that was handed over removed with the acceptor.
+    /// Has the file of a Unix socket that was handed over removed with the acceptor, unless `is_kept` is true then:
+    /// while the other process may go on. [`Accepting::leave`] sets it.
     #[must_use]
     pub fn with_file(mut self, is_kept: Arc<AtomicBool>) -> Self {
         self.listener.own_file(is_kept);
@@ -227,9 +228,18 @@ impl Accepting {
             return;
         };
         self.order.store(STOPS, Relaxed);
-        // A thread that cannot be woken ends with the process.
-        if self.listener.wake() {
-            let _ = thread.join();
+        let deadline = Instant::now() + LEAVE_TIME_MAX;
+        // A thread that cannot be woken ends with the process. Another process that has the socket may take the
+        // connection that was to wake it.
+        while self.listener.wake() && Instant::now() < deadline {
+            let next = Instant::now() + PAUSE;
+            while !thread.is_finished() && Instant::now() < next {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if thread.is_finished() {
+                let _ = thread.join();
+                return;
+            }
         }
     }
 }
@@ -287,6 +297,9 @@ fn accept(
             // All queued connections are handed over, or the listener was shut down.
             Err(_) if order.load(Relaxed) != GOES_ON => return,
             Err(error) if concerns_one_connection(&error) => {}
+            // Another process that has the socket was ending.
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && listener.block_again().is_ok() => {}
             Err(error) => {
                 if !noted {
                     noted = true;

@@ -167,6 +167,11 @@ impl Listener {
         Ok(is_ready.then(|| TcpStream::from(OwnedFd::from(socket))))
     }
 
+    /// Undoes what the end of another process has done to a socket that both have ([`Listener::wake`]).
+    pub(crate) fn block_again(&self) -> io::Result<()> {
+        self.socket.set_nonblocking(false)
+    }
+
     /// Makes an `accept` that blocks return. False if that cannot be done.
     pub(crate) fn wake(&self) -> bool {
         // It sees the end only after one more connection. With the listener no longer blocking it then takes what is

@@ -103,6 +103,31 @@ fn start_one(
     (handle, thread)
 }
 
+#[test]
+fn a_socket_of_two_processes_goes_on_when_one_stops() {
+    let (_, workers, first, threads, _) = start_many(1, Limits::default());
+    let address = first.local_addr().unwrap();
+    let shared = first.socket().duplicate().unwrap().unwrap();
+    let noted = Arc::new(AtomicUsize::new(0));
+    let count = noted.clone();
+    let second = Acceptor::from_handed_over(shared).unwrap();
+    let second = second
+        .start(workers.clone(), move |_| {
+            count.fetch_add(1, SeqCst);
+        })
+        .unwrap();
+    first.stop();
+    for _ in 0..3 {
+        assert_eq!(ask(&mut TcpStream::connect(address).unwrap(), "/"), "0");
+    }
+    assert_eq!(noted.load(SeqCst), 0, "accepting never pauses");
+    second.stop();
+    workers.shutdown();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
 fn ask(socket: &mut TcpStream, path: &str) -> String {
     socket.write_all(&get(path)).unwrap();
     read_response(socket).1

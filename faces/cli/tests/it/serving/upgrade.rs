@@ -258,6 +258,24 @@ fn a_unix_socket_that_is_no_longer_wanted_goes() {
     new.ends_well();
 }
 
+#[test]
+fn a_server_that_ends_takes_the_new_process_with_it() {
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "one"))]);
+    let mut process = start(SAMPAN, &scratch, &ON_A_PORT);
+    let slow = "local app = require 'sampan'\napp.on_start(function()\n  app.log.info('it starts')\n  \
+        app.time.sleep(20)\nend)\napp.get('/', function() return 'two' end)\n";
+    fs::write(scratch.path().join("app.lua"), slow).expect("a file");
+    let log = process.read_errors();
+    process.signal("USR2");
+    log.until("it starts");
+    process.signal("TERM");
+    assert_eq!(process.status(), Some(0));
+    // The log ends when no process can write to it any more.
+    let told = log.join().expect("text");
+    assert!(told.contains("the server was told to end"), "{told}");
+    assert!(Client::connect(process.address).is_err());
+}
+
 fn ask_unix(path: &Path) -> String {
     let mut stream = UnixStream::connect(path).expect("someone listens");
     let request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
