@@ -30,7 +30,9 @@ struct ActiveFunction {
     receiver: Rc<FunctionReceiver>,
     is_once: bool,
     sees_members: bool,
-    _subscription: Subscription,
+    /// Its number among the receivers of the worker.
+    number: u64,
+    subscription: Subscription,
 }
 
 /// Calls a function with each message of a topic, one after the other.
@@ -51,7 +53,7 @@ struct FunctionReceiver {
 
 impl Active {
     /// Gives the messages from now on to the functions of an isolate. Those that the functions before have not begun
-    /// with are passed on.
+    /// with are passed on, also where they are on their way to the worker.
     ///
     /// # Errors
     /// The worker has nothing to run functions with.
@@ -95,19 +97,21 @@ impl Active {
             });
             let topic = &receiver.topic;
             let shared: Rc<dyn Receiver> = Rc::clone(&receiver) as _;
-            let subscription = match is_once {
-                true => worker.subscribe_once(topic, shared)?,
-                false => worker.subscribe_each(topic, shared)?,
+            let (number, subscription) = match same {
+                Some(same) => {
+                    worker.replace(topic, same.number, shared);
+                    let waiting = same.receiver.take();
+                    waiting.iter().for_each(|message| receiver.deliver(message));
+                    (same.number, same.subscription)
+                }
+                None => worker.subscribe_function(topic, shared, is_once)?,
             };
-            if let Some(same) = same {
-                let waiting = same.receiver.take();
-                waiting.iter().for_each(|message| receiver.deliver(message));
-            }
             active.push(ActiveFunction {
                 receiver,
                 is_once,
                 sees_members,
-                _subscription: subscription,
+                number,
+                subscription,
             });
         }
         before.iter().for_each(|one| drop(one.receiver.take()));
@@ -272,14 +276,57 @@ mod tests {
         local.block_on(&runtime.expect("a runtime"), take_places());
     }
 
-    async fn take_places() {
-        let runs = Rc::new(Runs {
+    #[test]
+    fn what_is_on_its_way_is_passed_on() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime.expect("a runtime"), pass_on());
+    }
+
+    async fn pass_on() {
+        let runs = runs(1_000);
+        let (_, hub, replace) = active(&runs);
+        replace("old");
+        for _ in 0..300 {
+            publish(&hub);
+        }
+        replace("new");
+        wait_for(&runs, 600).await;
+        // Nothing comes twice.
+        tokio::task::yield_now().await;
+        let seen = runs.seen.borrow();
+        let ended = seen.iter().filter(|line| *line == "end new").count();
+        assert_eq!((ended, seen.len()), (300, 600));
+    }
+
+    fn runs(may_end: usize) -> Rc<Runs> {
+        Rc::new(Runs {
             seen: RefCell::default(),
-            may_end: Semaphore::new(0),
-        });
+            may_end: Semaphore::new(may_end),
+        })
+    }
+
+    fn publish(hub: &Hub) {
+        let text = Payload::Text("a message".to_owned());
+        hub.publish("work".into(), MessageKind::Published, text);
+    }
+
+    async fn wait_for(runs: &Runs, count: usize) {
+        for _ in 0..100_000 {
+            if runs.seen.borrow().len() >= count {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        let seen = runs.seen.borrow().len();
+        panic!("{seen} lines instead of {count}");
+    }
+
+    /// A worker, its hub, and what gives it a function of a name.
+    fn active(runs: &Rc<Runs>) -> (Rc<WorkerTopics>, Arc<Hub>, impl Fn(&'static str)) {
         let context = Context::default();
         context.put(Outbox::default());
-        context.put::<Rc<dyn Background>>(Rc::new(Runner(Rc::clone(&runs))));
+        context.put::<Rc<dyn Background>>(Rc::new(Runner(Rc::clone(runs))));
         let hub = Arc::new(Hub::new().expect("a hub"));
         let around = Surroundings {
             effects: Effects::of(&context).expect("an outbox"),
@@ -287,34 +334,35 @@ mod tests {
             log: None,
         };
         let worker = WorkerTopics::new(Arc::clone(&hub), 0, around);
-        let active = Active::default();
-        let begin = |name| {
+        let (active, topics) = (Active::default(), Rc::clone(&worker));
+        let replace = move |name| {
             let declared = Declared {
                 topic: "work".to_owned(),
                 function: Rc::new(Named(name)),
                 is_once: false,
                 sees_members: false,
             };
-            let replaced = active.replace(&worker, &context, vec![declared]);
+            let replaced = active.replace(&topics, &context, vec![declared]);
             replaced.expect("functions");
-            let text = Payload::Text("a message".to_owned());
-            hub.publish("work".into(), MessageKind::Published, text);
         };
-        let seen = async |count: usize| {
-            while runs.seen.borrow().len() < count {
-                tokio::task::yield_now().await;
-            }
-        };
-        begin("old");
-        seen(1).await;
-        begin("new");
+        (worker, hub, replace)
+    }
+
+    async fn take_places() {
+        let runs = runs(0);
+        let (_worker, hub, replace) = active(&runs);
+        replace("old");
+        publish(&hub);
+        wait_for(&runs, 1).await;
+        replace("new");
+        publish(&hub);
         // All tasks have their turn many times.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
         assert_eq!(*runs.seen.borrow(), ["begin old"]);
         runs.may_end.add_permits(2);
-        seen(4).await;
+        wait_for(&runs, 4).await;
         let all = ["begin old", "end old", "begin new", "end new"];
         assert_eq!(*runs.seen.borrow(), all);
     }

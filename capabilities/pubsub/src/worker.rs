@@ -177,14 +177,15 @@ impl WorkerTopics {
         }
     }
 
-    /// Adds a receiver. `begin` tells the hub, and returns the number of the last message so far.
+    /// Adds a receiver. `begin` tells the hub, and returns the number of the last message so far. Returns the number of
+    /// the receiver too.
     fn add(
         self: &Rc<Self>,
         topic: &str,
         receiver: Rc<dyn Receiver>,
         is_once: bool,
         begin: impl FnOnce(&Hub, WorkerKey, &Arc<str>) -> u64,
-    ) -> Result<Subscription, Error> {
+    ) -> Result<(u64, Subscription), Error> {
         check_topic(topic)?;
         let key = self.key();
         let number = self.next.get();
@@ -207,11 +208,21 @@ impl WorkerTopics {
             },
         );
         let worker = Rc::downgrade(self);
-        Ok(Subscription::new(move || {
+        let subscription = Subscription::new(move || {
             if let Some(worker) = worker.upgrade() {
                 worker.remove(key, &topic, number);
             }
-        }))
+        });
+        Ok((number, subscription))
+    }
+
+    /// Puts a receiver in the place of the one with a number: it gets the messages that this one has not got yet.
+    pub(crate) fn replace(&self, topic: &str, number: u64, receiver: Rc<dyn Receiver>) {
+        let mut receivers = self.receivers.borrow_mut();
+        let of_topic = receivers.get_mut(topic);
+        if let Some(subscriber) = of_topic.and_then(|of_topic| of_topic.get_mut(&number)) {
+            subscriber.receiver = receiver;
+        }
     }
 
     fn remove(&self, key: WorkerKey, topic: &str, number: u64) {
@@ -234,22 +245,15 @@ impl WorkerTopics {
         }
     }
 
-    /// Subscribes a function that one worker runs for all.
-    pub(crate) fn subscribe_once(
+    /// Subscribes a function: one that each worker runs, or with `is_once` one that one worker runs for all. Returns
+    /// its number for [`WorkerTopics::replace`].
+    pub(crate) fn subscribe_function(
         self: &Rc<Self>,
         topic: &str,
         receiver: Rc<dyn Receiver>,
-    ) -> Result<Subscription, Error> {
-        self.add(topic, receiver, true, Hub::add_interest)
-    }
-
-    /// Subscribes a function of each worker.
-    pub(crate) fn subscribe_each(
-        self: &Rc<Self>,
-        topic: &str,
-        receiver: Rc<dyn Receiver>,
-    ) -> Result<Subscription, Error> {
-        self.add(topic, receiver, false, Hub::add_interest)
+        is_once: bool,
+    ) -> Result<(u64, Subscription), Error> {
+        self.add(topic, receiver, is_once, Hub::add_interest)
     }
 }
 
@@ -285,7 +289,8 @@ impl Topics for TopicsHandle {
     }
 
     fn subscribe(&self, topic: &str, receiver: Rc<dyn Receiver>) -> Result<Subscription, Error> {
-        self.0.subscribe_each(topic, receiver)
+        let added = self.0.add(topic, receiver, false, Hub::add_interest);
+        added.map(|(_, subscription)| subscription)
     }
 
     fn resume(
@@ -295,7 +300,7 @@ impl Topics for TopicsHandle {
         receiver: Rc<dyn Receiver>,
     ) -> Result<(Subscription, Missed), Error> {
         let mut missed = Missed::TooMany;
-        let subscription = self.0.add(topic, receiver, false, |hub, key, topic| {
+        let (_, subscription) = self.0.add(topic, receiver, false, |hub, key, topic| {
             let (since, found) = hub.resume(key, topic, last);
             missed = found;
             since
