@@ -217,9 +217,12 @@ impl Hub {
     /// Sends a message to all receivers in this process.
     pub(crate) fn publish(&self, topic: Arc<str>, kind: MessageKind, payload: Payload) {
         let mut state = self.state();
-        // A message that no one gets needs no number.
-        if state.reaches_any(&topic, kind) {
+        let reaches_any = state.reaches_any(&topic, kind);
+        // One that no one gets has a number too: a client that was away has missed it.
+        if reaches_any || kind == MessageKind::Published {
             state.last += 1;
+        }
+        if reaches_any {
             let epoch = Arc::clone(&self.epoch);
             state.deliver(epoch, topic, kind, payload);
         }

@@ -45,7 +45,23 @@ fn a_worker_gets_the_messages_of_its_topics_only() {
     publish(&hub, "a", "4");
     assert_eq!(texts(&first_inbox), ["4"]);
     assert!(texts(&second_inbox).is_empty());
-    assert_eq!(hub.state().last, 3, "one without receivers has no number");
+    assert_eq!(hub.state().last, 4, "one without receivers counts too");
+}
+
+#[test]
+fn a_client_that_was_away_alone_has_missed_what_was_published() {
+    let hub = hub();
+    let (key, inbox) = hub.add_worker(1);
+    let topic: Arc<str> = "a".into();
+    hub.add_interest(key, &topic);
+    publish(&hub, "a", "1");
+    let last = inbox.take().messages[0].message.id.to_string();
+    hub.remove_interest(key, "a");
+    let resumed = hub.resume(key, &topic, &last).1;
+    assert!(matches!(resumed, Missed::These(messages) if messages.is_empty()));
+    hub.remove_interest(key, "a");
+    publish(&hub, "a", "2");
+    assert!(matches!(hub.resume(key, &topic, &last).1, Missed::TooMany));
 }
 
 #[test]
