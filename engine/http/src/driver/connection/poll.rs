@@ -15,6 +15,7 @@ use super::expiry::Expired;
 use super::{Connection, Phase, PollStep};
 use crate::codec::encoder::Exchange;
 use crate::codec::fault::Exceeded;
+use crate::driver::clock::process_millis;
 use crate::driver::deadlines::NEVER;
 use crate::driver::replies::Queued;
 use crate::driver::runtime::{SharedSocket, Socket};
@@ -224,7 +225,7 @@ impl<S: Socket> Connection<S> {
             UnsentPart::new(Arc::clone(&self.local.shared.unsent), peer, socket)
         });
         part.grew_to(bytes);
-        for closed in part.set(bytes, has_moved, self.local.now_millis()) {
+        for closed in part.set(bytes, has_moved, process_millis()) {
             self.local.handler().closed_unread(&closed);
         }
     }

@@ -39,6 +39,7 @@ use self::piece::Piece;
 use self::requests::measure_room;
 use self::time::Times;
 use self::wire::{Wire, WireEnd};
+use super::clock::process_millis;
 use super::deadlines::NEVER;
 use super::departures::Departure;
 use super::local::Local;
@@ -362,7 +363,7 @@ impl<S: Socket> Http2<S> {
             UnsentPart::new(Arc::clone(&local.shared.unsent), peer, socket)
         });
         part.grew_to(bytes);
-        for closed in part.set(bytes, has_moved, local.now_millis()) {
+        for closed in part.set(bytes, has_moved, process_millis()) {
             local.handler().closed_unread(&closed);
         }
     }

@@ -153,8 +153,8 @@ impl UnsentPart {
         self.bytes = self.bytes.max(bytes);
     }
 
-    /// Notes what the connection holds. `has_moved` says that its client has just taken something. Returns the
-    /// connections that were closed.
+    /// Notes what the connection holds. `has_moved` says that its client has just taken something. `now` is on the
+    /// process clock, since connections of other workers are compared. Returns the connections that were closed.
     pub(in crate::driver) fn set(
         &self,
         bytes: usize,
