@@ -122,11 +122,21 @@ pub(crate) fn retries() -> RetryPolicy {
         .timeout(ORDER_TIME_MAX)
 }
 
-/// Reports whether an attempt may succeed later without a new order.
+/// Reports whether an attempt may succeed later without a new order: unless the authority has said no, or the order is
+/// of no use.
 pub(crate) fn is_refused_for_now(error: &Error) -> bool {
     match error {
-        Error::Timeout(_) | Error::Http(_) | Error::Other(_) => true,
-        _ => kind_of(error).is_some_and(|kind| kind.ends_with(":rateLimited")),
+        Error::Api(problem) => {
+            // A server in front of the authority answers with JSON of its own.
+            let is_fault = problem.status.is_none_or(|status| status >= 500);
+            problem.r#type.as_deref().map_or(is_fault, |kind| {
+                let of_now = [":rateLimited", ":serverInternal", ":badNonce"];
+                of_now.iter().any(|end| kind.ends_with(end))
+                    || problem.status.is_some_and(|status| status >= 500)
+            })
+        }
+        Error::Str(_) | Error::Crypto | Error::KeyRejected | Error::InvalidUri(_) => false,
+        _ => true,
     }
 }
 
@@ -259,16 +269,43 @@ mod tests {
     use super::*;
     use instant_acme::Problem;
 
+    fn problem(kind: Option<&str>, status: Option<u16>) -> Error {
+        Error::Api(Problem {
+            r#type: kind.map(|kind| format!("urn:ietf:params:acme:error:{kind}")),
+            detail: None,
+            status,
+            subproblems: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn an_order_is_kept_until_the_authority_says_no() {
+        let page = serde_json::from_str::<u8>("<html>").expect_err("a page");
+        for error in [
+            Error::Json(page),
+            Error::Timeout(None),
+            Error::Other("no answer".into()),
+            problem(Some("rateLimited"), Some(429)),
+            problem(Some("serverInternal"), None),
+            problem(Some("malformed"), Some(503)),
+            problem(None, Some(502)),
+            problem(None, None),
+        ] {
+            assert!(is_refused_for_now(&error), "{error:?}");
+        }
+        for error in [
+            Error::Str("invalid order state"),
+            problem(Some("malformed"), Some(404)),
+            problem(Some("unauthorized"), None),
+            problem(None, Some(404)),
+        ] {
+            assert!(!is_refused_for_now(&error), "{error:?}");
+        }
+    }
+
     #[test]
     fn faults_of_the_replaced_certificate_are_told_from_others() {
-        let is_about_replacing = |kind: &str| {
-            is_about_replacing(&Error::Api(Problem {
-                r#type: Some(format!("urn:ietf:params:acme:error:{kind}")),
-                detail: None,
-                status: None,
-                subproblems: Vec::new(),
-            }))
-        };
+        let is_about_replacing = |kind: &str| is_about_replacing(&problem(Some(kind), None));
         for kind in [
             "alreadyReplaced",
             "malformed",

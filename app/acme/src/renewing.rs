@@ -9,7 +9,7 @@ use crate::settings::AcmeSettings;
 use crate::state::{RenewalState, Window, seconds, time};
 use crate::store;
 use crate::unfinished::UnfinishedOrder;
-use instant_acme::{Account, CertificateIdentifier};
+use instant_acme::CertificateIdentifier;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -192,7 +192,7 @@ impl Keeper {
             return;
         };
         let asked = async {
-            let account = self.account().await?.0;
+            let account = account::open(&self.settings, &self.client()?).await?;
             let asked = account.renewal_info(&identifier.into_owned()).await;
             asked.map_err(order::failure)
         };
@@ -217,10 +217,8 @@ impl Keeper {
         self.write(domain, state);
     }
 
-    async fn account(&self) -> Result<(Account, DirectoryClient), Failure> {
-        let client = DirectoryClient::new(self.settings.directory_ca.as_deref())?;
-        let account = account::open(&self.settings, &client).await;
-        account.map(|account| (account, client))
+    fn client(&self) -> Result<DirectoryClient, Failure> {
+        Ok(DirectoryClient::new(self.settings.directory_ca.as_deref())?)
     }
 
     /// Makes an attempt, and notes its outcome.
@@ -230,10 +228,13 @@ impl Keeper {
         old: Option<CertificateFields>,
         mut state: RenewalState,
     ) {
-        let mut asked_pause = None;
-        let outcome = self
-            .attempt(domain, old.as_ref(), &state, &mut asked_pause)
-            .await;
+        let (outcome, asked_pause) = match self.client() {
+            Ok(client) => {
+                let outcome = self.attempt(domain, old.as_ref(), &state, &client).await;
+                (outcome, client.take_asked_pause())
+            }
+            Err(failure) => (Err(failure), None),
+        };
         let now = self.clock.now();
         state.tried_at = seconds(now);
         match outcome {
@@ -291,13 +292,12 @@ impl Keeper {
         domain: &str,
         old: Option<&CertificateFields>,
         state: &RenewalState,
-        asked_pause: &mut Option<Duration>,
+        client: &DirectoryClient,
     ) -> Result<CertificateFields, Failure> {
         let file = self.settings.certificate_file(domain);
         store::check_room(&file)?;
-        let (account, client) = self.account().await?;
-        let unfinished = UnfinishedOrder::finish(&account, &self.settings, domain).await;
-        let unfinished = unfinished.inspect_err(|_| *asked_pause = client.take_asked_pause())?;
+        let account = account::open(&self.settings, client).await?;
+        let unfinished = UnfinishedOrder::finish(&account, &self.settings, domain).await?;
         if let Some(text) = unfinished
             && let Some(fresh) = CertificateFields::of_pem(text.as_bytes())
             && fresh.until > self.clock.now()
@@ -308,8 +308,7 @@ impl Keeper {
         let replaced = old.and_then(|old| CertificateIdentifier::try_from(&old.der).ok());
         let replaced = replaced.map(CertificateIdentifier::into_owned);
         let settings = &self.settings;
-        let obtained = order::obtain(&account, settings, domain, replaced, state.failures).await;
-        let text = obtained.inspect_err(|_| *asked_pause = client.take_asked_pause())?;
+        let text = order::obtain(&account, settings, domain, replaced, state.failures).await?;
         let fresh = CertificateFields::of_pem(text.as_bytes());
         let fresh =
             fresh.ok_or("the authority has sent something that is not a certificate".to_owned())?;

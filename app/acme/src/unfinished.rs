@@ -7,6 +7,11 @@ use crate::store;
 use instant_acme::{Account, Error, OrderStatus};
 use rcgen::KeyPair;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The longest time that an order is asked for again after a fault of the authority: what it has issued by then is
+/// ordered anew.
+const ORDER_AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// An order with the key of its certificate. It is on the disk before the authority is asked to issue.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +40,13 @@ impl UnfinishedOrder {
     /// Forgets the order of a domain.
     pub(crate) fn forget(settings: &AcmeSettings, domain: &str) {
         store::remove(&settings.order_file(domain));
+    }
+
+    fn is_old(settings: &AcmeSettings, domain: &str) -> bool {
+        let metadata = std::fs::metadata(settings.order_file(domain)).ok();
+        let kept_at = metadata.and_then(|metadata| metadata.modified().ok());
+        let age = kept_at.and_then(|kept_at| kept_at.elapsed().ok());
+        age.is_some_and(|age| age > ORDER_AGE_MAX)
     }
 
     /// Brings the order of a domain to its end. Returns a text as [`crate::order::obtain`] does; `None` if there is no
@@ -66,7 +78,9 @@ impl UnfinishedOrder {
         };
         match finished.await {
             Ok(Some(chain)) => Ok(Some(kept.key + &chain)),
-            Err(error) if is_refused_for_now(&error) => Err(failure(error)),
+            Err(error) if is_refused_for_now(&error) && !Self::is_old(settings, domain) => {
+                Err(failure(error))
+            }
             Ok(None) | Err(_) => {
                 Self::forget(settings, domain);
                 Ok(None)
