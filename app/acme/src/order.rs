@@ -13,6 +13,9 @@ use std::time::Duration;
 /// The longest time that the authority may take to check a challenge, and to issue.
 const ORDER_TIME_MAX: Duration = Duration::from_secs(120);
 
+/// The beginning of what `instant-acme` says of an order that does not repeat the certificate that it replaces.
+const REPLACES_MISMATCH: &str = "replaces field mismatch";
+
 /// The failure of an attempt.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -168,7 +171,12 @@ async fn begin(
 /// Reports whether an order may succeed that replaces no certificate (RFC 9773 section 5).
 fn is_about_replacing(error: &Error) -> bool {
     let kind = kind_of(error).unwrap_or_default();
-    let is_local = matches!(error, Error::Unsupported(_) | Error::Other(_));
+    let is_local = match error {
+        Error::Unsupported(_) => true,
+        // The authority's answer does not name the certificate. Faults of the connection are of this kind too.
+        Error::Other(fault) => fault.to_string().starts_with(REPLACES_MISMATCH),
+        _ => false,
+    };
     // Another account has ordered it, in the case of the third. With the fourth an authority says that it has the
     // certificate and cannot find its order, for a moment or for good.
     is_local
@@ -268,6 +276,15 @@ async fn refusal(order: &mut Order) -> Failure {
 mod tests {
     use super::*;
     use instant_acme::Problem;
+
+    #[test]
+    fn faults_of_the_connection_are_not_about_the_replaced_certificate() {
+        let is_about = |text: &str| is_about_replacing(&Error::Other(text.into()));
+        assert!(is_about(
+            "replaces field mismatch: expected None, found None"
+        ));
+        assert!(!is_about("cannot connect to ca.example: refused"));
+    }
 
     fn problem(kind: Option<&str>, status: Option<u16>) -> Error {
         Error::Api(Problem {

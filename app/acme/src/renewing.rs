@@ -9,7 +9,7 @@ use crate::settings::AcmeSettings;
 use crate::state::{RenewalState, Window, seconds, time};
 use crate::store;
 use crate::unfinished::UnfinishedOrder;
-use instant_acme::CertificateIdentifier;
+use instant_acme::{CertificateIdentifier, Error};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -193,11 +193,16 @@ impl Keeper {
         };
         let asked = async {
             let account = account::open(&self.settings, &self.client()?).await?;
-            let asked = account.renewal_info(&identifier.into_owned()).await;
-            asked.map_err(order::failure)
+            match account.renewal_info(&identifier.into_owned()).await {
+                Ok((suggested, _)) => Ok(Some(suggested)),
+                // An authority without renewal information: the lifetime decides.
+                Err(Error::Unsupported(_)) => Ok(None),
+                Err(error) => Err(order::failure(error)),
+            }
         };
         match asked.await {
-            Ok((suggested, _)) => {
+            Ok(None) => drop(self.told.remove("ari")),
+            Ok(Some(suggested)) => {
                 let window = suggested.suggested_window;
                 let window = Window::new(window.start.into(), window.end.into());
                 // The moment is chosen once for a window.
