@@ -563,6 +563,12 @@ fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
         let text = format!("[static] folder = {folder:?}: there is no such folder in the project");
         config.program.logger.text(Level::Warn, text);
     }
+    if let Some(folder) = generation.files.folder_with_database() {
+        let text = format!(
+            "the database is in {folder}/, whose files are served: it is not sent, but keep it elsewhere ([db] path)"
+        );
+        config.program.logger.text(Level::Warn, text);
+    }
     if is_project && loaded.context.get::<CallLink>().is_none() && loaded.answers_nothing() {
         let entry = config.base.project.entry();
         let text = match entry {

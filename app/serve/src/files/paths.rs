@@ -6,6 +6,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sampan_project::media::SIBLINGS;
+use std::path::{Path, PathBuf};
 
 /// The file that stands for a folder.
 pub(super) const INDEX: &str = "index.html";
@@ -52,6 +53,32 @@ pub(super) fn of_url(path: &str) -> Option<String> {
         }
     }
     (file.len() <= PATH_BYTES_MAX).then_some(file)
+}
+
+/// Reports whether a path on the disk is that of the database, of what SQLite keeps beside it, or of one that was moved
+/// away.
+pub(super) fn is_of_database(path: &Path, database: &Path) -> bool {
+    let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
+    let (Some(file), Some(own)) = (name(path), name(database)) else {
+        return false;
+    };
+    let rest = file.strip_prefix(&*own);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        && resolved(path.parent()) == resolved(database.parent())
+}
+
+/// Reports whether a file on the disk, which need not exist yet, is below a folder.
+pub(super) fn leads_below(file: &Path, folder: &Path) -> bool {
+    let mut parents = file.ancestors().skip(1);
+    let found = parents.find_map(|parent| resolved(Some(parent)));
+    let folder = resolved(Some(folder));
+    found.is_some_and(|found| folder.is_some_and(|folder| found.starts_with(folder)))
+}
+
+/// A folder without links; `None` if there is none.
+fn resolved(folder: Option<&Path>) -> Option<PathBuf> {
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).canonicalize().ok()
 }
 
 /// Reports whether any path under which a file is served is one that is looked for; `path` is one of them, in normal

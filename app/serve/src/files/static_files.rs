@@ -44,6 +44,8 @@ pub struct StaticFiles {
     root: PathBuf,
     /// The file of the database.
     database: PathBuf,
+    /// True if the database is below the folder of the files that are served by their paths.
+    is_database_public: bool,
     /// True if it has been said why a path that a script named is not sent.
     has_warned: Cell<bool>,
     /// The time of the worker's last tick.
@@ -95,6 +97,8 @@ impl StaticFiles {
             public = open(&root.join(&settings.folder))?;
             project = open(root)?;
         }
+        let is_database_public = matches!(public, Some(Folder::Disk(_)))
+            && paths::leads_below(database, &root.join(&settings.folder));
         Ok(Rc::new(Self {
             settings,
             public,
@@ -105,6 +109,7 @@ impl StaticFiles {
             named: FileCache::new(&[], always_checked),
             root: root.to_owned(),
             database: database.to_owned(),
+            is_database_public,
             has_warned: Cell::new(false),
             now_millis: Cell::new(0),
         }))
@@ -130,6 +135,15 @@ impl StaticFiles {
     }
 
     fn find_in(&self, public: &Folder, path: &str) -> io::Result<Option<Served>> {
+        if self.is_database_public
+            && let Some(file) = paths::of_url(path)
+            && paths::is_of_database(
+                &self.root.join(&self.settings.folder).join(file),
+                &self.database,
+            )
+        {
+            return Ok(None);
+        }
         let now = self.now_millis.get();
         let files = &self.of_public;
         let found = files.find(public, path, now, || paths::of_url(path))?;
@@ -280,27 +294,20 @@ impl StaticFiles {
         }
     }
 
+    /// The folder whose files are served, if the database is in it or below it.
+    pub fn folder_with_database(&self) -> Option<&str> {
+        self.is_database_public.then_some(&*self.settings.folder)
+    }
+
     /// Reports whether a name is that of the database, of what SQLite keeps beside it, or of one that was moved away:
     /// `data.db-wal`.
     pub(super) fn is_of_database(&self, name: &str) -> bool {
         let name = name.replace(BELOW, "/");
-        let Some(database) = self.database.file_name().and_then(|own| own.to_str()) else {
-            return false;
-        };
-        let file = name.rsplit('/').next().unwrap_or_default();
-        match file.strip_prefix(database) {
-            Some(rest) if rest.is_empty() || rest.starts_with(['-', '.']) => {}
-            _ => return false,
-        }
         let path = match name.split_once('/') {
             Some((STORAGE, below)) => self.storage_path.join(below),
             _ => self.root.join(&name),
         };
-        let folder = |path: &Path| match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.canonicalize().ok(),
-            _ => Path::new(".").canonicalize().ok(),
-        };
-        folder(&path) == folder(&self.database)
+        paths::is_of_database(&path, &self.database)
     }
 
     fn find_named(&self, folder: Option<&str>, path: &str, name: &str) -> io::Result<Found> {

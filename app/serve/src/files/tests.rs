@@ -388,3 +388,30 @@ fn the_database_is_known_by_its_name_and_folder() {
         }
     }
 }
+
+#[test]
+fn the_database_is_not_served_by_its_url() {
+    let folder = project();
+    let root = folder.path().join("project");
+    for (database, hidden) in [("public/a/data.db", "/a/data.db"), ("data.db", "")] {
+        let database = root.join(database);
+        let public = root.join("public/a");
+        for name in ["data.db", "data.db-wal", "data.db.before-reset-1"] {
+            fs::write(public.join(name), OUTSIDE).expect("written");
+        }
+        let kept = folder.path().join("kept");
+        let settings = StaticSettings::default();
+        let files = StaticFiles::open(&root, None, &kept, &database, settings).expect("readable");
+        let is_served = |path: &str| matches!(files.find(path), Ok(Some(Served::File(_))));
+        for path in [
+            "/a/data.db",
+            "/a/data.db-wal",
+            "/a/data.db.before-reset-1",
+            "/down/data.db",
+        ] {
+            assert_eq!(is_served(path), hidden.is_empty(), "{path}");
+        }
+        assert!(is_served("/a/x"));
+        assert_eq!(files.folder_with_database().is_none(), hidden.is_empty());
+    }
+}
