@@ -6,6 +6,8 @@ mod unread;
 use sampan_http::websocket::{CloseFrame, Event, Opcode};
 use sampan_runtime::{AppConfig, Running, Server};
 use sampan_testkit::{SocketClient, wait};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
 struct App {
@@ -320,5 +322,42 @@ fn pages_of_other_sites_are_refused_and_ends_are_told() {
         assert_eq!(socket.receive(), Ok(Some(Event::Close(closed))));
         assert_eq!(socket.receive(), Ok(None));
         assert!(app.running.shutdown());
+    }
+}
+
+/// Sends a handshake, and returns the head of the answer.
+fn shake(app: &App, version: &str, fields: &str) -> String {
+    let mut stream = TcpStream::connect(app.running.address()).expect("someone listens");
+    stream
+        .set_read_timeout(Some(wait::EVENT_TIME_MAX))
+        .expect("a time");
+    let request = format!(
+        "GET / {version}\r\nHost: localhost\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{fields}\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("sent");
+    let lines = BufReader::new(stream)
+        .lines()
+        .map(|line| line.expect("a line"));
+    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    head.join("\n")
+}
+
+#[test]
+fn lists_may_come_in_several_lines() {
+    let apps = [
+        "local app = require 'sampan'\napp.ws('/', { compress = true, protocols = { 'b' }, message = function() end })",
+        "import { app } from 'sampan';\napp.ws('/', { compress: true, protocols: ['b'], message() {} });",
+    ];
+    for way in &WAYS[..2] {
+        let app = App::start(*way, apps, "");
+        let fields = "Connection: keep-alive\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nUpgrade: websocket\r\n\
+            Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n\
+            Sec-WebSocket-Extensions: x-unknown\r\nSec-WebSocket-Extensions: permessage-deflate\r\n";
+        let head = shake(&app, "HTTP/1.1", fields);
+        assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+        assert!(head.contains("Sec-WebSocket-Protocol: b"), "{head}");
+        assert!(head.contains("permessage-deflate"), "{head}");
+        drop(app);
     }
 }

@@ -98,7 +98,14 @@ impl Offer<'_> {
                 fields.bytes()
             )));
         }
-        let protocol = chosen(request.header("sec-websocket-protocol"), self.protocols);
+        let mut offers = Vec::new();
+        request.each_header(&mut |name, value| {
+            if name.eq_ignore_ascii_case("sec-websocket-protocol") {
+                offers.extend_from_slice(value);
+                offers.push(b',');
+            }
+        });
+        let protocol = chosen(&offers, self.protocols);
         let socket = Socket::new(
             Routes::of(context)?.take_id(),
             Rc::clone(self.pattern),
@@ -116,8 +123,8 @@ fn accept(request: &dyn RequestView, socket: Socket) {
 }
 
 /// Returns the first of the server's subprotocols that the client offers too.
-fn chosen(offers: Option<&[u8]>, protocols: &[String]) -> Option<String> {
-    let offers = std::str::from_utf8(offers?).ok()?;
+fn chosen(offers: &[u8], protocols: &[String]) -> Option<String> {
+    let offers = std::str::from_utf8(offers).ok()?;
     let offers: Vec<&str> = offers.split(',').map(str::trim).collect();
     let mut known = protocols.iter();
     known
@@ -155,8 +162,8 @@ mod tests {
     #[test]
     fn the_servers_order_of_protocols_counts() {
         let known = ["b".to_owned(), "a".to_owned()];
-        assert_eq!(chosen(Some(b"a, b"), &known).as_deref(), Some("b"));
-        assert_eq!(chosen(Some(b"c"), &known), None);
-        assert_eq!(chosen(None, &known), None);
+        assert_eq!(chosen(b"a, b", &known).as_deref(), Some("b"));
+        assert_eq!(chosen(b"c,", &known), None);
+        assert_eq!(chosen(b"", &known), None);
     }
 }

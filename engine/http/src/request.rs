@@ -5,6 +5,7 @@ mod another_rule;
 mod tests;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -226,6 +227,16 @@ impl Request {
             .iter()
             .find(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()))
             .map(|field| field.value.of(bytes))
+    }
+
+    /// The values of all fields of this name, in any case, as one list (RFC 9110 section 5.3).
+    pub fn joined_header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let first = self.header(name)?;
+        let is_it = |(other, _): &(&str, _)| other.eq_ignore_ascii_case(name);
+        let more = self.headers().filter(is_it).skip(1);
+        Some(more.fold(first.into(), |joined, (_, value)| {
+            [&*joined, b", ", value].concat().into()
+        }))
     }
 
     /// All fields in order, names as sent. Trailers are not among them.

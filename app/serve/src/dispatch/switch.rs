@@ -49,10 +49,15 @@ impl DispatchedRequest {
         let view = &self.view;
         let none = || Error::new(ErrorKind::Internal, "no socket was accepted");
         let accepted = view.store().get::<AcceptedSocket>().ok_or_else(none)?;
-        let field = |name: &str| view.header(name).filter(|_| view.method() == "GET");
+        let request = view.request();
+        let field = |name: &str| {
+            request
+                .joined_header(name)
+                .filter(|_| view.method() == "GET")
+        };
         let serving = self.loaded.context.get::<Rc<Serving>>();
         let serving = Rc::clone(&*serving.ok_or_else(none)?);
-        let checked = match view.request().is_extended_connect() {
+        let checked = match request.is_extended_connect() {
             true => websocket::check_version(field).map(|()| None),
             false => websocket::check_handshake(field).map(Some),
         };
@@ -63,8 +68,9 @@ impl DispatchedRequest {
             }
             Error::new(ErrorKind::Status(refusal.status()), refusal.text())
         })?;
-        let offers = view.header("sec-websocket-extensions");
+        let offers = request.joined_header("sec-websocket-extensions");
         let deflate = offers
+            .as_deref()
             .filter(|_| accepted.socket.settings().compress)
             .and_then(websocket::negotiate);
         Ok(Agreed {

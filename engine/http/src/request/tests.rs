@@ -42,6 +42,11 @@ fn views() {
     );
     assert_eq!(request.target(), "http://other:81/a%20b?x=1");
     assert_eq!(request.header("X-a"), Some(&b"one"[..]));
+    assert_eq!(
+        request.joined_header("x-A").as_deref(),
+        Some(&b"one, two"[..])
+    );
+    assert_eq!(request.joined_header("none"), None);
     assert_eq!(request.header("empty"), Some(&b""[..]));
     assert_eq!(request.header("none"), None);
     assert_eq!(request.headers().count(), 5);

@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
+use std::borrow::Cow;
 
 /// A request that is not answered by a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,23 +36,26 @@ impl Refusal {
 }
 
 /// Reports whether a list of tokens has one, in any case.
-fn has_token(value: Option<&[u8]>, token: &str) -> bool {
-    let mut parts = value.unwrap_or_default().split(|byte| *byte == b',');
+fn has_token(value: Option<Cow<'_, [u8]>>, token: &str) -> bool {
+    let value = value.unwrap_or_default();
+    let mut parts = value.split(|byte| *byte == b',');
     parts.any(|part| part.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// Checks the fields of a request with the method GET; `field` gives the first value under a name in lower case.
-/// Returns the value of `Sec-WebSocket-Accept`.
+/// Checks the fields of a request with the method GET; `field` gives the value of all lines with a name in lower case,
+/// as [`Request::joined_header`](crate::Request::joined_header) does. Returns the value of `Sec-WebSocket-Accept`.
 ///
 /// # Errors
 /// The request is no opening handshake.
-pub fn check_handshake<'a>(field: impl Fn(&str) -> Option<&'a [u8]>) -> Result<String, Refusal> {
+pub fn check_handshake<'a>(
+    field: impl Fn(&str) -> Option<Cow<'a, [u8]>>,
+) -> Result<String, Refusal> {
     if !has_token(field("upgrade"), "websocket") || !has_token(field("connection"), "upgrade") {
         return Err(Refusal::NotAsked);
     }
     check_version(&field)?;
-    let key = field("sec-websocket-key").map(<[u8]>::trim_ascii);
-    let key = key.ok_or(Refusal::Key)?;
+    let key = field("sec-websocket-key").ok_or(Refusal::Key)?;
+    let key = key.trim_ascii();
     match STANDARD.decode(key) {
         Ok(bytes) if bytes.len() == 16 => Ok(accept_value(key)),
         _ => Err(Refusal::Key),
@@ -62,8 +66,11 @@ pub fn check_handshake<'a>(field: impl Fn(&str) -> Option<&'a [u8]>) -> Result<S
 ///
 /// # Errors
 /// The version is not the one that is spoken here.
-pub fn check_version<'a>(field: impl Fn(&str) -> Option<&'a [u8]>) -> Result<(), Refusal> {
-    match field("sec-websocket-version").map(<[u8]>::trim_ascii) {
+pub fn check_version<'a>(field: impl Fn(&str) -> Option<Cow<'a, [u8]>>) -> Result<(), Refusal> {
+    match field("sec-websocket-version")
+        .as_deref()
+        .map(<[u8]>::trim_ascii)
+    {
         Some(b"13") => Ok(()),
         _ => Err(Refusal::Version),
     }
@@ -85,15 +92,16 @@ mod tests {
     fn check(changed: &str, value: Option<&'static str>) -> Result<String, Refusal> {
         check_handshake(|name| {
             if name == changed {
-                return value.map(str::as_bytes);
+                return value.map(|value| value.as_bytes().into());
             }
-            Some(match name {
+            let value = match name {
                 "upgrade" => b"foo, WebSocket".as_slice(),
                 "connection" => b"keep-alive, Upgrade",
                 "sec-websocket-version" => b"13",
                 "sec-websocket-key" => b"dGhlIHNhbXBsZSBub25jZQ==",
                 _ => return None,
-            })
+            };
+            Some(value.into())
         })
     }
 

@@ -86,7 +86,7 @@ fn hand_over_slow(
 
 /// Reports whether a handler may accept a socket for this request. A socket is an object of its connection's worker.
 fn may_become_socket(request: &Request) -> bool {
-    let field = |name: &str| request.header(name);
+    let field = |name: &str| request.joined_header(name);
     request.is_extended_connect()
         || request.method() == Method::Get && websocket::check_handshake(field).is_ok()
 }

@@ -75,7 +75,7 @@ fn upgrade(call: &NativeCall) -> Result<Js, String> {
     };
     let request = &exchange.request;
     let is_get = request.method_str() == "GET";
-    let field = |name: &str| request.header(name).filter(|_| is_get);
+    let field = |name: &str| request.joined_header(name).filter(|_| is_get);
     let accept = match request.is_extended_connect() {
         true => websocket::check_version(field).map(|()| None),
         false => websocket::check_handshake(field).map(Some),
@@ -83,8 +83,9 @@ fn upgrade(call: &NativeCall) -> Result<Js, String> {
     let Ok(accept) = accept else {
         return Ok(call.undefined());
     };
-    let offers = request.header("sec-websocket-extensions");
+    let offers = request.joined_header("sec-websocket-extensions");
     let deflate = offers
+        .as_deref()
         .filter(|_| settings.compress)
         .and_then(websocket::negotiate);
     let state = sockets.begin(settings, deflate.map(|deflate| deflate.window_bits));
