@@ -361,3 +361,17 @@ fn lists_may_come_in_several_lines() {
         drop(app);
     }
 }
+
+#[test]
+fn a_refused_handshake_names_the_protocol() {
+    for way in &WAYS[..2] {
+        let app = App::start(*way, FIRST, "");
+        let whole = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+        for (version, fields) in [("HTTP/1.0", whole), ("HTTP/1.1", "")] {
+            let head = shake(&app, version, fields);
+            assert!(head.starts_with("HTTP/1.1 426 "), "{head}");
+            let upgrade = "\nConnection: Upgrade\nUpgrade: websocket";
+            assert!(head.contains(upgrade), "{version}: {head}");
+        }
+    }
+}

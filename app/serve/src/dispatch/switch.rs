@@ -7,7 +7,7 @@ use crate::sockets::Serving;
 use crate::sockets::connection::SocketConnection;
 use sampan_host::sockets::{AcceptedSocket, Socket};
 use sampan_host::{Error, ErrorKind, RequestView};
-use sampan_http::websocket::{self, Deflate};
+use sampan_http::websocket::{self, Deflate, Refusal};
 use sampan_http::{Answer, HeaderError, Response, Upgrade};
 use std::rc::Rc;
 
@@ -59,13 +59,12 @@ impl DispatchedRequest {
         let serving = Rc::clone(&*serving.ok_or_else(none)?);
         let checked = match request.is_extended_connect() {
             true => websocket::check_version(field).map(|()| None),
+            false if request.protocol() == "HTTP/1.0" => Err(Refusal::Http10),
             false => websocket::check_handshake(field).map(Some),
         };
         let accept = checked.map_err(|refusal| {
-            for (name, value) in [("sec-websocket-version", "13"), ("upgrade", "websocket")] {
-                // An answer that has no room for it goes without.
-                let _ = view.add_header(name, value.as_bytes());
-            }
+            // An answer that has no room for it goes without. The encoder adds `Upgrade`.
+            let _ = view.add_header("sec-websocket-version", b"13");
             Error::new(ErrorKind::Status(refusal.status()), refusal.text())
         })?;
         let offers = request.joined_header("sec-websocket-extensions");

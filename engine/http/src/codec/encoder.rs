@@ -105,6 +105,10 @@ impl ResponseHead<'_> {
             Length::Unsaid | Length::UntilClose => {}
         }
         out.extend_from_slice(self.fields);
+        if self.status == 426 {
+            // RFC 9110 section 15.5.22: the answer names the protocol, and WebSocket is the only one.
+            out.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: websocket\r\n");
+        }
         out.extend_from_slice(connection_line(exchange));
         out.extend_from_slice(b"\r\n");
         date_at
@@ -315,6 +319,10 @@ mod tests {
             .0,
             format!("{head}Connection: keep-alive\r\n\r\nhello")
         );
+        let mut refused = hello();
+        refused.set_status(426);
+        let upgrade = "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+        assert!(encode(refused, GET).0.contains(upgrade));
         let mut none = hello();
         none.set_status(204);
         assert_eq!(

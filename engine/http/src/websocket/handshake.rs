@@ -10,6 +10,8 @@ use std::borrow::Cow;
 pub enum Refusal {
     /// No WebSocket is asked for: 426.
     NotAsked,
+    /// HTTP/1.0, whose connections do not change (RFC 9110 section 7.8): 426.
+    Http10,
     /// A version that is not spoken here: 426, with the one that is.
     Version,
     /// No key, or one that is not 16 bytes in base64: 400.
@@ -20,7 +22,7 @@ impl Refusal {
     /// Returns the status of the answer.
     pub fn status(self) -> u16 {
         match self {
-            Self::NotAsked | Self::Version => 426,
+            Self::NotAsked | Self::Http10 | Self::Version => 426,
             Self::Key => 400,
         }
     }
@@ -29,6 +31,7 @@ impl Refusal {
     pub fn text(self) -> &'static str {
         match self {
             Self::NotAsked => "this address is a WebSocket: connect with Upgrade: websocket",
+            Self::Http10 => "this address is a WebSocket: connect with HTTP/1.1, not HTTP/1.0",
             Self::Version => "only version 13 of the WebSocket protocol is spoken here",
             Self::Key => "Sec-WebSocket-Key must be 16 bytes in base64",
         }

@@ -74,7 +74,7 @@ fn upgrade(call: &NativeCall) -> Result<Js, String> {
         return Ok(call.undefined());
     };
     let request = &exchange.request;
-    let is_get = request.method_str() == "GET";
+    let is_get = request.method_str() == "GET" && request.protocol() != "HTTP/1.0";
     let field = |name: &str| request.joined_header(name).filter(|_| is_get);
     let accept = match request.is_extended_connect() {
         true => websocket::check_version(field).map(|()| None),
