@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use sampan_http::{Answer, Request, Response};
-use sampan_serve::routing::routes::Spans;
+use sampan_serve::routing::spans::Spans;
 use slab::Slab;
 
 /// Names a thing that JavaScript knows by two numbers: its place, and a serial number that no other thing in that place

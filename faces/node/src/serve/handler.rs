@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use sampan_http::codec::{Exceeded, reason};
 use sampan_http::{Answer, Handler, Method, Observer, Request, Response};
-use sampan_serve::routing::routes::Spans;
+use sampan_serve::routing::spans::Spans;
 
 use super::exchanges::Exchanges;
 use super::routes::{Found, RouteSet};

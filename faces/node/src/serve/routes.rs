@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use sampan_http::{Method, Precomputed, Response};
 use sampan_serve::routing::pattern::{Pattern, normal_form};
-use sampan_serve::routing::routes::{Allow, RouteMatch, Routes as RouteTree, Spans, verb};
+use sampan_serve::routing::routes::{Allow, RouteMatch, Routes as RouteTree, verb};
+use sampan_serve::routing::spans::Spans;
 
 enum Target {
     Precomputed(Arc<Precomputed>),
