@@ -171,7 +171,13 @@ fn check(
         own("connection").len() <= 1
             && own("content-length").len() + own("transfer-encoding").len() <= 1
     );
-    assert_eq!(own("connection") == [b"close"], !keep_alive);
+    // An answer 426 names the protocol that it asks for.
+    let upgrade = own("upgrade");
+    assert_eq!(upgrade == [b"websocket"], parsed.code == Some(426));
+    let closes = own("connection")
+        .iter()
+        .any(|value| value.starts_with(b"close"));
+    assert_eq!(closes, !keep_alive);
     assert!(exchange.keep_alive || !keep_alive);
     let default_type = usize::from(
         !accepted
@@ -181,6 +187,7 @@ fn check(
     );
     let engines = 1
         + own("connection").len()
+        + upgrade.len()
         + own("content-length").len()
         + own("transfer-encoding").len()
         + default_type;

@@ -92,7 +92,7 @@ extern "C" fn on_signal(
     let is_fault = code > 0;
     if HAS_BEGUN.swap(true, Ordering::SeqCst) {
         // Another thread crashes too, and ends the process when its report is whole. Should it not, this one does.
-        // Where there is a report, this is the abort after a stack has overflowed.
+        // Where there is a report already, there is nothing to wait for.
         if !IS_WRITTEN.load(Ordering::SeqCst) {
             // SAFETY: it does nothing but wait.
             unsafe { libc::sleep(REPORT_SECONDS_MAX) };
@@ -109,11 +109,13 @@ extern "C" fn on_signal(
     let at = SIGNALS.iter().position(|(known, _)| *known == signal);
     let before = at.zip(BEFORE.get()).map(|(at, before)| before[at]);
     // SAFETY: the actions are those that were there before, or the default. A fault happens again when this returns,
-    // and the handler before has it then. A signal that was sent does not, so it is sent again; it comes when this
-    // returns.
+    // and the handler before has it then. It may abort, for which the stack of signals has no room beside its own frame
+    // on processors with many registers. A signal that was sent does not happen again, so it is sent again; it comes
+    // when this returns.
     unsafe {
         match before {
             Some(before) if is_fault && signal != libc::SIGABRT => {
+                libc::signal(libc::SIGABRT, libc::SIG_DFL);
                 libc::sigaction(signal, &raw const before, ptr::null_mut());
             }
             _ => {
