@@ -89,7 +89,8 @@ fn every_kind_of_value_is_seen() {
         ),
         ("{ a: undefined, [Symbol('s')]: 1 }", "{a:nothing}"),
         ("Object.create(null)", "{}"),
-        ("new Date(0)", "{}"),
+        ("new Date(0)", "\"1970-01-01T00:00:00.000Z\""),
+        ("new Date(NaN)", "\"Invalid Date\""),
         ("/x/", "{}"),
         ("new String('ab')", "{0:\"a\",1:\"b\"}"),
         (

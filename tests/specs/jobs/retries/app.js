@@ -41,6 +41,10 @@ app.job("keep", async (_, job) => {
 
 app.post("/add/:name", (req) => { app.enqueue(req.params.name, req.query.args); });
 app.get("/done", async () => (await db.query("SELECT line FROM done ORDER BY id")).map((row) => row.line));
+app.get("/waiting", async () => {
+  const rows = await db.query("SELECT id FROM _sampan_jobs WHERE name = 'keep' AND ended IS NULL");
+  return rows.length;
+});
 app.post("/clear", () => { db.exec("DELETE FROM done"); });
 app.get("/dead", async () => {
   const rows = await db.query("SELECT errors FROM _sampan_jobs WHERE state = 'dead'");

@@ -39,6 +39,9 @@ app.get("/done", function()
   for i, row in ipairs(db.query("SELECT line FROM done ORDER BY id")) do lines[i] = row.line end
   return lines
 end)
+app.get("/waiting", function()
+  return #db.query("SELECT id FROM _sampan_jobs WHERE name = 'keep' AND ended IS NULL")
+end)
 app.post("/clear", function() db.exec("DELETE FROM done") end)
 app.get("/dead", function()
   local rows, errors = db.query("SELECT errors FROM _sampan_jobs WHERE state = 'dead'"), {}

@@ -602,7 +602,7 @@ fn wrong_words_are_refused() {
     fails(
         &["build", &shop, "-o", &out, "--exclude", "none"],
         1,
-        &["--exclude none: the project has no such file"],
+        &["--exclude \"none\": the project has no such file"],
     );
     assert!(!Path::new(&out).exists());
 }
