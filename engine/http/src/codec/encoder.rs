@@ -106,16 +106,11 @@ impl ResponseHead<'_> {
         }
         out.extend_from_slice(self.fields);
         if self.status == 426 {
-            // RFC 9110 section 15.5.22: the answer names the protocol, and WebSocket is the only one.
-            out.extend_from_slice(b"Upgrade: websocket\r\n");
-            out.extend_from_slice(match (exchange.keep_alive, exchange.version_minor) {
-                (false, _) => b"Connection: close, Upgrade\r\n".as_slice(),
-                (true, 0) => b"Connection: keep-alive, Upgrade\r\n",
-                (true, _) => b"Connection: Upgrade\r\n",
-            });
-        } else {
-            out.extend_from_slice(connection_line(exchange));
+            // RFC 9110 section 15.5.22: the answer names the protocol, and WebSocket is the only one. The line of
+            // Connection that may follow is one list with this one.
+            out.extend_from_slice(b"Upgrade: websocket\r\nConnection: Upgrade\r\n");
         }
+        out.extend_from_slice(connection_line(exchange));
         out.extend_from_slice(b"\r\n");
         date_at
     }
