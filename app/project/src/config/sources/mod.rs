@@ -76,15 +76,20 @@ pub fn read_text(
 /// them are as if they were not there: those of the machine that serves the project count. The flag is true if there
 /// are any.
 pub fn read_file(root: &Path, sections: Sections<'_>) -> Result<(AllSettings, bool), String> {
+    let (text, name) = text_of(root)?;
+    let mut reading = Reading(AllSettings::new(sections, &name));
+    reading.add_file(&text, &name, None, None)?;
+    Ok((reading.0, text.contains("${")))
+}
+
+/// Returns the text of the configuration file in the folder `root`, which is empty if there is none, and its name.
+fn text_of(root: &Path) -> Result<(String, String), String> {
     let path = root.join(FILE);
     let text = match is_entry(&path) {
         true => read(&path)?,
         false => String::new(),
     };
-    let name = path.display().to_string();
-    let mut reading = Reading(AllSettings::new(sections, &name));
-    reading.add_file(&text, &name, None, None)?;
-    Ok((reading.0, text.contains("${")))
+    Ok((text, path.display().to_string()))
 }
 
 /// Reports whether a name is in its folder, also as a link to nothing.
@@ -100,12 +105,7 @@ pub fn read_known(
     environment: &Environment,
     sections: Sections<'_>,
 ) -> Result<(AllSettings, Vec<String>), String> {
-    let path = root.join(FILE);
-    let text = match is_entry(&path) {
-        true => read(&path)?,
-        false => String::new(),
-    };
-    let name = path.display().to_string();
+    let (text, name) = text_of(root)?;
     let mut reading = Reading(AllSettings::new(sections, &name));
     let mut unknown = Vec::new();
     reading.add_file(&text, &name, Some(environment), Some(&mut unknown))?;
