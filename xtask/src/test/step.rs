@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 use super::retry::{self, FailedTest};
 use crate::tally::Tally;
 
-/// A step that takes longer hangs: it is ended and counts as failed.
-const STEP_SECONDS_MAX: u64 = 25 * 60;
+/// A test program that takes longer hangs: it is ended and counts as failed.
+const PROGRAM_SECONDS_MAX: u64 = 25 * 60;
+
+/// A step that compiles and takes longer hangs: a build from nothing has taken 25 minutes on two busy cores.
+const BUILD_SECONDS_MAX: u64 = 75 * 60;
 
 /// The time for which output may still arrive after the program has ended, from a child of its own that holds the pipe.
 const DRAIN_MILLIS_MAX: u64 = 500;
@@ -24,6 +27,16 @@ pub(super) enum CountFormat {
     Libtest,
     /// One line `N passed, N failed`.
     Closing,
+}
+
+impl CountFormat {
+    /// Returns how long a program with this output may run. Those that only have an exit status are steps of cargo.
+    const fn seconds_max(self) -> u64 {
+        match self {
+            Self::ExitCode => BUILD_SECONDS_MAX,
+            Self::Libtest | Self::Closing => PROGRAM_SECONDS_MAX,
+        }
+    }
 }
 
 /// The prefix of the line of a test writes that could not run, past the test harness, which hides what a passing test
@@ -113,10 +126,12 @@ pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Outcome {
 fn follow(step: TestStep, mut news: impl FnMut(&str)) -> Tally {
     let mut seen: Option<Tally> = None;
     let reading = step.reading;
-    let outcome = stream(step.command, |line| match read(reading, line) {
-        Line::Counts(tally) => seen.get_or_insert_default().add(tally),
-        Line::Chatter => {}
-        Line::News => news(line),
+    let outcome = stream(step.command, reading.seconds_max(), |line| {
+        match read(reading, line) {
+            Line::Counts(tally) => seen.get_or_insert_default().add(tally),
+            Line::Chatter => {}
+            Line::News => news(line),
+        }
     });
     let succeeded = match outcome {
         Ok(status) => status.success(),
@@ -192,7 +207,15 @@ fn is_chatter(line: &str) -> bool {
 }
 
 /// Runs the program to its end and hands over each line of its output, both streams in the order written.
-fn stream(mut command: Command, mut line: impl FnMut(&str)) -> io::Result<ExitStatus> {
+///
+/// # Errors
+///
+/// When the program cannot be started, or had no end after `seconds_max`; it is killed then.
+fn stream(
+    mut command: Command,
+    seconds_max: u64,
+    mut line: impl FnMut(&str),
+) -> io::Result<ExitStatus> {
     let (reader, writer) = io::pipe()?;
     command
         .stdin(Stdio::null())
@@ -205,7 +228,7 @@ fn stream(mut command: Command, mut line: impl FnMut(&str)) -> io::Result<ExitSt
     // The command holds our ends of the pipe; while they are open, the reader would never see its end.
     drop(command);
     let lines = lines_of(reader);
-    let deadline = Instant::now() + Duration::from_secs(STEP_SECONDS_MAX);
+    let deadline = Instant::now() + Duration::from_secs(seconds_max);
     let mut ended: Option<(ExitStatus, Instant)> = None;
     loop {
         match lines.recv_timeout(Duration::from_millis(50)) {
@@ -220,7 +243,7 @@ fn stream(mut command: Command, mut line: impl FnMut(&str)) -> io::Result<ExitSt
         }
         if Instant::now() > deadline {
             child.kill()?;
-            let message = format!("ended after {STEP_SECONDS_MAX} s without an end of its own");
+            let message = format!("ended after {seconds_max} s without an end of its own");
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
     }
@@ -331,6 +354,14 @@ mod tests {
             run(TestStep::new("none", command, CountFormat::ExitCode)),
             tally(0, 1)
         );
+    }
+
+    #[test]
+    fn a_program_without_an_end_is_ended_and_fails() {
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let error = stream(command, 1, |_| {}).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]
