@@ -137,7 +137,7 @@ fn add(_: &Context, mut args: Args) -> Result<Value, Error> {
         "years", "months", "weeks", "days", "hours", "minutes", "seconds", "tz",
     ];
     let (time, part) = timestamp(args.number(0).unwrap_or(0.0))?;
-    let (mut span, mut found) = (Span::new(), TimeZone::UTC);
+    let (mut found, [mut months, mut days, mut seconds]) = (TimeZone::UTC, [0_i64; 3]);
     for (name, value) in members(args.take(1)) {
         if name == "tz" {
             found = zone(&value)?;
@@ -153,23 +153,46 @@ fn add(_: &Context, mut args: Args) -> Result<Value, Error> {
         };
         let count = count
             .ok_or_else(|| Error::script(format!("time.add: {name} must be a whole number")))?;
-        let longer = match name.as_str() {
-            "years" => span.try_years(count),
-            "months" => span.try_months(count),
-            "weeks" => span.try_weeks(count),
-            "days" => span.try_days(count),
-            "hours" => span.try_hours(count),
-            "minutes" => span.try_minutes(count),
-            _ => span.try_seconds(count),
+        let (one, sum, factor) = match name.as_str() {
+            "years" => (Span::new().try_years(count), &mut months, 12),
+            "months" => (Span::new().try_months(count), &mut months, 1),
+            "weeks" => (Span::new().try_weeks(count), &mut days, 7),
+            "days" => (Span::new().try_days(count), &mut days, 1),
+            "hours" => (Span::new().try_hours(count), &mut seconds, 3_600),
+            "minutes" => (Span::new().try_minutes(count), &mut seconds, 60),
+            _ => (Span::new().try_seconds(count), &mut seconds, 1),
         };
-        span =
-            longer.map_err(|_| Error::script(format!("time.add: {count} is too many {name}")))?;
+        // None is more than the years that there are, so the sums are far from the largest number.
+        one.map_err(|_| Error::script(format!("time.add: {count} is too many {name}")))?;
+        *sum += count * factor;
     }
-    let later = time.to_zoned_datetime(found).checked_add(span);
-    let later = later.map_err(|_| {
+    let later = moved(time, &found, months, days, seconds).map_err(|_| {
         Error::script("time.add: the result is not between the years -9999 and 9999")
     })?;
-    Ok(Value::Float(later.timestamp().as_second() as f64 + part))
+    Ok(Value::Float(later.as_second() as f64 + part))
+}
+
+/// Moves a time by months, then by days of the calendar in a zone, then by seconds. Each has a sign of its own, which a
+/// `Span` of several units has not.
+fn moved(
+    time: Timestamp,
+    zone: &TimeZone,
+    months: i64,
+    days: i64,
+    seconds: i64,
+) -> Result<Timestamp, jiff::Error> {
+    let mut time = time;
+    if (months, days) != (0, 0) {
+        // On the calendar, so that a day in between that lacks the hour changes nothing.
+        let date = zone.to_datetime(time);
+        let date = date.checked_add(Span::new().try_months(months)?)?;
+        let date = date.checked_add(Span::new().try_days(days)?)?;
+        time = zone
+            .to_ambiguous_zoned_datetime(date)
+            .compatible()?
+            .timestamp();
+    }
+    time.checked_add(Span::new().try_seconds(seconds)?)
 }
 
 fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {

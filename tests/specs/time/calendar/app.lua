@@ -19,6 +19,16 @@ app.get("/add", function()
     time.add(noon, { hours = 24, tz = "Europe/Berlin" }) - noon, time.add(0.5, { days = -1 }), time.add(0, { weeks = 1, minutes = 1, years = 0 }),
   }
 end)
+app.get("/signs", function()
+  local start = time.parse("2026-02-01")
+  local night = time.parse("2026-01-29 02:30", nil, berlin)
+  return {
+    time.date(time.add(start, { months = 1, days = -1 })).day, time.add(start, { days = 1, hours = -1 }) - start,
+    time.add(start, { hours = -1, minutes = 30 }) - start,
+    -- On 2026-03-29 there is no 02:30.
+    time.date(time.add(night, { months = 2, days = 1, tz = "Europe/Berlin" }), berlin).hour,
+  }
+end)
 app.get("/parse", function()
   return {
     time.parse("1970-01-02"), time.parse("1970-01-01T00:00:00.5Z"), time.parse("01.02.1970 03:04", "%d.%m.%Y %H:%M"),
