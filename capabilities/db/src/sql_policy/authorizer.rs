@@ -155,6 +155,10 @@ fn judge(asked: &AuthContext<'_>) -> Option<String> {
         A::Function { function_name } if function_name.eq_ignore_ascii_case("load_extension") => {
             Some("not authorized: extensions of SQLite cannot be loaded".to_owned())
         }
+        // It returns an address in memory, and takes one that SQLite calls.
+        A::Function { function_name } if function_name.eq_ignore_ascii_case("fts3_tokenizer") => {
+            Some("not authorized: fts3_tokenizer reaches into memory: FTS5 has tokenizers".to_owned())
+        }
         A::Pragma {
             pragma_name,
             pragma_value,

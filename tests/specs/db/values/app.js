@@ -35,6 +35,7 @@ const bad = {
   attach: () => db.exec("ATTACH 'x.db' AS x"),
   vacuum: () => db.exec("VACUUM INTO 'x.db'"),
   extension: () => db.query("SELECT load_extension('x')"),
+  tokenizer: () => db.one("SELECT fts3_tokenizer(?) AS address", ["simple"]),
   pragma: () => db.exec("PRAGMA synchronous = OFF"),
   temp: () => db.exec("CREATE TEMP TABLE x (a)"),
 };

@@ -41,6 +41,7 @@ local bad = {
   attach = function() db.exec("ATTACH 'x.db' AS x") end,
   vacuum = function() db.exec("VACUUM INTO 'x.db'") end,
   extension = function() db.query("SELECT load_extension('x')") end,
+  tokenizer = function() db.one("SELECT fts3_tokenizer(?) AS address", { "simple" }) end,
   pragma = function() db.exec("PRAGMA synchronous = OFF") end,
   temp = function() db.exec("CREATE TEMP TABLE x (a)") end,
 }

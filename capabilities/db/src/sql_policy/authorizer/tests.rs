@@ -108,6 +108,14 @@ fn what_is_refused_says_what_to_use() {
             .refusal("SELECT load_extension('x')")
             .contains("load_extension")
     );
+    // SQLite itself allows these with parameters, and calls the address that it is given.
+    for sql in ["SELECT fts3_tokenizer(?1)", "SELECT FTS3_Tokenizer(?1, ?2)"] {
+        let refusal = writer.refusal(sql);
+        assert!(
+            refusal.contains("not authorized to use function"),
+            "{sql}: {refusal}"
+        );
+    }
 }
 
 #[test]
