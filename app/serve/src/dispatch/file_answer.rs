@@ -5,7 +5,7 @@ use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
 use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
-use crate::files::{Served, unreadable};
+use crate::files::{Freshness, Served, unreadable};
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
 use crate::routing::routes::Allow;
@@ -57,15 +57,21 @@ pub(super) fn answer_file(
     }
     let chain = loaded.middleware.of_file(&normal);
     let guards = loaded.guards.of_file(&normal);
-    if let (Ok(Served::File(file)), [], []) = (&found, &*chain, &*guards) {
-        return loaded.control.files.answer(file, request, &normal);
+    let files = &loaded.control.files;
+    let found = found.map(|found| match found {
+        Served::File(file) => {
+            let freshness = files.freshness(&file, request, &normal);
+            Some((file, freshness))
+        }
+        Served::Fallback(file) => Some((file, Freshness::Fallback)),
+        Served::Folder => None,
+    });
+    if let (Ok(Some((file, freshness))), [], []) = (&found, &*chain, &*guards) {
+        return files.answer(file, request, *freshness);
     }
     let end = match found {
-        Ok(Served::File(file)) => {
-            let served = loaded.control.files.wrapped(file, request, &normal);
-            ChainEnd::File(Rc::new(served))
-        }
-        Ok(Served::Folder) => ChainEnd::Folder,
+        Ok(Some((file, freshness))) => ChainEnd::File(Rc::new(files.wrapped(file, freshness))),
+        Ok(None) => ChainEnd::Folder,
         Err(error) => {
             let error = unreadable(request.path(), &error);
             let end = ChainEnd::Folder;

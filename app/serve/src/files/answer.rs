@@ -17,6 +17,8 @@ pub(crate) enum Freshness {
     Ordinary,
     /// For ever: the name changes with the content.
     Forever,
+    /// As the settings say, for the page that answers browsers where no file is: others get an error there.
+    Fallback,
 }
 
 /// A file that answers a request.
@@ -26,6 +28,7 @@ pub(crate) struct ServedFile {
     pub(super) file: Rc<StoredFile>,
     /// The `Cache-Control` that it gets, if any.
     pub(super) cache_control: Option<String>,
+    pub(super) freshness: Freshness,
 }
 
 impl ServedFile {
@@ -36,6 +39,7 @@ impl ServedFile {
     /// Completes an answer whose body is this file. What the script set stays.
     pub(crate) fn complete(&self, response: &mut Response, request: &Request) {
         complete(response, &self.file, request, self.cache_control.as_deref());
+        vary_for(self.freshness, response);
     }
 }
 
@@ -52,6 +56,7 @@ pub(super) fn answer(
     if conditions::has_any(request) {
         let mut response = Response::new(200);
         complete(&mut response, file, request, cache_control);
+        vary_for(freshness, &mut response);
         return Answer::Now(response);
     }
     let known = &form.answers[freshness as usize];
@@ -60,6 +65,7 @@ pub(super) fn answer(
         None => {
             let mut response = Response::new(200);
             describe(&mut response, file, form, cache_control);
+            vary_for(freshness, &mut response);
             send(&mut response, file, form);
             match Precomputed::new(response) {
                 Ok(whole) => Arc::clone(known.get_or_init(|| whole)),
@@ -207,6 +213,31 @@ fn vary(response: &mut Response, file: &StoredFile) {
     }
 }
 
+/// Takes the directives for shared caches out of a `Cache-Control` and lets only the client keep the answer (RFC 9111
+/// section 5.2.2).
+pub(super) fn private(cache_control: &str) -> String {
+    let is_shared = |one: &str| {
+        let name = one.split('=').next().unwrap_or_default().trim();
+        ["private", "public", "s-maxage", "proxy-revalidate"]
+            .iter()
+            .any(|shared| name.eq_ignore_ascii_case(shared))
+    };
+    let rest = cache_control.split(',').map(str::trim);
+    let rest = rest.filter(|one| !one.is_empty() && !is_shared(one));
+    ["private"]
+        .into_iter()
+        .chain(rest)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Tells caches that the page for browsers depends on `Accept`.
+fn vary_for(freshness: Freshness, response: &mut Response) {
+    if freshness == Freshness::Fallback {
+        set_line(response, "Vary", "Accept");
+    }
+}
+
 /// All of a file.
 fn send(response: &mut Response, file: &StoredFile, form: &Form) {
     add(response, "Content-Type", &file.content_type);
@@ -273,4 +304,25 @@ fn set_line(response: &mut Response, name: &str, value: &str) {
 
 fn set(response: &mut Response, name: &str, value: &str) {
     let _ = response.set_header(name.as_bytes(), value.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::private;
+
+    #[test]
+    fn a_private_answer_has_no_directives_for_shared_caches() {
+        for (given, told) in [
+            ("no-cache", "private, no-cache"),
+            ("public, max-age=3600", "private, max-age=3600"),
+            (
+                "Public,S-MaxAge=9 , max-age=60,proxy-revalidate",
+                "private, max-age=60",
+            ),
+            ("private, no-store", "private, no-store"),
+            ("", "private"),
+        ] {
+            assert_eq!(private(given), told, "{given}");
+        }
+    }
 }

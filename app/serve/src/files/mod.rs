@@ -18,7 +18,7 @@ mod settings;
 mod static_files;
 mod stored;
 
-pub(crate) use answer::ServedFile;
+pub(crate) use answer::{Freshness, ServedFile};
 pub use api::MODULE;
 pub use cache::OPEN_FILES_MAX;
 pub use settings::{SECTION, StaticSettings};

@@ -55,6 +55,8 @@ pub struct StaticFiles {
 /// A file in `public/`, or a folder that has a page.
 pub(crate) enum Served {
     File(Rc<StoredFile>),
+    /// The page for browsers where nothing is.
+    Fallback(Rc<StoredFile>),
     Folder,
 }
 
@@ -162,20 +164,17 @@ impl StaticFiles {
     pub(crate) fn find_fallback(&self, path: &str) -> io::Result<Option<Served>> {
         let name = path.rsplit('/').next().unwrap_or_default();
         match &self.settings.fallback {
-            Some(fallback) if !name.contains('.') => self.find(fallback),
+            Some(fallback) if !name.contains('.') => Ok(match self.find(fallback)? {
+                Some(Served::File(file)) => Some(Served::Fallback(file)),
+                other => other,
+            }),
             _ => Ok(None),
         }
     }
 
     /// The answer to a request for a file that no middleware wraps.
-    pub(crate) fn answer(&self, file: &StoredFile, request: &Request, path: &str) -> Answer {
-        let freshness = self.freshness(file, request, path);
-        answer::answer(
-            file,
-            request,
-            freshness,
-            Some(self.cache_control(freshness)),
-        )
+    pub(crate) fn answer(&self, file: &StoredFile, request: &Request, how: Freshness) -> Answer {
+        answer::answer(file, request, how, Some(self.cache_control(how)))
     }
 
     /// Answers a request by a file of the folder alone: no route, guard or middleware is asked. `None` if its path is
@@ -186,28 +185,26 @@ impl StaticFiles {
     pub fn answer_by_path(&self, request: &Request) -> io::Result<Option<Answer>> {
         let path = normal_form(request.path());
         Ok(match self.find(&path)? {
-            Some(Served::File(file)) => Some(self.answer(&file, request, &path)),
-            Some(Served::Folder) | None => None,
+            Some(Served::File(file)) => {
+                Some(self.answer(&file, request, self.freshness(&file, request, &path)))
+            }
+            Some(Served::Fallback(_) | Served::Folder) | None => None,
         })
     }
 
     /// A file that middleware wraps, for the end of their chain. Only the client may keep it: they may depend on
     /// who asks.
-    pub(crate) fn wrapped(
-        &self,
-        file: Rc<StoredFile>,
-        request: &Request,
-        path: &str,
-    ) -> ServedFile {
-        let freshness = self.freshness(&file, request, path);
+    pub(crate) fn wrapped(&self, file: Rc<StoredFile>, freshness: Freshness) -> ServedFile {
         ServedFile {
             path: format!("{}/{}", self.settings.folder, file.path),
             file,
-            cache_control: Some(format!("private, {}", self.cache_control(freshness))),
+            cache_control: Some(answer::private(self.cache_control(freshness))),
+            freshness,
         }
     }
 
-    fn freshness(&self, file: &StoredFile, request: &Request, path: &str) -> Freshness {
+    /// The longest time for which a client may keep a file that was asked for by a path in normal form.
+    pub(crate) fn freshness(&self, file: &StoredFile, request: &Request, path: &str) -> Freshness {
         let asked = request
             .query()
             .and_then(|query| query.strip_prefix(VERSION));
@@ -225,7 +222,7 @@ impl StaticFiles {
 
     fn cache_control(&self, freshness: Freshness) -> &str {
         match freshness {
-            Freshness::Ordinary => &self.settings.cache_control,
+            Freshness::Ordinary | Freshness::Fallback => &self.settings.cache_control,
             Freshness::Forever => FOREVER,
         }
     }
@@ -277,6 +274,7 @@ impl StaticFiles {
                 path: name.to_owned(),
                 file,
                 cache_control: None,
+                freshness: Freshness::Ordinary,
             })),
             Ok(_) => Ok(None),
             Err(error) => Err(unreadable(path, &error)),

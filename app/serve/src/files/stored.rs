@@ -42,8 +42,8 @@ pub(super) struct Form {
     pub(super) content: Content,
     /// True if the server has made it itself, so that no file stands for it.
     is_made: bool,
-    /// Whole answers: with the ordinary `Cache-Control`, and with that of content that never changes.
-    pub(super) answers: [OnceCell<Arc<Precomputed>>; 2],
+    /// Whole answers, one for each `Freshness`.
+    pub(super) answers: [OnceCell<Arc<Precomputed>>; 3],
 }
 
 /// The place of the bytes.
