@@ -1,13 +1,17 @@
 //! The `ETag` of what a handler answers (RFC 9110 section 8.8.3), on routes with `etag = true`.
 
 use super::conditions::{self, Validators, Verdict};
+use crate::compression;
 use foldhash::quality::FixedState;
 use sampan_http::{Body, Method, Request, Response};
 use std::hash::BuildHasher;
 
 /// Gives an answer a tag made of its body, unless it has one, and reports whether the client has the same already: then
 /// it is a 304 without a body. Streams and files are left alone.
-pub(crate) fn is_known(request: &Request, response: &mut Response) -> bool {
+///
+/// The 304 has the fields that the answer would have (RFC 9110 section 15.4.5). Where the route compresses answers,
+/// these are `Vary` and, for a client that got a compressed answer, the weak tag.
+pub(crate) fn is_known(request: &Request, response: &mut Response, has_compression: bool) -> bool {
     let is_read = matches!(request.method(), Method::Get | Method::Head);
     if !is_read || response.status() != 200 {
         return false;
@@ -33,9 +37,34 @@ pub(crate) fn is_known(request: &Request, response: &mut Response) -> bool {
     {
         return false;
     }
+    if has_compression {
+        if compression::accepted(request).is_some() && is_named_weakly(request, &tag) {
+            // Without room for it the answer keeps the strong one.
+            let _ = response.set_header(b"ETag", format!("W/{tag}").as_bytes());
+        }
+        let _ = response.header(b"Vary", b"Accept-Encoding");
+    }
     response.set_status(304);
     super::answer::without_body(response);
     true
+}
+
+/// Reports whether a list of the client has a strong tag, and each time in its weak form.
+fn is_named_weakly(request: &Request, tag: &str) -> bool {
+    let mut count = 0;
+    for (name, line) in request.headers() {
+        if !name.eq_ignore_ascii_case("if-none-match") {
+            continue;
+        }
+        let line = std::str::from_utf8(line).unwrap_or_default();
+        for (at, _) in line.match_indices(tag) {
+            if !line[..at].ends_with("W/") {
+                return false;
+            }
+            count += 1;
+        }
+    }
+    count > 0 && tag.starts_with('"')
 }
 
 /// Two bodies of one length have the same hash once in 2^64 times.

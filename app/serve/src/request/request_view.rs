@@ -171,11 +171,8 @@ impl View {
     /// Compresses an answer, if it should be.
     #[inline]
     pub(crate) fn compress(&self, response: &mut Response) {
-        if self.info.has_etag && answer_tag::is_known(&self.request, response) {
-            if self.info.compression.is_some() {
-                // As the answer itself would have it.
-                let _ = response.header(b"Vary", b"Accept-Encoding");
-            }
+        let has_compression = self.info.compression.is_some();
+        if self.info.has_etag && answer_tag::is_known(&self.request, response, has_compression) {
             return;
         }
         if let Some(compression) = &self.info.compression {
