@@ -1,10 +1,11 @@
 //! The API for scripts: fields and methods of requests, and functions for texts that no request asks for.
 
+use crate::options::{DateOptions, NumberOptions};
 use crate::translate::{I18n, LocaleId};
 use sampan_host::sockets::KeptField;
 use sampan_host::{
     Args, Context, Error, ErrorKind, FunctionKind, Module, Param, RequestView, Type, Value, param,
-    refusals, row,
+    row,
 };
 use std::rc::Rc;
 
@@ -120,46 +121,15 @@ fn text(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn format_number(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (number, options) = (args.take(0), map(args.take(1)));
-    let (mut decimals, mut currency) = (None, None);
-    for (name, value) in options {
-        match (name.as_str(), value) {
-            ("currency", Value::Text(code)) => currency = Some(code),
-            ("currency", _) => {
-                return Err(Error::script("currency must be a code such as \"EUR\""));
-            }
-            ("decimals", Value::Int(digits)) => decimals = Some(digits),
-            ("decimals", _) => return Err(Error::script("decimals must be a whole number")),
-            (name, _) => return Err(refusals::unknown_option(name, &["currency", "decimals"])),
-        }
-    }
+    let (number, given) = (args.take(0), map(args.take(1)));
+    let options = NumberOptions::read(&given)?;
     let (i18n, locale) = of_request(context, &args)?;
-    let text = match currency {
-        Some(code) => i18n.money(locale, &number, &code, decimals)?,
-        None => i18n.number(locale, &number, decimals)?,
-    };
-    Ok(Value::Text(text))
+    options.written(&i18n, locale, &number).map(Value::Text)
 }
 
 fn format_date(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (date, options) = (args.take(0), map(args.take(1)));
-    let (mut style, mut with_time, mut zone) = (None, false, None);
-    for (name, value) in options {
-        match (name.as_str(), value) {
-            ("style", Value::Text(given)) => style = Some(given),
-            ("style", _) => return Err(Error::script("style must be text")),
-            ("time", Value::Bool(given)) => with_time = given,
-            ("time", _) => return Err(Error::script("time must be true or false")),
-            ("tz", Value::Text(given)) => zone = Some(given),
-            ("tz", _) => {
-                return Err(Error::script(
-                    "tz must be the name of a time zone, such as \"Europe/Berlin\"",
-                ));
-            }
-            (name, _) => return Err(refusals::unknown_option(name, &["style", "time", "tz"])),
-        }
-    }
+    let (date, given) = (args.take(0), map(args.take(1)));
+    let options = DateOptions::read(&given)?;
     let (i18n, locale) = of_request(context, &args)?;
-    let text = i18n.date(locale, &date, style.as_deref(), with_time, zone.as_deref())?;
-    Ok(Value::Text(text))
+    options.written(&i18n, locale, &date).map(Value::Text)
 }

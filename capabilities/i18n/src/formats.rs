@@ -14,6 +14,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// The rounding of numbers: halves away from zero.
+const ROUNDING: SignedRoundingMode = SignedRoundingMode::Unsigned(UnsignedRoundingMode::HalfExpand);
+
 /// The length of a date's notation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Style {
@@ -67,6 +70,13 @@ pub(crate) fn decimal(value: &Value) -> Result<Decimal, Error> {
     }
 }
 
+/// Returns a number with as many digits behind the point as are printed unless the script says more.
+fn shortened(mut number: Decimal) -> Decimal {
+    number.round_with_mode(-DECIMALS_UNLESS_GIVEN, ROUNDING);
+    number.trim_end();
+    number
+}
+
 impl Formats {
     pub(crate) fn new(locale: &Locale) -> Result<Self, Error> {
         Ok(Self {
@@ -78,9 +88,9 @@ impl Formats {
         })
     }
 
-    /// The category of a number.
+    /// Returns the category of a number as it is printed: "1 day" is one day, also for 1.0001.
     pub(crate) fn category(&self, number: &Decimal) -> PluralCategory {
-        self.plurals.category_for(number)
+        self.plurals.category_for(&shortened(number.clone()))
     }
 
     /// A number with so many digits behind the point, or as many as it needs.
@@ -89,20 +99,16 @@ impl Formats {
         mut number: Decimal,
         decimals: Option<i64>,
     ) -> Result<String, Error> {
-        let mode = SignedRoundingMode::Unsigned(UnsignedRoundingMode::HalfExpand);
         match decimals {
             Some(digits) if (0..=DECIMALS_MAX).contains(&digits) => {
-                number.round_with_mode(-(digits as i16), mode);
+                number.round_with_mode(-(digits as i16), ROUNDING);
                 number.pad_end(-(digits as i16));
             }
             Some(_) => {
                 let text = format!("decimals must be a whole number from 0 to {DECIMALS_MAX}");
                 return Err(Error::script(text));
             }
-            None => {
-                number.round_with_mode(-DECIMALS_UNLESS_GIVEN, mode);
-                number.trim_end();
-            }
+            None => number = shortened(number),
         }
         Ok(self.decimals.format(&number).to_string())
     }

@@ -12,6 +12,7 @@ mod limits;
 mod message;
 mod moment;
 mod negotiate;
+mod options;
 mod pages;
 mod settings;
 mod translate;

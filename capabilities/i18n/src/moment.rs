@@ -117,10 +117,19 @@ fn offset_seconds(text: &str) -> i64 {
     }) else {
         return 0;
     };
-    match numbers::<2>(time, ':', [2, 2]) {
-        Some([hours, minutes]) => sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60),
-        None => 0,
-    }
+    sign * offset(time).unwrap_or(0)
+}
+
+/// Returns the seconds of an offset without its sign: `02`, `0230` or `02:30`.
+fn offset(text: &str) -> Option<i64> {
+    let [hours, minutes] = match text.len() {
+        2 => [text, "00"],
+        4 => <[&str; 2]>::from(text.split_at_checked(2)?),
+        _ => <[&str; 2]>::from(text.split_once(':')?),
+    };
+    let ([hours], [minutes]) = (numbers(hours, ':', [2])?, numbers(minutes, ':', [2])?);
+    let is_offset = hours <= 23 && minutes <= 59;
+    is_offset.then(|| i64::from(hours) * 3600 + i64::from(minutes) * 60)
 }
 
 fn parsed(text: &str) -> Option<Moment> {
@@ -139,8 +148,7 @@ fn parsed(text: &str) -> Option<Moment> {
         Some(rest) => rest,
         None => match rest.rfind(['+', '-']) {
             Some(at) => {
-                let offset = &rest[at + 1..];
-                numbers::<2>(offset, ':', [2, 2])?;
+                offset(&rest[at + 1..])?;
                 &rest[..at]
             }
             None => rest,
@@ -189,6 +197,9 @@ mod tests {
             ("2026-11-22T14:05:09Z", at(14, 5, 9)),
             ("2026-11-22T14:05:09.123Z", at(14, 5, 9)),
             ("2026-11-22T14:05:09+02:00", at(14, 5, 9)),
+            ("2026-11-22T14:05:09+02", at(14, 5, 9)),
+            ("2026-11-22T14:05:09-0230", at(14, 5, 9)),
+            ("2026-11-22T14:05:09+23:59", at(14, 5, 9)),
             ("2026-11-22t23:59:59.999999999-11:30", at(23, 59, 59)),
         ] {
             let read = Moment::read(&Value::from(text));
@@ -209,6 +220,17 @@ mod tests {
             "2026-11-22 14:5",
             "2026-11-22 14:05:09.",
             "2026-11-22 14:05+2",
+            "2026-11-22 14:05+",
+            "2026-11-22 14:05+020",
+            "2026-11-22 14:05+02:0",
+            "2026-11-22 14:05+02:00:00",
+            "2026-11-22 14:05+24:00",
+            "2026-11-22 14:05+99:99",
+            "2026-11-22 14:05-00:60",
+            "2026-11-22 14:05+24",
+            "2026-11-22 14:05+0060",
+            "2026-11-22 14:05+\u{e9}",
+            "2026-11-22 14:05+0\u{e9}0",
             "2026-11-2\u{e9}",
             "+026-11-22",
             "2026-11-22 14:05:09 14:05",
@@ -227,6 +249,8 @@ mod tests {
         assert_eq!(read("2026-07-01 12:00:00", "Europe/Berlin"), summer);
         assert_eq!(read("2026-07-01T12:00:00Z", "Europe/Berlin"), summer);
         assert_eq!(read("2026-07-01T08:00:00-04:00", "Europe/Berlin"), summer);
+        assert_eq!(read("2026-07-01T08:00:00-04", "Europe/Berlin"), summer);
+        assert_eq!(read("2026-07-01T17:30:00+0530", "Europe/Berlin"), summer);
         assert_eq!(
             read("2026-12-31T23:30:00Z", "Asia/Tokyo"),
             iso("2027-01-01 08:30:00")

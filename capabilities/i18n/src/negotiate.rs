@@ -21,15 +21,30 @@ pub(crate) fn named(catalogs: &Catalogs, tag: &str) -> Option<usize> {
 /// nothing.
 pub(crate) fn accepted(catalogs: &Catalogs, field: &str) -> Option<usize> {
     let entries = field.split(',').take(LANGUAGES_MAX).filter_map(entry);
-    let mut wanted: Vec<(Quality, &str)> = entries.filter(|(quality, _)| *quality > 0).collect();
+    let ranges: Vec<(Quality, &str)> = entries.collect();
+    let mut wanted = ranges.clone();
+    wanted.retain(|(quality, _)| *quality > 0);
     wanted.sort_by_key(|(quality, _)| std::cmp::Reverse(*quality));
     let find = |tag: &str| match tag {
-        "*" => Some(catalogs.default),
+        "*" => unnamed(catalogs, &ranges),
         tag => named(catalogs, tag),
     };
     let exact = wanted.iter().find_map(|(_, tag)| find(tag));
     // A reader of `pt` understands `pt-BR` better than a foreign language.
     exact.or_else(|| wanted.iter().find_map(|(_, tag)| related(catalogs, tag)))
+}
+
+/// Returns the locale that `*` stands for: the default, else the first, that no other range matches. A range that the
+/// client refuses with `q=0` counts too. A range matches the locales that begin with it (RFC 4647 section 3.3.1).
+fn unnamed(catalogs: &Catalogs, ranges: &[(Quality, &str)]) -> Option<usize> {
+    let is_free = |at: &usize| {
+        let is_matched = |(_, range): &(Quality, &str)| {
+            parents(&catalogs.all[*at].tag).any(|tag| tag.eq_ignore_ascii_case(range))
+        };
+        !ranges.iter().any(is_matched)
+    };
+    let mut all = std::iter::once(catalogs.default).chain(0..catalogs.all.len());
+    all.find(is_free)
 }
 
 /// The first locale of the same language.
@@ -77,6 +92,15 @@ mod tests {
             ("fr,pt,de;q=0.1", Some("de")),
             ("*", Some("en")),
             ("fr,*;q=0.1", Some("en")),
+            ("en;q=0,*", Some("de")),
+            ("*,EN;q=0", Some("de")),
+            ("en;q=0.5,*", Some("de")),
+            ("en,*;q=0.5", Some("en")),
+            ("en-GB;q=0,*", Some("en")),
+            ("en;q=0,de;q=0,*", Some("fa")),
+            ("de-AT;q=0.1,en;q=0,*;q=0.2", Some("de")),
+            ("en;q=0,de;q=0,fa;q=0,pt;q=0,zh;q=0,*", None),
+            ("*;q=0", None),
             ("de;q=0,fa;q=0.001", Some("fa")),
             ("de;q=0", None),
             ("fr", None),

@@ -1,6 +1,7 @@
 //! The functions and filters for the languages of an app in templates: `t`, `locale`, `text_direction`, and the filters
 //! `format_number` and `format_date`.
 
+use crate::options::{self, DateOptions, NumberOptions};
 use crate::translate::{I18n, LocaleId};
 use sampan_host::pages::{ForRequest, PageValues};
 use sampan_host::{Error, Value};
@@ -29,52 +30,31 @@ pub(crate) fn add(values: &PageValues, i18n: &Rc<I18n>) {
         "t",
         Rc::new(move |request, args| {
             let (i18n, locale) = of_t.of(request);
-            let Some(Value::Text(key)) = args.first() else {
+            let Some((Value::Text(key), rest)) = args.split_first() else {
                 return Err(Error::script("t takes the key of a text"));
             };
-            let text = i18n.translate(locale, key, named(args, 1))?;
-            Ok(Value::Text(text))
+            let values = named(rest).ok_or_else(|| {
+                Error::script("t takes the key of a text, and values by name: t(\"pets\", n=3)")
+            })?;
+            i18n.translate(locale, key, values).map(Value::Text)
         }),
     );
     values.filter(
         "format_number",
         Rc::new(move |request, args| {
             let (i18n, locale) = of_number.of(request);
-            let decimals = match option(args, "decimals") {
-                Some(Value::Int(decimals)) => Some(*decimals),
-                Some(_) => return Err(Error::script("decimals must be a number")),
-                None => None,
-            };
-            let number = args.first().unwrap_or(&Value::Null);
-            let text = match option(args, "currency") {
-                Some(Value::Text(code)) => i18n.money(locale, number, code, decimals)?,
-                Some(_) => {
-                    return Err(Error::script("currency must be a code such as \"EUR\""));
-                }
-                None => i18n.number(locale, number, decimals)?,
-            };
-            Ok(Value::Text(text))
+            let (number, given) = filtered("format_number", options::OF_NUMBERS, args)?;
+            let options = NumberOptions::read(given)?;
+            options.written(i18n, locale, number).map(Value::Text)
         }),
     );
     values.filter(
         "format_date",
         Rc::new(move |request, args| {
             let (i18n, locale) = of_date.of(request);
-            let style = match option(args, "style") {
-                Some(Value::Text(style)) => Some(style.as_str()),
-                Some(_) => return Err(Error::script("style must be a text")),
-                None => None,
-            };
-            let with_time = option(args, "time") == Some(&Value::Bool(true));
-            let zone = match option(args, "tz") {
-                Some(Value::Text(zone)) => Some(zone.as_str()),
-                Some(_) => return Err(Error::script("tz must be the name of a time zone")),
-                None => None,
-            };
-            let date = args.first().unwrap_or(&Value::Null);
-            Ok(Value::Text(
-                i18n.date(locale, date, style, with_time, zone)?,
-            ))
+            let (date, given) = filtered("format_date", options::OF_DATES, args)?;
+            let options = DateOptions::read(given)?;
+            options.written(i18n, locale, date).map(Value::Text)
         }),
     );
 }
@@ -94,16 +74,32 @@ impl Texts {
     }
 }
 
-/// The named arguments, which come behind `count` others.
-fn named(args: &[Value], count: usize) -> &[(String, Value)] {
-    match args.get(count) {
-        Some(Value::Map(members)) => members,
-        _ => &[],
+/// Returns the named arguments, which come as a map; `None` if there is any other argument.
+fn named(args: &[Value]) -> Option<&[(String, Value)]> {
+    match args {
+        [] => Some(&[]),
+        [Value::Map(members)] => Some(members),
+        _ => None,
     }
 }
 
-/// A named argument of a filter.
-fn option<'a>(args: &'a [Value], name: &str) -> Option<&'a Value> {
-    let found = named(args, 1).iter().find(|(given, _)| given == name);
-    found.map(|(_, value)| value)
+/// Returns the value before a filter, and the filter's named arguments.
+///
+/// # Errors
+/// An argument without a name.
+fn filtered<'a>(
+    filter: &str,
+    names: &[&str],
+    args: &'a [Value],
+) -> Result<(&'a Value, &'a [(String, Value)]), Error> {
+    let Some((value, rest)) = args.split_first() else {
+        return Err(Error::script(format!("the filter {filter} needs a value")));
+    };
+    let given = named(rest).ok_or_else(|| {
+        let names = names.join(", ");
+        Error::script(format!(
+            "the filter {filter} takes its arguments by name: {names}"
+        ))
+    })?;
+    Ok((value, given))
 }

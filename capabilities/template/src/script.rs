@@ -63,7 +63,7 @@ pub(crate) struct ScriptFunctions {
     globals: RefCell<Option<Rc<Globals>>>,
     /// True if one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
-    /// The filters that are not Jinja2's.
+    /// The filters of the script, whose arguments are not known.
     filters: RefCell<HashSet<String>>,
 }
 
@@ -104,7 +104,7 @@ impl ScriptFunctions {
         self.hides_known.get()
     }
 
-    /// Reports whether the script or the server has given a filter.
+    /// Reports whether the script has given a filter.
     pub(crate) fn has_filter(&self, name: &str) -> bool {
         self.filters.borrow().contains(name)
     }
@@ -132,7 +132,6 @@ impl ScriptFunctions {
     }
 
     pub(crate) fn add_native_filter(&self, name: &str, function: PageFunction) {
-        self.filters.borrow_mut().insert(name.to_owned());
         let number = self.keep(GivenFunction::Native(function));
         self.change(|environment| add_filter(environment, name.to_owned(), number));
     }

@@ -1,4 +1,4 @@
-//! The arguments of Jinja2's filters: their names, and their order.
+//! The arguments of Jinja2's filters and of the server's own: their names, and their order.
 
 use super::given::Given;
 use super::{filters, numbers, texts, urlize};
@@ -9,20 +9,37 @@ use sampan_host::names::hint;
 /// A filter over the value that stands before it and the arguments in the order of the parameters.
 pub(super) type Body = fn(&mut State<'_, '_>, &Value, &Given<'_>) -> Result<Value, Error>;
 
-/// The parameters of a filter behind the value, as Jinja2 names them.
+/// The parameters of a filter behind the value, as Jinja2 names its own.
 #[derive(Debug)]
 pub(crate) struct Signature {
     pub(crate) name: &'static str,
     params: &'static [&'static str],
-    /// `None` where minijinja's own takes the arguments by place and by name.
+    /// True if all arguments are given by their names.
+    is_named_only: bool,
+    /// `None` where minijinja's own takes the arguments by place and by name, and for the server's filters.
     pub(super) body: Option<Body>,
 }
 
 const fn row(name: &'static str, params: &'static [&'static str], body: Option<Body>) -> Signature {
-    Signature { name, params, body }
+    Signature {
+        name,
+        params,
+        is_named_only: false,
+        body,
+    }
 }
 
-/// Jinja2's filters with fixed parameters.
+/// A filter of the server, which reads its arguments by itself.
+const fn named_row(name: &'static str, params: &'static [&'static str]) -> Signature {
+    Signature {
+        name,
+        params,
+        is_named_only: true,
+        body: None,
+    }
+}
+
+/// The filters with fixed parameters.
 static SIGNATURES: &[Signature] = &[
     row("abs", &[], None),
     row("attr", &["name"], None),
@@ -47,6 +64,8 @@ static SIGNATURES: &[Signature] = &[
     row("first", &[], None),
     row("float", &["default"], Some(numbers::float)),
     row("forceescape", &[], Some(texts::forceescape)),
+    named_row("format_date", &["style", "time", "tz"]),
+    named_row("format_number", &["currency", "decimals"]),
     row(
         "groupby",
         &["attribute", "default", "case_sensitive"],
@@ -120,7 +139,7 @@ pub(super) fn all() -> &'static [Signature] {
     SIGNATURES
 }
 
-/// Returns the parameters of a filter, if Jinja2 has it and they are fixed.
+/// Returns the parameters of a filter, if they are fixed.
 pub(crate) fn signature(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.name == name)
 }
@@ -134,6 +153,13 @@ impl Signature {
             [one] => format!("takes one argument: {one}"),
             all => format!("takes {} arguments: {}", all.len(), all.join(", ")),
         };
+        if self.is_named_only && count > 0 {
+            let names = self.params.join(", ");
+            return Some(format!(
+                "the filter {} takes its arguments by name: {names}",
+                self.name
+            ));
+        }
         if count > self.params.len() {
             return Some(format!(
                 "too many arguments: the filter {} {taken}",

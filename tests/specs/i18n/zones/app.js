@@ -8,6 +8,8 @@ app.get("/", (req) => {
     req.formatNumber(12.345, { currency: "USD", decimals: 3 }), req.formatNumber(1, { currency: "XYZ" }),
   ];
 });
+app.get("/offsets", (req) => ["+02", "+0530", "-04:00"].map((offset) =>
+  req.formatDate(`2025-07-01T12:00:00${offset}`, { tz: "Europe/Berlin", style: "short", time: true })));
 app.get("/page", (req) => req.render("page.txt", { at: 1751364000 }));
 function fault(fn) {
   try {
@@ -19,5 +21,5 @@ function fault(fn) {
 }
 app.get("/faults", (req) => [
   fault(() => req.formatDate(0, { tz: "Europe/Nowhere" })), fault(() => req.formatDate(0, { tz: 1 })),
-  fault(() => req.formatNumber(1, { currency: "euro" })),
+  fault(() => req.formatNumber(1, { currency: "euro" })), fault(() => req.formatDate("2025-07-01 10:00:00+99:99")),
 ]);

@@ -8,6 +8,13 @@ app.get("/", function(req)
     req:format_number(12.345, { currency = "USD", decimals = 3 }), req:format_number(1, { currency = "XYZ" }),
   }
 end)
+app.get("/offsets", function(req)
+  local shown = {}
+  for at, offset in ipairs { "+02", "+0530", "-04:00" } do
+    shown[at] = req:format_date("2025-07-01T12:00:00" .. offset, { tz = "Europe/Berlin", style = "short", time = true })
+  end
+  return shown
+end)
 app.get("/page", function(req) return req:render("page.txt", { at = 1751364000 }) end)
 local function fault(fn, ...)
   local ok, err = pcall(fn, ...)
@@ -17,5 +24,6 @@ app.get("/faults", function(req)
   return {
     fault(req.format_date, req, 0, { tz = "Europe/Nowhere" }), fault(req.format_date, req, 0, { tz = 1 }),
     fault(req.format_number, req, 1, { currency = "euro" }),
+    fault(req.format_date, req, "2025-07-01 10:00:00+99:99"),
   }
 end)
