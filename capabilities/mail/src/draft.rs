@@ -106,7 +106,7 @@ impl Draft {
                 "text" => draft.text = Some(text(reader, "text", value)?),
                 "html" => draft.html = Some(text(reader, "html", value)?),
                 "attachments" => draft.attachments = files(reader, "attachments", value)?,
-                "inline" => draft.inline = files(reader, "inline", value)?,
+                "inline" => draft.inline = pictures(reader, value)?,
                 "headers" => draft.headers = headers(reader, value)?,
                 other => return Err(refusals::unknown_option(other, MEMBERS)),
             }
@@ -217,6 +217,25 @@ fn files(reader: &dyn Reader, what: &str, value: Handle) -> Result<Vec<MailFile>
         files.push(one_file(reader, &place, file)?);
     }
     Ok(files)
+}
+
+/// Reads the pictures that the HTML shows.
+///
+/// # Errors
+/// A name that cannot be a `Content-ID` (RFC 2392), by which the HTML names the picture.
+fn pictures(reader: &dyn Reader, value: Handle) -> Result<Vec<MailFile>, Error> {
+    let pictures = files(reader, "inline", value)?;
+    let is_refused = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"');
+    for (at, MailFile { name, .. }) in pictures.iter().enumerate() {
+        if name.contains(is_refused) {
+            return Err(Error::script(format!(
+                "inline[{}].name is {name:?}: it must not have blanks, <, > or \", because the HTML shows the picture \
+                 as cid: and its name, such as cid:logo.png",
+                at + 1
+            )));
+        }
+    }
+    Ok(pictures)
 }
 
 fn one_file(reader: &dyn Reader, place: &str, file: Handle) -> Result<MailFile, Error> {

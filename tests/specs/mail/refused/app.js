@@ -18,6 +18,8 @@ app.get("/", () => [
   refused({ headers: { "X-A: 1\r\nX-B": "2" } }),
   refused({ headers: { bcc: "x@example.org" } }),
   refused({ attachments: [{ name: "a\r\nb", content: "x" }] }),
+  refused({ inline: [{ name: 'x>";y.png', content: "x" }] }),
+  refused({ inline: [{ name: "a.png", content: "x" }, { name: "b c.png", content: "x" }] }),
   refused({ to: "nobody" }),
   refused({ to: [] }),
   refused({ attachments: [{ name: "a" }] }),
