@@ -85,7 +85,10 @@ pub fn with_tables<T>(
     work: impl FnOnce(Rc<dyn AppTables>) -> LocalFuture<Result<T, Error>>,
 ) -> Result<T, String> {
     if !config.may_exist() {
-        return Err(format!("there is no database {}", config.shown()));
+        return Err(format!(
+            "there is no database {}: name it with --db, or the project with --project",
+            config.shown()
+        ));
     }
     let config = DatabaseConfig {
         query_inline_millis_max: PEOPLE_MILLIS_MAX,

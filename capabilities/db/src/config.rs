@@ -116,6 +116,17 @@ impl DatabaseConfig {
         self.url.is_some()
     }
 
+    /// Checks the URL of the server, if there is one.
+    ///
+    /// # Errors
+    /// It is none of PostgreSQL, or has a parameter that is wrong.
+    pub fn check_url(&self) -> Result<(), Error> {
+        match self.is_postgres() {
+            true => self.postgres().map(drop),
+            false => Ok(()),
+        }
+    }
+
     /// Reads the URL of the server.
     ///
     /// # Errors

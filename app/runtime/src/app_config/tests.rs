@@ -177,7 +177,7 @@ fn faults_name_the_line_and_the_key() {
         (
             "[server]\nworkers = \"two\"\n",
             2,
-            "[server] workers = \"two\": a whole number from 0 is expected",
+            "[server] workers = \"two\": a whole number is expected",
         ),
         (
             "[server]\nworkers = -1\n",

@@ -31,6 +31,8 @@ pub struct CheckReport {
     pub migrations: usize,
     /// The number of routes. Nothing if the project does not load.
     pub routes: Option<usize>,
+    /// True if the scripts were to be loaded: earlier findings did not keep them from it.
+    pub is_load_tried: bool,
 }
 
 /// Checks configuration, templates, texts, migrations and scripts, and looks for files that nothing uses. `scratch` is
@@ -64,6 +66,11 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     } = found;
     report.templates = templates.len();
     let mut told: Vec<String> = faults;
+    config
+        .database
+        .config
+        .check_url()
+        .map_err(|fault| fault.to_string())?;
     told.extend(migration_faults(&config, report)?);
     told.extend(certificate_fault(&config));
     let can_load = told.is_empty();
@@ -79,15 +86,20 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
         // Loading would only tell the first of them again.
         return Ok(());
     }
-    if config.database.config.is_postgres() {
-        // It would have to write into the database of the server to load it.
+    let is_on_server = config.database.config.is_postgres();
+    if is_on_server {
         report.findings.extend(missing_awaits(&project)?);
-        return Ok(());
     }
     let folder = config.serving.static_files.folder.clone();
     let written = config.written_folders();
     let looked = |app: &LocalApp| (app.rows(), app.log());
-    let (rows, log) = look(config, scratch, looked)?;
+    report.is_load_tried = true;
+    let (rows, log) = look(config, scratch, looked).map_err(|fault| match is_on_server {
+        true => format!(
+            "{fault}\n  (loaded with a file of SQLite: a check writes nothing into a server)"
+        ),
+        false => fault,
+    })?;
     report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
     report.findings.extend(logged(&log));
     let written = written.iter().map(|folder| name_of(&folder.path));

@@ -275,7 +275,7 @@ impl SettingKind {
     fn expected(&self) -> &'static str {
         match self {
             Self::Flag => "true or false",
-            Self::Count(_) => "a whole number from 0",
+            Self::Count(_) => "a whole number",
             Self::Size(_) => units::A_SIZE,
             Self::Time(_) => units::A_TIME,
             Self::Choice(_) | Self::Text => "text in quotes",

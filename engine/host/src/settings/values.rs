@@ -304,7 +304,7 @@ mod tests {
             (
                 "cups",
                 Text("two".to_owned()),
-                "[kettle] cups = \"two\": a whole number from 0 is expected",
+                "[kettle] cups = \"two\": a whole number is expected",
             ),
             ("cups", Number(9), "[kettle] cups is 9; it must be 1 to 8"),
             (

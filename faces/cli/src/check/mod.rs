@@ -95,7 +95,9 @@ fn summary(report: &CheckReport, errors: usize, warnings: usize) -> String {
     let mut parts = Vec::new();
     match report.routes {
         Some(routes) => parts.push(counted(routes as u64, "route")),
-        None => parts.push("the scripts were not loaded".to_owned()),
+        None if !report.is_load_tried => parts.push("the scripts were not loaded".to_owned()),
+        // An error says why.
+        None => {}
     }
     for (count, one) in [
         (report.templates, "template"),
@@ -113,7 +115,10 @@ fn summary(report: &CheckReport, errors: usize, warnings: usize) -> String {
             counted(warnings as u64, "warning")
         ),
     };
-    format!("{what} ({})", parts.join(", "))
+    match parts.is_empty() {
+        true => what,
+        false => format!("{what} ({})", parts.join(", ")),
+    }
 }
 
 fn summary_json(report: &CheckReport, errors: usize, warnings: usize) -> serde_json::Value {

@@ -157,7 +157,7 @@ fn faults_name_their_source() {
             "",
             &[("SAMPAN_SERVER_WORKERS", "two")][..],
             &[][..],
-            "SAMPAN_SERVER_WORKERS: [server] workers = \"two\": a whole number from 0 is expected",
+            "SAMPAN_SERVER_WORKERS: [server] workers = \"two\": a whole number is expected",
         ),
         (
             "",

@@ -41,7 +41,7 @@ fn files_that_are_not_what_they_should_be() {
         ),
         (
             "[limits]\nheaders_max = \"10MB\"\n",
-            "sampan.toml:2: [limits] headers_max = \"10MB\": a whole number from 0 is expected",
+            "sampan.toml:2: [limits] headers_max = \"10MB\": a whole number is expected",
         ),
     ] {
         fs::write(scratch.file("sampan.toml"), text).expect("written");

@@ -290,3 +290,30 @@ fn a_check_finds_calls_without_await() {
     assert_eq!(found, 7, "{said}");
     assert!(said.contains("write await db.query(...)"), "{said}");
 }
+
+#[test]
+fn a_check_loads_the_scripts_of_an_app_on_a_server() {
+    let check = |source: &str, url: &str| {
+        let scratch = Scratch::new(&[("app.lua", source)]);
+        let mut check = sampan(&["check", &scratch.file("app.lua")]);
+        let checked = check.env("SAMPAN_DB_URL", url).output();
+        let checked = checked.expect("the command starts");
+        let said = [&checked.stdout[..], &checked.stderr[..]].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        (checked.status.code(), said)
+    };
+    let (code, said) = check(LUA, "postgres://app@127.0.0.1:1/x");
+    assert!(code == Some(0) && said.contains("(5 routes)"), "{said}");
+    let wrong = "local app = require \"sampan\"\napp.get(\"/\", function( return 1 end)\n";
+    let (code, said) = check(wrong, "postgres://app@127.0.0.1:1/x");
+    assert_eq!(code, Some(1), "{said}");
+    for part in ["error: app.lua:2", "loaded with a file of SQLite"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let (code, said) = check(LUA, "mysql://app@127.0.0.1/x");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("[db] url: the URL of a database begins with postgres://"),
+        "{said}"
+    );
+}
