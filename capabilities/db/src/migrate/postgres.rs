@@ -2,8 +2,7 @@
 //!
 //! An advisory lock keeps two machines from applying the same file. A file runs in a transaction, with its row in the
 //! table of migrations. One that begins with the comment `-- no transaction` runs statement by statement outside of
-//! one, as CREATE INDEX CONCURRENTLY needs; what it did before it failed stays. The body of a function between BEGIN
-//! ATOMIC and END is not looked at: such a file needs a transaction.
+//! one, as CREATE INDEX CONCURRENTLY needs; what it did before it failed stays.
 
 use super::files::{File, fault};
 use super::{Applied, failed};
@@ -240,5 +239,27 @@ impl PendingMigration {
     /// Returns the statement that remembers it.
     fn record(&self) -> (&'static str, Value) {
         record(self.id, &self.name, &self.checksum, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_of_a_function_ends_no_transaction() {
+        let function = "CREATE FUNCTION f(n int) RETURNS int BEGIN ATOMIC\n\
+                        SELECT CASE WHEN n > 1 THEN 2 END; SELECT 1;\nEND";
+        for (rest, word) in [
+            ("", None),
+            ("; SELECT f(1)", None),
+            (";\ncommit;", Some("commit")),
+            ("; END", Some("END")),
+        ] {
+            let text = format!("{function}{rest}");
+            let all = statements(&text);
+            assert_eq!(all.first(), Some(&function), "{rest}");
+            assert_eq!(transaction_word(&all), word, "{rest}");
+        }
     }
 }

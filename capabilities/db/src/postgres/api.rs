@@ -115,11 +115,15 @@ fn read_later(
 ) -> LocalFuture<Result<Value, Error>> {
     let db = db(context);
     let (sql, params) = (args.text(0), args.take(1));
+    let begun = db.map(|db| {
+        let place = (!is_read(&db.client, &sql)).then(|| db.begin_statements());
+        (db, place)
+    });
     Box::pin(async move {
-        let db = db?;
+        let (db, place) = begun?;
         let rows = db.client.query(&sql, &params, wanted.limits(&db));
-        let rows = db.timed(&sql, &params, rows).await?;
-        Ok(wanted.value(rows))
+        let rows = db.timed(&sql, &params, rows).await;
+        Ok(wanted.value(settled(place, rows)?))
     })
 }
 
@@ -135,7 +139,7 @@ fn statement(
         let asks = async move |client: PostgresClient| client.query(&sql, &params, limits).await;
         return Ok(Prompt::Done(wanted.value(db.database.in_place(asks)?)));
     }
-    let place = (!is_read(&sql)).then(|| db.begin_statements());
+    let place = (!is_read(&db.client, &sql)).then(|| db.begin_statements());
     let db = Rc::clone(db);
     Ok(Prompt::Waits(Box::pin(async move {
         let rows = db.client.query(&sql, &params, limits);

@@ -160,10 +160,10 @@ pub(super) fn settled<T>(place: Option<RunningPlace>, done: Result<T, Error>) ->
     done
 }
 
-/// Reports whether a statement begins as one that only reads.
-pub(super) fn is_read(sql: &str) -> bool {
+/// Reports whether a statement begins as one that only reads, and calls no function that may write.
+pub(super) fn is_read(client: &PostgresClient, sql: &str) -> bool {
     let word = sql.trim_start().as_bytes().get(..6);
-    word.is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
+    word.is_some_and(|word| word.eq_ignore_ascii_case(b"select")) && client.only_reads(sql)
 }
 
 impl WorkerDatabase for PostgresDb {
@@ -240,7 +240,7 @@ struct WorkerTables(Rc<PostgresWorker>);
 impl WaitingTables for WorkerTables {
     fn run(&self, sql: &str, params: &Value) -> LocalFuture<Result<Option<TableResult>, Error>> {
         let (db, sql, params) = (Rc::clone(&self.0), sql.to_owned(), params.clone());
-        let place = (!is_read(&sql)).then(|| db.begin_statements());
+        let place = (!is_read(&db.client, &sql)).then(|| db.begin_statements());
         Box::pin(async move {
             let ran = db.timed(&sql, &params, db.client.run(&sql, &params)).await;
             settled(place, ran)

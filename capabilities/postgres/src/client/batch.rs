@@ -37,6 +37,9 @@ impl PostgresClient {
         if recorded.is_empty() {
             return Ok(());
         }
+        if recorded.iter().any(leaves_traces) {
+            return self.one_by_one(&recorded).await;
+        }
         for _ in 0..RERUNS_MAX {
             let connection = self.0.pool.shared(Use::Write).await?;
             let (at, failure) = match send(&connection, &recorded, Stake::Commit, NO_ROWS).await {
@@ -85,9 +88,10 @@ impl PostgresTransaction {
         if recorded.is_empty() {
             return Ok(());
         }
-        let is_local = |one: &Recorded<'_>| one.statement.sql.verb == Verb::Local;
-        if recorded.iter().any(is_local) {
-            // What follows has other limits of time.
+        // What follows SET LOCAL has other limits of time.
+        let stands_alone =
+            |one: &Recorded<'_>| one.statement.sql.verb == Verb::Local || leaves_traces(one);
+        if recorded.iter().any(stands_alone) {
             return self.one_by_one(&recorded).await;
         }
         let Err((at, failure)) = self.in_savepoint(&recorded).await? else {
@@ -186,6 +190,11 @@ impl Client {
             }
         }
     }
+}
+
+/// Reports whether a statement runs code that may leave something on the connection.
+fn leaves_traces(one: &Recorded<'_>) -> bool {
+    one.statement.sql.leaves_traces
 }
 
 /// Reports whether a statement could not be described because something is not there that an earlier one may make.

@@ -171,7 +171,7 @@ impl Client {
             key,
             gather,
         } = self.execution(connection, statement, sql).await?;
-        let stake = Stake::of(statement.sql.verb);
+        let stake = Stake::of(&statement.sql);
         let ran = run(connection, &statement, sql, params, gather, stake).await;
         self.note(&key, &statement, ran)
     }

@@ -18,7 +18,7 @@ pub use transaction::{CopyError, CopyIn, PostgresTransaction};
 use crate::config::PostgresConfig;
 use crate::connection::wire::{Dial, TokioDial};
 use crate::error::refused;
-use crate::sql::Verb;
+use crate::sql::{Sql, Verb};
 use identity::Identities;
 use pool::{Pool, Use};
 use sampan_host::{Error, ErrorKind, Rows, Value};
@@ -96,6 +96,13 @@ impl PostgresClient {
         self.0.exec_shared(&statement, sql, params).await
     }
 
+    /// Reports whether a statement changes nothing, also not by a function that it calls.
+    pub fn only_reads(&self, sql: &str) -> bool {
+        // A text that is no statement is refused when it is run.
+        let statement = self.0.statements.get(sql);
+        statement.is_ok_and(|statement| statement.sql.only_reads())
+    }
+
     /// Begins a transaction, on a connection of its own. Dropping it rolls it back.
     ///
     /// # Errors
@@ -137,14 +144,26 @@ fn permit(verb: Verb, sql: &str) -> Result<(), Error> {
         Verb::Session => {
             "not authorized: connections are shared: this statement would change one for others"
         }
+        Verb::Temporary => {
+            "not authorized: temporary tables, views and functions exist on one connection only, and connections are \
+             shared: create an ordinary table, or use WITH in the statement"
+        }
+        Verb::Setting => {
+            "not authorized: connections are shared, and this set_config would change one for others: write true as \
+             its third argument, in db.transaction, so that the setting ends with the transaction"
+        }
+        Verb::Lock => {
+            "not authorized: connections are shared, and this lock would stay on one behind the request: use \
+             pg_advisory_xact_lock in db.transaction, or app.lock"
+        }
     };
     Err(refused("denied", why, sql))
 }
 
 /// Returns the use that a statement makes of a connection.
-fn use_of(verb: Verb) -> Use {
-    match verb {
-        Verb::Read => Use::Read,
-        _ => Use::Write,
+fn use_of(sql: &Sql) -> Use {
+    match sql.only_reads() {
+        true => Use::Read,
+        false => Use::Write,
     }
 }

@@ -9,6 +9,7 @@ mod giving;
 use super::connect::{ConnectFault, connect};
 use super::deadline::Deadline;
 use super::seats::{Process, Seat};
+use crate::connection::exchange::{Ask, Exchange, Stake};
 use crate::connection::state::Connection;
 use crate::connection::wire::Dial;
 use crate::limits::PIPELINED_READS;
@@ -28,6 +29,10 @@ const OPENING_MAX: usize = 4;
 /// The time until a server that does not answer is tried again, at first and at most.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 const AGAIN_AFTER_MAX: Duration = Duration::from_secs(2);
+
+/// Takes back what code of the database has left on a connection, as DISCARD ALL does, but keeps prepared statements.
+const CLEAN: &str = "CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; \
+                     SELECT pg_advisory_unlock_all(); DISCARD TEMP";
 
 /// The use that is made of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,11 +91,18 @@ struct Fault {
 pub(crate) struct Lease {
     slot: Rc<Slot>,
     pool: Rc<Pool>,
+    /// Code has run that may have left settings, locks or temporary tables.
+    has_traces: Cell<bool>,
 }
 
 impl Lease {
     pub(crate) fn connection(&self) -> &Rc<Connection> {
         &self.slot.connection
+    }
+
+    /// Takes note that code runs which may leave settings, locks or temporary tables.
+    pub(crate) fn note_traces(&self) {
+        self.has_traces.set(true);
     }
 }
 
@@ -99,6 +111,10 @@ impl Drop for Lease {
         // What a transaction has left must not reach others.
         if self.slot.connection.status() != b'I' {
             self.slot.connection.close();
+        } else if self.has_traces.get() {
+            // Sent before the statements of others, which need not wait for its answer.
+            let clean = Exchange::new(Ask::Script(CLEAN.to_owned()), Stake::Nothing);
+            self.slot.connection.send(&clean);
         }
         self.slot.connection.set_unlimited(false);
         self.slot.is_taken.set(false);
@@ -135,7 +151,11 @@ impl Pool {
     pub(crate) async fn lease(self: &Rc<Self>) -> Result<Lease, Error> {
         let slot = self.get(Self::pick_own).await?;
         let pool = Rc::clone(self);
-        Ok(Lease { slot, pool })
+        Ok(Lease {
+            slot,
+            pool,
+            has_traces: Cell::new(false),
+        })
     }
 
     /// Returns the connection with the least under way among those that no transaction has.

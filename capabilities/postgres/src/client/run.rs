@@ -7,7 +7,6 @@ use crate::connection::state::Connection;
 use crate::connection::statement::{Shape, Statement};
 use crate::error::{Failure, ServerError};
 use crate::limits::RERUNS_MAX;
-use crate::sql::Verb;
 use crate::types::params;
 use sampan_host::{Error, Value};
 use std::rc::Rc;
@@ -96,17 +95,23 @@ impl Client {
     ) -> Result<T, Error> {
         let mut reruns = 0;
         loop {
-            let connection = self.pool.shared(use_of(statement.sql.verb)).await?;
-            let attempted = attempt(connection).await;
+            let attempted = match statement.sql.leaves_traces {
+                true => {
+                    let lease = self.pool.lease().await?;
+                    lease.note_traces();
+                    attempt(Rc::clone(lease.connection())).await
+                }
+                false => attempt(self.pool.shared(use_of(&statement.sql)).await?).await,
+            };
             self.pool.give_up_idle();
             let failure = match attempted {
                 Ok(done) => return Ok(done),
                 Err(failure) => failure,
             };
             reruns += 1;
-            let is_read = statement.sql.verb == Verb::Read;
+            let only_reads = statement.sql.only_reads();
             let may_again =
-                may_run_again(&failure) || is_read && matches!(failure, Failure::Changed);
+                may_run_again(&failure) || only_reads && matches!(failure, Failure::Changed);
             if reruns > RERUNS_MAX || !may_again {
                 return Err(failure.error(sql, Some(&statement.sql)));
             }
@@ -121,7 +126,7 @@ impl Client {
         params: &Value,
         gather: Gather,
     ) -> Result<StepDone, Error> {
-        let stake = Stake::of(statement.sql.verb);
+        let stake = Stake::of(&statement.sql);
         let done = self
             .attempts(sql, statement, async |connection| {
                 let current = self.statements.current(sql, statement);

@@ -57,7 +57,7 @@ impl PostgresSession {
     pub async fn query(&self, sql: &str, params: &Value) -> Result<Rows, Error> {
         let statement = self.statements.get(sql)?;
         let gather = RowLimits::default().gather();
-        let stake = Stake::of(statement.sql.verb);
+        let stake = Stake::of(&statement.sql);
         let ran = run(&self.connection, &statement, sql, params, gather, stake).await;
         let done = ran.map_err(|failure| failure.error(sql, Some(&statement.sql)))?;
         Ok(done.rows.unwrap_or_else(no_rows))

@@ -55,7 +55,7 @@ impl PostgresClient {
                 sql,
                 params,
                 gather(),
-                Stake::of(verb),
+                Stake::of(&statement.sql),
             )
             .await;
             unless_missing(client.note(sql, &current, ran))

@@ -261,7 +261,14 @@ impl PostgresTransaction {
         attempt: impl AsyncFn(&Lease) -> Result<StepDone, Failure>,
     ) -> Result<StepDone, Error> {
         permit(statement.sql.verb, sql)?;
-        let done = self.attempts(sql, Some(&statement.sql), attempt).await?;
+        let leaves_traces = statement.sql.leaves_traces;
+        let noting = async |lease: &Lease| {
+            if leaves_traces {
+                lease.note_traces();
+            }
+            attempt(lease).await
+        };
+        let done = self.attempts(sql, Some(&statement.sql), noting).await?;
         self.client.0.ran(statement.sql.verb);
         if statement.sql.verb == Verb::Local
             && let Ok(lease) = self.lease()

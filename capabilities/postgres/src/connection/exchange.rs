@@ -2,7 +2,7 @@
 
 use super::statement::{Columns, Shape, Statement};
 use crate::error::Failure;
-use crate::sql::Verb;
+use crate::sql::Sql;
 use crate::types::oids::Oid;
 use bytes::Bytes;
 use sampan_host::Rows;
@@ -55,10 +55,10 @@ pub(crate) enum Stake {
 
 impl Stake {
     /// The stake of a statement outside of a transaction.
-    pub(crate) fn of(verb: Verb) -> Self {
-        match verb {
-            Verb::Read => Self::Nothing,
-            _ => Self::Commit,
+    pub(crate) fn of(sql: &Sql) -> Self {
+        match sql.only_reads() {
+            true => Self::Nothing,
+            false => Self::Commit,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! SQL as scripts write it: its tokens, its parameters, and the kind of a statement.
 
+mod calls;
+mod functions;
 mod integer_keys;
 mod parse;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A statement as PostgreSQL gets it: parameters as `$1`, and the words that decide how it is run.
 
+use super::calls::Calls;
 use super::tokens::{Token, Tokens, is_word};
 
 /// The most parameters of a statement: their count has 16 bits in the protocol.
@@ -22,6 +23,12 @@ pub(crate) enum Verb {
     Copy,
     /// Changes the connection, or takes it over.
     Session,
+    /// Makes a table, view or sequence that one connection alone has.
+    Temporary,
+    /// Changes a setting of the connection by `set_config`.
+    Setting,
+    /// Takes a lock that the connection keeps behind the transaction.
+    Lock,
 }
 
 /// An INSERT without RETURNING.
@@ -45,6 +52,10 @@ pub(crate) struct Sql {
     pub(crate) insert: Option<Insert>,
     /// Reports whether rows are asked for by RETURNING.
     pub(crate) has_returning: bool,
+    /// Reports whether a function is called that may write.
+    pub(crate) calls_functions: bool,
+    /// Reports whether code runs that may leave settings, locks or temporary tables on the connection: DO and CALL.
+    pub(crate) leaves_traces: bool,
     /// Places behind parameters: in the text for PostgreSQL, and as it is written.
     places: Vec<(usize, usize)>,
 }
@@ -71,9 +82,11 @@ impl Sql {
             verb: Verb::Read,
             insert: None,
             has_returning: false,
+            calls_functions: false,
+            leaves_traces: false,
             places: Vec::new(),
         };
-        let mut words = Words::default();
+        let (mut words, mut calls) = (Words::default(), Calls::default());
         for (token, range) in Tokens::new(sql) {
             let (text, end) = (&sql[range.clone()], range.end);
             match token {
@@ -96,9 +109,12 @@ impl Sql {
                 }
                 _ => parsed.text.push_str(text),
             }
+            calls.see(token, text, words.is_in_with());
             words.see(token, text, parsed.text.len());
         }
-        parsed.verb = words.verb();
+        parsed.verb = words.verb(&calls);
+        parsed.calls_functions = calls.has_unknown;
+        parsed.leaves_traces = matches!(words.first.as_deref(), Some("DO" | "CALL"));
         parsed.has_returning = words.has_returning;
         if !words.has_returning && !words.has_many {
             parsed.insert = words.table.map(|table| Insert {
@@ -131,6 +147,11 @@ impl Sql {
         self.text.push_str(itoa::Buffer::new().format(number));
         self.places.push((self.text.len(), end));
         Ok(())
+    }
+
+    /// Reports whether it changes nothing, also not by a function that it calls.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.verb == Verb::Read && !self.calls_functions
     }
 
     /// Returns the place in the statement as it is written, both in bytes, for one in the text for PostgreSQL.
@@ -188,6 +209,10 @@ struct Words {
     main: Option<String>,
     /// The word before.
     last: String,
+    /// There is an INTO that is neither that of an INSERT nor that of a MERGE.
+    has_into: bool,
+    /// A table, view, sequence or function is made that one connection alone has.
+    makes_temporary: bool,
     /// A part of `WITH` changes rows.
     changes_inside: bool,
     has_returning: bool,
@@ -267,7 +292,9 @@ impl Words {
         }
         match &*word {
             "INTO" if self.last == "INSERT" && self.table.is_none() => self.is_in_table = true,
+            "INTO" => self.has_into |= !matches!(&*self.last, "INSERT" | "MERGE"),
             "RETURNING" => self.has_returning = true,
+            "TEMP" | "TEMPORARY" | "PG_TEMP" => self.makes_temporary |= self.says_temporary(&word),
             _ => {}
         }
         self.last = word;
@@ -280,8 +307,40 @@ impl Words {
         }
     }
 
-    fn verb(&self) -> Verb {
+    /// Reports whether the parts of a `WITH` are being read that no parenthesis is around.
+    fn is_in_with(&self) -> bool {
+        self.open.is_empty() && self.main.is_none() && self.first.as_deref() == Some("WITH")
+    }
+
+    /// Reports whether a word that means something temporary says that something such is made.
+    fn says_temporary(&self, word: &str) -> bool {
+        let is_create = self.first.as_deref() == Some("CREATE");
+        match &*self.last {
+            "CREATE" | "REPLACE" => is_create,
+            "INTO" => self.has_into,
+            "GLOBAL" | "LOCAL" => is_create || self.has_into,
+            _ => is_create && word == "PG_TEMP",
+        }
+    }
+
+    fn verb(&self, calls: &Calls<'_>) -> Verb {
         let first = self.first.as_deref().unwrap_or_default();
+        let verb = self.verb_of_words(first);
+        // Others may name functions without calling them: CREATE FUNCTION, GRANT.
+        let runs = matches!(verb, Verb::Read | Verb::Write)
+            || first == "EXPLAIN"
+            || (first, self.second.as_deref()) == ("CREATE", Some("TABLE"));
+        match verb {
+            Verb::Read | Verb::Write if self.has_into && self.makes_temporary => Verb::Temporary,
+            Verb::Other if first == "CREATE" && self.makes_temporary => Verb::Temporary,
+            _ if runs && calls.changes_setting => Verb::Setting,
+            _ if runs && calls.locks => Verb::Lock,
+            Verb::Read if self.has_into => Verb::Other,
+            verb => verb,
+        }
+    }
+
+    fn verb_of_words(&self, first: &str) -> Verb {
         match first {
             "SELECT" | "VALUES" | "TABLE" | "SHOW" => Verb::Read,
             "INSERT" | "UPDATE" | "DELETE" | "MERGE" => Verb::Write,

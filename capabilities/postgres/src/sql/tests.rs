@@ -1,5 +1,6 @@
 //! Tests of tokens, parameters and kinds of statements.
 
+use super::functions::{KEYWORDS, PURE};
 use super::tokens::{Token, Tokens};
 use super::{Sql, Verb};
 
@@ -147,6 +148,142 @@ fn kinds_are_found_by_words() {
         ("COPY t FROM STDIN", Copy),
     ] {
         assert_eq!(Sql::parse(sql).expect(sql).verb, verb, "{sql}");
+    }
+}
+
+#[test]
+fn statements_that_change_the_connection_are_told_apart() {
+    use Verb::{Lock, Other, Read, Setting, Temporary, Write};
+    for (sql, verb) in [
+        ("CREATE TEMP TABLE t (n int)", Temporary),
+        ("create /* x */ temporary table t as select 1", Temporary),
+        ("CREATE LOCAL TEMP TABLE t (n int)", Temporary),
+        ("CREATE GLOBAL TEMPORARY TABLE t (n int)", Temporary),
+        ("CREATE OR REPLACE TEMP VIEW v AS SELECT 1", Temporary),
+        ("CREATE TEMP SEQUENCE s", Temporary),
+        ("CREATE TABLE pg_temp.t (n int)", Temporary),
+        ("CREATE TABLE IF NOT EXISTS pg_temp.t (n int)", Temporary),
+        ("SELECT 1 AS n INTO TEMP t", Temporary),
+        ("SELECT 1 AS n INTO LOCAL TEMPORARY TABLE t", Temporary),
+        ("SELECT 1 AS n INTO pg_temp.t", Temporary),
+        (
+            "WITH a AS (SELECT 1 AS n) SELECT n INTO TEMP t FROM a",
+            Temporary,
+        ),
+        ("SELECT 1 AS n INTO t", Other),
+        ("SELECT 1 AS n INTO UNLOGGED t FROM temp", Other),
+        ("CREATE TABLE temp (temporary int, temp int)", Other),
+        ("CREATE TABLE local AS SELECT temp FROM temp", Other),
+        ("CREATE VIEW temp AS SELECT 'CREATE TEMP TABLE t'", Other),
+        ("SELECT temp FROM temp", Read),
+        ("INSERT INTO temp VALUES (1)", Write),
+        ("INSERT INTO t SELECT n FROM local temp", Write),
+        (
+            "MERGE INTO temp USING u ON true WHEN MATCHED THEN DELETE",
+            Write,
+        ),
+        ("SELECT set_config('a.b', ?, false)", Setting),
+        ("SELECT set_config('a.b', ?, ?)", Setting),
+        ("SELECT set_config('a.b', ?, NOT true)", Setting),
+        ("SELECT set_config('a.b', ?, true AND false)", Setting),
+        ("SELECT set_config('a.b', f(1, 2, true))", Setting),
+        (
+            "SELECT pg_catalog . \"set_config\" ('a.b', 'c', false)",
+            Setting,
+        ),
+        (
+            "SELECT set_config('a', 'b', true), set_config('c', set_config('d', 'e', false), true)",
+            Setting,
+        ),
+        (
+            "INSERT INTO t SELECT set_config('a.b', 'c', false)",
+            Setting,
+        ),
+        (
+            "EXPLAIN ANALYZE SELECT set_config('a.b', 'c', false)",
+            Setting,
+        ),
+        (
+            "CREATE TABLE t AS SELECT set_config('a.b', 'c', false)",
+            Setting,
+        ),
+        ("SELECT set_config('a.b', concat(?, ',', ?), TRUE)", Read),
+        (
+            "SELECT set_config ( 'a', set_config('b', 'c', true) , true )",
+            Read,
+        ),
+        (
+            "SELECT own.set_config('a.b', 'c', false), set_config FROM t",
+            Read,
+        ),
+        ("SELECT 'set_config(1)' -- set_config(1)", Read),
+        (
+            "GRANT EXECUTE ON FUNCTION set_config(text, text, boolean) TO a",
+            Other,
+        ),
+        ("SELECT pg_advisory_lock(42)", Lock),
+        ("SELECT pg_try_advisory_lock(4, 2)", Lock),
+        ("SELECT 1 WHERE PG_ADVISORY_LOCK_SHARED(1) IS NULL", Lock),
+        ("SELECT pg_try_advisory_lock_shared(1)", Lock),
+        ("WITH a AS (SELECT pg_advisory_lock(1)) DELETE FROM t", Lock),
+        (
+            "SELECT pg_advisory_xact_lock(42), pg_try_advisory_xact_lock(1)",
+            Read,
+        ),
+        ("SELECT pg_advisory_unlock(42)", Read),
+    ] {
+        assert_eq!(Sql::parse(sql).expect(sql).verb, verb, "{sql}");
+    }
+}
+
+#[test]
+fn functions_that_may_write_are_found() {
+    for list in [KEYWORDS, PURE] {
+        assert!(list.is_sorted(), "{list:?}");
+    }
+    for sql in [
+        "SELECT id, title FROM notes WHERE id = ?",
+        "SELECT count(*), COALESCE(max(n), 0), pg_catalog.now() FROM t WHERE a IN (1, 2) AND (b OR NOT (c))",
+        "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE id = ANY(?)) LIMIT (2)",
+        "SELECT sum(n) FILTER (WHERE n > 0), rank() OVER (PARTITION BY a), max(n) OVER w FROM t WINDOW w AS (ORDER BY n)",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY n) FROM t",
+        "SELECT CAST(a AS numeric(10, 2)), b::varchar(10), c::own.kind(3), ARRAY(SELECT 1) FROM t",
+        "WITH RECURSIVE a(n) AS (SELECT 1), b (m) AS NOT MATERIALIZED (SELECT 2) SELECT * FROM a JOIN b USING (n)",
+        "SELECT * FROM unnest(?) WITH ORDINALITY AS u(a, b), LATERAL (SELECT 1) AS v (c), (VALUES (1)) AS w(d)",
+        "SELECT a, b FROM t GROUP BY GROUPING SETS ((a), (b)), ROLLUP (a), (a) HAVING (count(*) > 1)",
+        "SELECT * FROM json_to_recordset(?) AS x(a int, b text) ORDER BY (a) FOR UPDATE",
+        "SELECT 'f(1)', \"f\" -- f(1)\n FROM t /* f(1) */ WHERE a = f",
+        "(SELECT 1) UNION ALL (SELECT 2)",
+        "VALUES (1), (2)",
+    ] {
+        let parsed = Sql::parse(sql).expect(sql);
+        assert!(parsed.only_reads(), "{sql}");
+    }
+    for sql in [
+        "SELECT slowadd()",
+        "SELECT nextval('s')",
+        "SELECT \"Count\"(1)",
+        "SELECT own.count(1)",
+        "SELECT own . add /* x */ (1)",
+        "SELECT * FROM t, LATERAL add(t.id)",
+        "SELECT CASE WHEN add(1) THEN 1 END",
+        "WITH a AS (SELECT add(1)) SELECT * FROM a",
+        "WITH a(n) AS (VALUES (1)) SELECT add(n) FROM a",
+        "SELECT max(add(1))",
+        "SELECT 1 AS n, add(1)",
+        "VALUES (add(1))",
+        "INSERT INTO t VALUES (1)",
+        "SELECT 1 INTO t",
+    ] {
+        let parsed = Sql::parse(sql).expect(sql);
+        assert!(!parsed.only_reads(), "{sql}");
+    }
+    for (sql, leaves_traces) in [
+        ("DO $$ BEGIN END $$", true),
+        ("call p(1)", true),
+        ("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", false),
+    ] {
+        assert_eq!(Sql::parse(sql).expect(sql).leaves_traces, leaves_traces);
     }
 }
 
@@ -325,6 +462,30 @@ fn statements_end_at_semicolons_outside_of_strings_and_comments() {
             &["SELECT 1 -- one"],
         ),
         ("SELECT 'open; end", &["SELECT 'open; end"]),
+        (
+            "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END; SELECT 3",
+            &[
+                "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END",
+                "SELECT 3",
+            ],
+        ),
+        (
+            "begin /* x */ atomic SELECT CASE WHEN a THEN CASE b WHEN 1 THEN 2 END; ELSE 3 END AS end, t.end; END; COMMIT",
+            &[
+                "begin /* x */ atomic SELECT CASE WHEN a THEN CASE b WHEN 1 THEN 2 END; ELSE 3 END AS end, t.end; END",
+                "COMMIT",
+            ],
+        ),
+        (
+            "BEGIN; SELECT atomic; END; SELECT 'BEGIN ATOMIC'; SELECT 1",
+            &[
+                "BEGIN",
+                "SELECT atomic",
+                "END",
+                "SELECT 'BEGIN ATOMIC'",
+                "SELECT 1",
+            ],
+        ),
     ] {
         assert_eq!(super::statements(text), expected, "{text:?}");
     }

@@ -243,9 +243,12 @@ impl Iterator for Tokens<'_> {
 pub fn statements(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut begin = None;
+    let mut body = Body::default();
     for (token, range) in Tokens::new(text) {
+        body.see(token, &text[range.clone()]);
         match token {
             Token::Gap => {}
+            Token::Semicolon if body.depth > 0 => {}
             Token::Semicolon => {
                 found.extend(
                     begin
@@ -258,6 +261,34 @@ pub fn statements(text: &str) -> Vec<&str> {
     }
     found.extend(begin.map(|begin| text[begin..].trim_end()));
     found
+}
+
+/// The body of a function between BEGIN ATOMIC and its END: semicolons in it end no statement of the text.
+#[derive(Default)]
+struct Body<'a> {
+    /// The body and the CASE in it that have no END yet.
+    depth: usize,
+    /// The token before.
+    last: &'a str,
+}
+
+impl<'a> Body<'a> {
+    fn see(&mut self, token: Token, text: &'a str) {
+        if token == Token::Gap {
+            return;
+        }
+        let is = |text: &str, word: &str| text.eq_ignore_ascii_case(word);
+        // Behind these a keyword is the name of a column.
+        let is_keyword = token == Token::Word && self.last != "." && !is(self.last, "AS");
+        if self.depth == 0 {
+            self.depth = usize::from(is_keyword && is(text, "ATOMIC") && is(self.last, "BEGIN"));
+        } else if is_keyword && is(text, "CASE") {
+            self.depth += 1;
+        } else if is_keyword && is(text, "END") {
+            self.depth -= 1;
+        }
+        self.last = text;
+    }
 }
 
 fn is_space(byte: u8) -> bool {

@@ -99,15 +99,24 @@ fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes a list as the server reads it.
+/// Writes a list as the server reads it; `element` is the type of its elements, where it is known.
 ///
 /// # Errors
 /// The reason for which a value cannot be an element.
-pub(crate) fn write_literal(items: &[Value], out: &mut String) -> Result<(), String> {
-    write_level(items, out, 1)
+pub(crate) fn write_literal(
+    items: &[Value],
+    element: Option<Oid>,
+    out: &mut String,
+) -> Result<(), String> {
+    write_level(items, element, out, 1)
 }
 
-fn write_level(items: &[Value], out: &mut String, depth: usize) -> Result<(), String> {
+fn write_level(
+    items: &[Value],
+    element: Option<Oid>,
+    out: &mut String,
+    depth: usize,
+) -> Result<(), String> {
     if depth > DEPTH_MAX {
         return Err(format!("a list of more than {DEPTH_MAX} levels"));
     }
@@ -118,7 +127,7 @@ fn write_level(items: &[Value], out: &mut String, depth: usize) -> Result<(), St
         }
         match item {
             Value::Null => out.push_str("NULL"),
-            Value::Bool(value) => out.push(if *value { 't' } else { 'f' }),
+            Value::Bool(value) => out.push_str(bool_text(*value, element)),
             Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
             Value::Float(value) if value.is_nan() => return Err("NaN is no number".to_owned()),
             Value::Float(value) => out.push_str(&super::bind::float_text(*value)),
@@ -131,12 +140,24 @@ fn write_level(items: &[Value], out: &mut String, depth: usize) -> Result<(), St
                 }
                 out.push('"');
             }
-            Value::List(inner) => write_level(inner, out, depth + 1)?,
+            Value::List(inner) => write_level(inner, element, out, depth + 1)?,
             other => return Err(format!("{} in a list", other.type_name())),
         }
     }
     out.push('}');
     Ok(())
+}
+
+/// Returns a boolean as an element of a type is written: as a parameter of that type alone.
+fn bool_text(value: bool, element: Option<Oid>) -> &'static str {
+    match (element, value) {
+        (Some(oids::BOOL), true) => "t",
+        (Some(oids::BOOL), false) => "f",
+        (Some(oids::JSON | oids::JSONB), true) => "true",
+        (Some(oids::JSON | oids::JSONB), false) => "false",
+        (_, true) => "1",
+        (_, false) => "0",
+    }
 }
 
 fn write_quoted(text: &str, out: &mut String) -> Result<(), String> {

@@ -89,7 +89,7 @@ fn write_text(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String>
         Value::Float(value) => out.put_slice(float_text(*value).as_bytes()),
         Value::List(items) if oids::element(oid).is_some() || !is_known(oid) => {
             let mut literal = String::new();
-            array::write_literal(items, &mut literal)?;
+            array::write_literal(items, oids::element(oid), &mut literal)?;
             out.put_slice(literal.as_bytes());
         }
         // An empty table of Lua is a list too.

@@ -181,6 +181,32 @@ fn arrays_become_json_and_lists_become_arrays() {
     assert_eq!(bound(&Value::Map(Vec::new()), 1007).as_deref(), Ok("{}"));
     assert_eq!(
         bound(&list, 1009).as_deref(),
-        Ok("{NULL,1,\"a \\\"b\\\" \\\\ {}\",{t,\"\\\\x00ff\"}}")
+        Ok("{NULL,1,\"a \\\"b\\\" \\\\ {}\",{1,\"\\\\x00ff\"}}")
     );
+}
+
+#[test]
+fn booleans_in_lists_are_written_as_the_type_of_the_elements_reads_them() {
+    let flags = || Value::List(vec![Value::Bool(true), Value::Bool(false)]);
+    let list = Value::List(vec![flags(), flags()]);
+    for (array, element, expected) in [
+        (1000, oids::BOOL, ["t", "f"]),
+        (1005, oids::INT2, ["1", "0"]),
+        (1007, oids::INT4, ["1", "0"]),
+        (1016, oids::INT8, ["1", "0"]),
+        (1009, 25, ["1", "0"]),
+        (1231, oids::NUMERIC, ["1", "0"]),
+        (199, oids::JSON, ["true", "false"]),
+        (3807, oids::JSONB, ["true", "false"]),
+    ] {
+        assert_eq!(oids::element(array), Some(element));
+        let [yes, no] = expected;
+        let literal = format!("{{{{{yes},{no}}},{{{yes},{no}}}}}");
+        assert_eq!(bound(&list, array), Ok(literal));
+        // A boolean alone is written so too.
+        assert_eq!(bound(&Value::Bool(true), element).as_deref(), Ok(yes));
+        assert_eq!(bound(&Value::Bool(false), element).as_deref(), Ok(no));
+    }
+    // An array of a type of the user's own: 1 is a boolean there too.
+    assert_eq!(bound(&flags(), 99_999).as_deref(), Ok("{1,0}"));
 }

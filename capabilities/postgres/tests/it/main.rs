@@ -9,6 +9,8 @@ mod poolers;
 mod proxy;
 mod rig;
 mod session;
+mod shared_connections;
 mod statements;
 mod tables;
 mod types;
+mod writing_functions;

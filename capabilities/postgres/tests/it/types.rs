@@ -86,6 +86,27 @@ fn cells_have_the_kinds_that_apps_on_sqlite_know() {
 }
 
 #[test]
+fn booleans_in_lists_fit_the_elements_as_alone() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    run(async {
+        let db = Db::new(database.config());
+        let flags = || Value::List(vec![Value::Bool(true), Value::Bool(false)]);
+        for (of, expected) in [
+            ("bool", "[true,false]"),
+            ("int", "[1,0]"),
+            ("numeric", "[\"1\",\"0\"]"),
+            ("text", "[\"1\",\"0\"]"),
+            ("jsonb", "[true,false]"),
+        ] {
+            let sql = format!("SELECT CAST(? AS {of}[])");
+            assert_eq!(db.cell(&sql, [flags()]).await, format!("text {expected}"));
+        }
+    });
+}
+
+#[test]
 fn columns_have_the_types_of_their_table_and_names_of_their_own() {
     let Some(database) = Database::new() else {
         return;

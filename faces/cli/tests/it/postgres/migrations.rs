@@ -81,6 +81,38 @@ fn migrations_are_applied_once_and_told() {
 }
 
 #[test]
+fn a_function_with_a_body_of_statements_is_one_statement() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.lua", APP);
+    let (database, app) = (server.database(), scratch.file("app.lua"));
+    let add_function = |number: u32, first: &str| {
+        let text = format!(
+            "{first}CREATE FUNCTION add_{number}(title text) RETURNS text LANGUAGE sql BEGIN ATOMIC\n\
+             INSERT INTO notes (title) VALUES (add_{number}.title);\n\
+             SELECT CASE WHEN count(*) > 1 THEN 'more' ELSE 'one' END FROM notes;\nEND;\n\
+             SELECT add_{number}('a');"
+        );
+        add(&scratch, &format!("000{number}_add.postgres.sql"), &text);
+    };
+    add_function(2, "");
+    add_function(3, "-- no transaction\n");
+    let (code, told, errors) = run(&["migrate", &app, "--db", &server.url(&database)]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(told.ends_with(": 3 applied now, 0 before\n"), "{told}");
+    let added = "SELECT add_2('b') || ' ' || add_3('c') || ' ' || count(*) FROM notes";
+    assert_eq!(server.psql(&database, added), "more more 2");
+    let text = "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; COMMIT;";
+    add(&scratch, "0004_wrong.postgres.sql", text);
+    fails(
+        &["migrate", &app, "--db", &server.url(&database)],
+        1,
+        &["0004_wrong", "COMMIT would end the transaction"],
+    );
+}
+
+#[test]
 fn a_migration_that_fails_leaves_nothing() {
     let Some(server) = PostgresServer::shared() else {
         return;

@@ -9,3 +9,4 @@ mod serving;
 mod sessions;
 mod testing;
 mod topics;
+mod unawaited;
