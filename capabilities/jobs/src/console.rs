@@ -65,10 +65,21 @@ impl JobsConsole {
     }
 
     /// Has jobs run now that are dead, cancelled, done, or due later. Returns the number.
+    ///
+    /// # Errors
+    /// The unique key of some is that of a job which has not ended: these stay as they are, and the error says how many
+    /// others run.
     pub async fn retry(&self, ids: &[i64]) -> Result<i64, Error> {
-        match self.server() {
-            Some(server) => server.retry(ids).await,
-            None => self.begin().await?.retry(ids, now()),
+        let (count, taken) = match self.server() {
+            Some(server) => (server.retry(ids).await?, server.key_taken(ids).await?),
+            None => {
+                let table = self.begin().await?;
+                (table.retry(ids, now())?, table.key_taken(ids)?)
+            }
+        };
+        match taken.is_empty() {
+            true => Ok(count),
+            false => Err(key_taken(count, &taken)),
         }
     }
 
@@ -97,4 +108,17 @@ impl JobsConsole {
             yield_now().await;
         }
     }
+}
+
+/// The error about jobs that stay as they are, because another job with the same unique key has not ended.
+#[cold]
+fn key_taken(count: i64, taken: &[(i64, i64)]) -> Error {
+    let ran = match count {
+        1 => "1 job runs now".to_owned(),
+        count => format!("{count} jobs run now"),
+    };
+    let reasons = taken.iter().map(|(id, other)| {
+        format!("; job {id} stays as it is: job {other} has the same unique key and has not ended")
+    });
+    Error::script(ran + &reasons.collect::<String>())
 }

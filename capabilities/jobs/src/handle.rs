@@ -99,25 +99,16 @@ impl QueueHandle {
         let queues = self.check_batch(jobs)?;
         let then_queue = then.map(|name| self.0.policy(name)).transpose()?;
         self.begin(may_wait)?;
-        let (table, now) = (JobTable(&*self.0.tables), now());
-        let first = next_ids(i64::try_from(jobs.len()).unwrap_or(0) + 1);
-        table.insert_batch(&NewBatch {
-            id: first,
+        let table = JobTable(&*self.0.tables);
+        let new = NewBatch {
+            id: next_ids(i64::try_from(jobs.len()).unwrap_or(0) + 1),
             size: jobs.len(),
             then: then.zip(then_queue.as_ref().map(|policy| policy.queue.as_str())),
             args,
-        })?;
-        for ((job, queue), id) in jobs.iter().zip(&queues).zip(first + 1..) {
-            let mut id = id;
-            while !table.insert(&row(job, queue, id, now, Some(first)))? {
-                id = next_ids(1);
-            }
-        }
-        if jobs.is_empty() {
-            table.count_ends(&[(first, BatchEnds::default())].into(), now)?;
-        }
+        };
+        table.atomically(|| add_batch(table, &new, jobs, &queues))?;
         self.0.tell_when_committed()?;
-        Ok(first)
+        Ok(new.id)
     }
 
     /// Cancels a job that has not ended. Returns false if there is none.
@@ -151,6 +142,27 @@ fn row<'a>(job: &'a NewJob, queue: &'a str, id: i64, now: i64, batch: Option<i64
         now,
         unique: job.unique.as_deref(),
         batch,
+    }
+}
+
+/// Adds a batch and its jobs, of which each has its queue.
+fn add_batch(
+    table: JobTable<'_>,
+    batch: &NewBatch<'_>,
+    jobs: &[NewJob],
+    queues: &[String],
+) -> Result<(), Error> {
+    let now = now();
+    table.insert_batch(batch)?;
+    for ((job, queue), id) in jobs.iter().zip(queues).zip(batch.id + 1..) {
+        let mut id = id;
+        while !table.insert(&row(job, queue, id, now, Some(batch.id)))? {
+            id = next_ids(1);
+        }
+    }
+    match jobs.is_empty() {
+        true => table.count_ends(&[(batch.id, BatchEnds::default())].into(), now),
+        false => Ok(()),
     }
 }
 

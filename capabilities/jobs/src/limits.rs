@@ -41,6 +41,9 @@ pub(crate) const TEST_ATTEMPTS_MAX: i64 = 10_000;
 pub(crate) const LOOK: Duration = Duration::from_millis(500);
 /// The pause of the keeper after an error of the database.
 pub(crate) const ERROR_PAUSE: Duration = Duration::from_millis(500);
+/// The time in which a keeper that ends tries again after an error: jobs that it does not give back wait for the end of
+/// their lease, which counts as a failed attempt.
+pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// The longest pause of the keeper while the server of the database is away.
 pub(crate) const AWAY_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// The interval at which ended jobs are removed that were kept long enough.

@@ -234,7 +234,9 @@ impl EnqueueOptions {
                     options.due = JobDue::After(millis);
                 }
                 ("at", value) => options.due = JobDue::At(moment(&value, now)?),
-                ("priority", Value::Int(priority)) if priority.abs() <= PRIORITY_MAX => {
+                ("priority", Value::Int(priority))
+                    if (-PRIORITY_MAX..=PRIORITY_MAX).contains(&priority) =>
+                {
                     options.priority = priority;
                 }
                 ("priority", _) => {

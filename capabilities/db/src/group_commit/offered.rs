@@ -106,6 +106,10 @@ impl AppTables for Db {
         self.own_write(sql, params)
     }
 
+    fn atomically(&self, work: Box<dyn FnOnce() -> Result<(), Error> + '_>) -> Result<(), Error> {
+        self.own_atomically(work)
+    }
+
     fn writable(&self) -> LocalFuture<Result<(), Error>> {
         Box::pin(Self::writable(self.clone()))
     }
@@ -134,6 +138,13 @@ impl AppTables for Transaction {
             Ok(i64::try_from(connection.sqlite().changes()).unwrap_or(i64::MAX))
         };
         unless_missing(self.run(sql, false, write))
+    }
+
+    fn atomically(&self, work: Box<dyn FnOnce() -> Result<(), Error> + '_>) -> Result<(), Error> {
+        self.enter_batch()?;
+        let done = work();
+        let left = self.leave_batch(done.is_ok());
+        done.and(left)
     }
 
     fn writable(&self) -> LocalFuture<Result<(), Error>> {

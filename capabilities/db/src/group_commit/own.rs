@@ -5,7 +5,8 @@
 //! a message once does not take the write connection each time.
 
 use crate::group_commit::worker::{Db, GroupState, WorkerDb};
-use crate::sqlite::error::ErrorCode;
+use crate::sqlite::connection::SqliteConnection;
+use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::run::RunLimits;
 use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::time::Duration;
@@ -49,11 +50,40 @@ impl Db {
     pub fn own_write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error> {
         self.timed(|db| db.own_write(sql, params))
     }
+
+    /// Runs `work` in a savepoint of the open group or a new one: where it fails, nothing of it is kept.
+    ///
+    /// # Errors
+    /// Those of `work`, and as [`Db::own_begin`].
+    pub(crate) fn own_atomically(
+        &self,
+        work: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let depth = self.timed(WorkerDb::own_enter)?;
+        let done = work();
+        let left = self.timed(|db| db.own_leave(depth, done.is_ok()));
+        done.and(left)
+    }
 }
 
 /// A table that is not there, in SQLite's words.
 fn is_no_table(error: &Error) -> bool {
     error.message().starts_with("no such table")
+}
+
+/// Returns the error of a statement of the server's own that took too long: for the people who run the server, as no
+/// script can change the statement.
+fn own_fault(fault: StatementError, run: &RunLimits<'_>, sql: &str) -> StatementError {
+    let Some(limit) = run.limit.filter(|_| fault.code == ErrorCode::Timeout) else {
+        return fault;
+    };
+    let text = format!(
+        "a statement of the server itself ran longer than {} ({} ms): {sql:?}",
+        run.limit_name,
+        limit.as_millis()
+    );
+    // Not `TooLong`: waiting for the write connection would not help.
+    StatementError::new(ErrorKind::Unavailable, ErrorCode::Timeout, text)
 }
 
 pub(crate) fn unless_missing<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
@@ -77,12 +107,18 @@ impl WorkerDb {
 
     fn own_read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error> {
         self.check_entry()?;
-        let limits = self.own_limits(
-            self.database.config.query_inline_millis_max,
-            "query_inline_millis_max",
-        );
+        let config = &self.database.config;
+        // Scripts have a limit that is meant for them, which may be very short.
+        let limits = match config.query_inline_millis_max > config.statement_millis_max {
+            true => self.own_limits(config.query_inline_millis_max, "query_inline_millis_max"),
+            false => self.own_limits(config.statement_millis_max, "statement_millis_max"),
+        };
+        let read = |connection: &SqliteConnection| {
+            let rows = connection.own_query(sql, params, &limits);
+            rows.map_err(|fault| own_fault(fault, &limits, sql))
+        };
         let within = match &*self.group.borrow() {
-            GroupState::Open(group) => Some(group.writer.own_query(sql, params, &limits)),
+            GroupState::Open(group) => Some(read(&group.writer)),
             _ => None,
         };
         let result = match within {
@@ -90,8 +126,7 @@ impl WorkerDb {
             None => {
                 let reader = self.reader()?;
                 self.reads.begin(reader, &self.database.commits);
-                let rows = reader.own_query(sql, params, &limits);
-                rows.map_err(|fault| fault.error)
+                read(reader).map_err(|fault| fault.error)
             }
         };
         unless_missing(result)
@@ -124,10 +159,29 @@ impl WorkerDb {
         self.own_begin()?;
         let limits = self.own_limits(self.database.config.write_millis_max, "write_millis_max");
         let written = self.write_one(sql, |writer| {
-            writer.own_query(sql, params, &limits)?;
+            let written = writer.own_query(sql, params, &limits);
+            written.map_err(|fault| own_fault(fault, &limits, sql))?;
             Ok(i64::try_from(writer.sqlite().changes()).unwrap_or(i64::MAX))
         });
         unless_missing(written)
+    }
+
+    fn own_enter(&self) -> Result<u32, Error> {
+        self.own_begin()?;
+        let wrote = self.wrote.get();
+        let depth = self.enter_batch(true);
+        self.wrote.set(wrote);
+        depth
+    }
+
+    fn own_leave(&self, depth: u32, keep: bool) -> Result<(), Error> {
+        let left = self.leave_batch(depth, keep);
+        let is_alone = self.depth.get() == 0 && !self.is_loading.get();
+        if is_alone && self.current_owner().is_none() {
+            // No script goes on that could take lost writes for kept ones, and no run ends that would clear this.
+            self.is_lost.set(false);
+        }
+        left
     }
 }
 

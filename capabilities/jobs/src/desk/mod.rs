@@ -1,6 +1,7 @@
 //! The desk of a process: jobs that were taken and wait for a thread, and how those ended that ran.
 
 mod entries;
+mod outcomes;
 mod queue_state;
 mod signals;
 mod traces;
@@ -294,24 +295,6 @@ impl Desk {
     /// Puts a job down again that was cut.
     pub(crate) fn put_down(&self, job: Taken) {
         self.lock().waiting.push_back(job);
-    }
-
-    /// Takes note of a progress.
-    pub(crate) fn progress(&self, id: i64, progress: Progress) {
-        self.lock().progress.insert(id, progress);
-        self.keeper.notify_one();
-    }
-
-    /// Returns the attempts that have ended and what was told of others, for the table.
-    pub(crate) fn take_ended(&self) -> (Vec<Ended>, Vec<(i64, Progress)>) {
-        let mut state = self.lock();
-        let ended = std::mem::take(&mut state.ended);
-        (ended, state.progress.drain().collect())
-    }
-
-    /// Puts ends back that could not be written.
-    pub(crate) fn put_back(&self, ended: Vec<Ended>) {
-        self.lock().ended.extend(ended);
     }
 
     /// Returns the jobs that this process has taken, with their tokens. Those whose thread is lost are not among them

@@ -5,22 +5,20 @@
 //! add is found within [`LOOK`].
 
 mod clock;
+mod ends;
 pub(crate) mod meters;
 pub(crate) mod upkeep;
 
 use crate::crons::{CronRules, Crons};
-use crate::desk::{Desk, Ended, Outcome};
-use crate::failures::fail;
-use crate::limits::{BATCH_MAX, ERROR_PAUSE, LOOK, PRUNE};
+use crate::desk::{Desk, Ended, Progress};
+use crate::limits::{BATCH_MAX, CLOSE_PATIENCE, ERROR_PAUSE, LOOK, PRUNE};
 use crate::queue::now;
-use crate::table::batches::AllBatchEnds;
 use crate::table::{JobTable, Taken};
 use clock::ClockWatch;
 use meters::{CountedAttempt, JobMeters};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{Error, ErrorKind, Outbox, Verdict};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,13 +45,28 @@ pub(crate) struct Keeper {
 }
 
 /// The changes that one transaction makes.
+#[derive(Default)]
 struct Turn {
     ended: Vec<Ended>,
+    progress: Vec<(i64, Progress)>,
     taken: Vec<Taken>,
+    /// The jobs that waited for a thread when the desk was closed.
+    given_back: Vec<Taken>,
     /// Those whose lease ended.
     lost: Vec<LostAttempt>,
     /// The outcomes of attempts, for those who measure.
     counted: Vec<CountedAttempt>,
+    /// The error of the first queue whose jobs could not be taken. Those of the others are.
+    failure: Option<Error>,
+}
+
+/// The parts of a turn that it has only now and then.
+#[derive(Clone, Copy)]
+struct Upkeep {
+    /// Leases are extended.
+    extends: bool,
+    /// Old rows are removed.
+    prunes: bool,
 }
 
 /// An attempt whose lease ended.
@@ -97,8 +110,12 @@ impl Keeper {
 
     /// Keeps jobs until the desk is closed.
     pub(crate) async fn keep(mut self) {
+        let mut closing: Option<Instant> = None;
         loop {
             let is_closing = self.desk.is_closed();
+            if is_closing && closing.is_none() {
+                closing = Some(Instant::now());
+            }
             match self.turn().await {
                 Ok(true) if !is_closing => continue,
                 Ok(_) => {}
@@ -108,8 +125,12 @@ impl Keeper {
                         let cause = Cause::message(error.message());
                         log.write_limited(Level::Error, cause, &Entry::text(text));
                     }
-                    if !is_closing {
+                    let is_patient = closing.is_none_or(|begun| begun.elapsed() < CLOSE_PATIENCE);
+                    if is_patient {
                         sleep(ERROR_PAUSE).await;
+                    }
+                    if is_closing && is_patient {
+                        continue;
                     }
                 }
             }
@@ -135,7 +156,8 @@ impl Keeper {
     /// Makes one transaction, if there is something to do. Returns false if there was not.
     ///
     /// # Errors
-    /// The database's own. What ended is kept, and written later.
+    /// The database's own. Nothing is written then, unless only the jobs of some queues could not be taken. Ends are
+    /// kept, and written later.
     pub(crate) async fn turn(&mut self) -> Result<bool, Error> {
         let lease_time = self.desk.config().lease;
         self.look_at_clock(lease_time);
@@ -160,46 +182,23 @@ impl Keeper {
         };
         let mut turn = Turn {
             ended,
-            taken: Vec::new(),
-            lost: Vec::new(),
-            counted: Vec::new(),
+            progress,
+            ..Turn::default()
         };
-        if turn.ended.is_empty() && progress.is_empty() && !is_due && !self.desk.is_closed() {
+        let upkeep = Upkeep { extends, prunes };
+        let is_idle = turn.ended.is_empty() && turn.progress.is_empty() && !is_due;
+        let has_work = match is_idle && !self.desk.is_closed() {
             // So far nothing is to be written: a look does not take the write connection.
-            let table = JobTable(&*self.tables);
-            let mut found = Vec::new();
-            for (queue, count) in room {
-                match table.any_ready(&queue)? {
-                    true => found.push((queue, count)),
-                    false => self.desk.is_empty(&queue),
-                }
-            }
-            room = found;
-            let has_held = extends && !self.desk.held().is_empty();
-            let has_expired = extends
-                && (!table.expired(now(), 1)?.is_empty()
-                    || table.any_later(longest_lease(now()))?);
-            if extends && !has_held && !has_expired {
-                self.extended = Instant::now();
-            }
-            let nothing = room.is_empty() && !has_held && !has_expired && !prunes;
-            if nothing {
-                return Ok(false);
-            }
-        }
-        let written = self
-            .write(&mut turn, progress, &room, (extends, prunes))
-            .await;
-        let settled = match written {
-            Ok(()) => match self.outbox.settled().await {
-                Verdict::Committed => Ok(()),
-                Verdict::Failed => Err(Error::new(ErrorKind::Internal, "a commit failed")),
-            },
-            failed => failed,
+            true => self.finds_work(&mut room, upkeep),
+            false => Ok(true),
         };
-        if let Err(error) = settled {
-            self.desk.put_back(turn.ended);
-            self.crons.forget();
+        let made = match has_work {
+            Ok(false) => return Ok(false),
+            Ok(true) => self.make(&mut turn, &room, upkeep).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = made {
+            self.take_back(turn, upkeep);
             return Err(error);
         }
         if let Some(meters) = &mut self.meters {
@@ -207,7 +206,68 @@ impl Keeper {
         }
         self.tell_expired(&turn.lost);
         self.desk.put(turn.taken);
-        Ok(true)
+        match turn.failure {
+            Some(error) => Err(error),
+            None => Ok(true),
+        }
+    }
+
+    /// Reports whether a transaction is needed where nothing has ended. Only the queues with jobs that can start stay
+    /// in `room`.
+    fn finds_work(
+        &mut self,
+        room: &mut Vec<(String, usize)>,
+        Upkeep { extends, prunes }: Upkeep,
+    ) -> Result<bool, Error> {
+        let table = JobTable(&*self.tables);
+        let mut found = Vec::new();
+        for (queue, count) in std::mem::take(room) {
+            match table.any_ready(&queue)? {
+                true => found.push((queue, count)),
+                false => self.desk.is_empty(&queue),
+            }
+        }
+        *room = found;
+        let has_held = extends && !self.desk.held().is_empty();
+        let has_expired = extends
+            && (!table.expired(now(), 1)?.is_empty() || table.any_later(longest_lease(now()))?);
+        if extends && !has_held && !has_expired {
+            self.extended = Instant::now();
+        }
+        Ok(!room.is_empty() || has_held || has_expired || prunes)
+    }
+
+    /// Makes the transaction of a turn, and waits for its commit.
+    async fn make(
+        &mut self,
+        turn: &mut Turn,
+        room: &[(String, usize)],
+        upkeep: Upkeep,
+    ) -> Result<(), Error> {
+        self.tables.writable().await?;
+        self.tables.begin()?;
+        let tables = Rc::clone(&self.tables);
+        // The group is committed with the writes of others, also where those of this turn fail.
+        let written = JobTable(&*tables).atomically(|| self.write(turn, room, upkeep));
+        if let Err(error) = written {
+            return Err(turn.failure.take().unwrap_or(error));
+        }
+        match self.outbox.settled().await {
+            Verdict::Committed => Ok(()),
+            Verdict::Failed => Err(Error::new(ErrorKind::Internal, "a commit failed")),
+        }
+    }
+
+    /// Takes back what a turn has taken out of the desk, and what it has noted, because none of it was written.
+    fn take_back(&mut self, turn: Turn, upkeep: Upkeep) {
+        self.desk.put_back(turn.ended);
+        self.desk.put_back_progress(turn.progress);
+        self.desk.put(turn.given_back);
+        if upkeep.extends {
+            self.desk.doubt();
+        }
+        (self.looked, self.pruned) = (None, None);
+        self.crons.forget();
     }
 
     /// After a jump of the clock the leases of others may seem to have ended: they get the time to extend them.
@@ -223,19 +283,16 @@ impl Keeper {
         }
     }
 
-    async fn write(
+    /// Writes the changes of a turn. Nothing waits here: no other process writes in between.
+    fn write(
         &mut self,
         turn: &mut Turn,
-        progress: Vec<(i64, crate::desk::Progress)>,
         room: &[(String, usize)],
-        (extends, prunes): (bool, bool),
+        Upkeep { extends, prunes }: Upkeep,
     ) -> Result<(), Error> {
-        self.tables.writable().await?;
-        self.tables.begin()?;
-        // Nothing waits from here on: no other process writes in between.
         let now = now();
         turn.counted = self.write_ended(&turn.ended, now)?;
-        self.write_progress(progress)?;
+        self.write_progress(&turn.progress)?;
         let lease_time = self.desk.config().lease;
         let lease = now.saturating_add(i64::try_from(lease_time.as_millis()).unwrap_or(i64::MAX));
         if extends {
@@ -258,110 +315,22 @@ impl Keeper {
         }
         let table = JobTable(&*self.tables);
         if self.desk.is_closed() {
-            let waiting = self.desk.take_waiting();
-            let mine = self.still_mine(waiting.iter().map(|job| (job.id, job.token)))?;
+            turn.given_back = self.desk.take_waiting();
+            let waiting = turn.given_back.iter();
+            let mine = self.still_mine(waiting.map(|job| (job.id, job.token)))?;
             table.give_back(mine.into_keys())?;
             return Ok(());
         }
         for (queue, count) in room {
-            let taken = table.take(queue, *count, now, lease)?;
-            if taken.len() < *count {
-                self.desk.is_empty(queue);
-            }
-            turn.taken.extend(taken);
-        }
-        Ok(())
-    }
-
-    /// Returns those of the jobs that this process still has, with their batches.
-    fn still_mine(
-        &self,
-        jobs: impl Iterator<Item = (i64, i64)>,
-    ) -> Result<HashMap<i64, Option<i64>>, Error> {
-        let wanted: HashSet<(i64, i64)> = jobs.collect();
-        if wanted.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let known = JobTable(&*self.tables).tokens(wanted.iter().map(|(id, _)| *id))?;
-        let mine = known
-            .into_iter()
-            .filter(|(id, token, _)| wanted.contains(&(*id, *token)));
-        Ok(mine.map(|(id, _, batch)| (id, batch)).collect())
-    }
-
-    /// Returns the outcomes, if they are counted.
-    fn write_ended(&self, ended: &[Ended], now: i64) -> Result<Vec<CountedAttempt>, Error> {
-        let mut counted = Vec::new();
-        if ended.is_empty() {
-            return Ok(counted);
-        }
-        let mut count = |queue: &str, outcome| {
-            if self.meters.is_some() {
-                counted.push((queue.to_owned(), outcome));
-            }
-        };
-        let table = JobTable(&*self.tables);
-        let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
-        let mut done = Vec::new();
-        for Ended { job, .. } in ended.iter().filter(|one| !mine.contains_key(&one.job.id)) {
-            self.tell_lost(&job.name, job.id, job.attempt);
-        }
-        let mut ends = AllBatchEnds::new();
-        for Ended { job, outcome } in ended {
-            let Some(batch) = mine.get(&job.id) else {
-                continue;
-            };
-            let has_died = match outcome {
-                Outcome::Done => {
-                    done.push(job.id);
-                    count(&job.queue, "done");
-                    false
-                }
-                Outcome::Undeclared => {
-                    table.put_off(job.id, now)?;
-                    continue;
-                }
-                Outcome::Failed(failure) => {
-                    let attempt = (job.id, &*job.name, job.attempt);
-                    if fail(table, &self.desk, attempt, failure, now)?.is_some() {
-                        count(&job.queue, "failed");
-                        continue;
+            match table.take(queue, *count, now, lease) {
+                Ok(taken) => {
+                    if taken.len() < *count {
+                        self.desk.is_empty(queue);
                     }
-                    count(&job.queue, "dead");
-                    true
+                    turn.taken.extend(taken);
                 }
-            };
-            if let Some(batch) = batch {
-                let ends = ends.entry(*batch).or_default();
-                ends.done += i64::from(!has_died);
-                ends.dead += i64::from(has_died);
-            }
-        }
-        let is_kept = self.desk.config().keep_done_millis > 0;
-        if !done.is_empty() {
-            table.done(done, now, is_kept)?;
-        }
-        table.count_ends(&ends, now)?;
-        Ok(counted)
-    }
-
-    #[cold]
-    fn tell_lost(&self, name: &str, id: i64, attempt: u32) {
-        if let Some(log) = &self.log {
-            let text = format!(
-                "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
-                 begun"
-            );
-            log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
-        }
-    }
-
-    fn write_progress(&self, progress: Vec<(i64, crate::desk::Progress)>) -> Result<(), Error> {
-        let mine = self.still_mine(progress.iter().map(|(id, told)| (*id, told.token)))?;
-        let table = JobTable(&*self.tables);
-        for (id, told) in progress {
-            if mine.contains_key(&id) {
-                table.progress(id, told.progress, told.text)?;
+                // It has taken none. The jobs of other queues do not wait for those of this one.
+                Err(error) => turn.failure = turn.failure.take().or(Some(error)),
             }
         }
         Ok(())

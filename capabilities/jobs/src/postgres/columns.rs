@@ -24,6 +24,16 @@ macro_rules! clock_millis {
 }
 pub(super) use clock_millis;
 
+/// The value of `unique_key` of a job `j` that ends, as on SQLite: the key behind the character 1, the number of the
+/// job, and the character 1. An index entry has 2,704 bytes at most, so a longer key is not kept.
+macro_rules! ended_key {
+    () => {
+        "CASE WHEN left(j.unique_key, 1) = chr(1) THEN j.unique_key
+          WHEN octet_length(j.unique_key) <= 2600 THEN chr(1) || j.id::text || chr(1) || j.unique_key END"
+    };
+}
+pub(super) use ended_key;
+
 /// Returns the time that counts in place of the server's clock, in milliseconds since 1970: nothing, unless a test has
 /// set one.
 pub(super) fn set_time() -> Value {

@@ -13,7 +13,7 @@ use crate::desk::{Desk, Ended, Failure, Outcome};
 use crate::failures::{FailedAttempt, attempts_of, failure_end};
 use crate::keeper::meters::JobMeters;
 use crate::keeper::upkeep::LEASE_ENDED;
-use crate::limits::{AWAY_PAUSE_MAX, ERROR_PAUSE, JUMP, LOOK, PRUNE};
+use crate::limits::{AWAY_PAUSE_MAX, CLOSE_PATIENCE, ERROR_PAUSE, JUMP, LOOK, PRUNE};
 use crate::queue::now;
 use crate::table::Taken;
 use sampan_host::Error;
@@ -119,7 +119,8 @@ impl ServerKeeper {
                 }
                 Err(error) => self.tell_failed(&error, begun),
             };
-            if is_closing {
+            let is_patient = |failures: &Failures| failures.since.elapsed() < CLOSE_PATIENCE;
+            if is_closing && !self.failures.as_ref().is_some_and(is_patient) {
                 return;
             }
             let is_away = self.failures.is_some();
@@ -218,7 +219,7 @@ impl ServerKeeper {
             let known = known.chain(ended.iter().map(|one| one.job.id));
             turn.give_back_unknown(known, &self.holder, failures.since.elapsed() + JUMP);
         }
-        turn.progress(progress);
+        turn.progress(&progress);
         if let Some(held) = &held {
             turn.extend(held, &config);
             if Instant::now() >= self.patient_until && !is_closed {
@@ -232,8 +233,12 @@ impl ServerKeeper {
         if is_look || ended.iter().any(is_again) {
             turn.look();
         }
+        let waiting = match is_closed {
+            true => self.desk.take_waiting(),
+            false => Vec::new(),
+        };
         if is_closed {
-            turn.give_back(&self.desk.take_waiting());
+            turn.give_back(&waiting);
         } else {
             turn.take(&room, &self.holder, &config);
         }
@@ -245,6 +250,8 @@ impl ServerKeeper {
             Ok(results) => results,
             Err(error) => {
                 self.desk.put_back(ended);
+                self.desk.put_back_progress(progress);
+                self.desk.put(waiting);
                 (self.looked, self.pruned) = (None, None);
                 self.crons.forget();
                 return Err(error);

@@ -4,28 +4,39 @@ use super::columns::{now_millis, number, numbers};
 use super::statements::CANCEL;
 use crate::table::people::{
     COUNTS, CRONS, CronView, JobFilter, JobView, ShowStatement, count_views, cron_views,
-    list_statement, show_statement, views,
+    list_statement, pairs, show_statement, views,
 };
 use sampan_host::database::{TableResult, WaitingTables};
 use sampan_host::{Error, Rows, Value};
 use std::rc::Rc;
 
 /// Jobs that have ended or are due later run now. An open batch waits for its jobs again; the ends of one that is over
-/// have been told.
+/// have been told. A job whose unique key another job has, which has not ended, stays as it is.
 const RETRY: &str = "WITH found AS MATERIALIZED (
-      SELECT id, batch, state FROM _sampan_jobs
+      SELECT id, batch, state,
+        CASE WHEN left(unique_key, 1) = chr(1) THEN substr(unique_key, length(id::text) + 3) END AS key
+      FROM _sampan_jobs
       WHERE id = ANY(?::bigint[]) AND state IN ('dead', 'cancelled', 'done', 'scheduled') ORDER BY id FOR UPDATE),
+    free AS MATERIALIZED (
+      SELECT id, batch, state, key FROM found f
+      WHERE key IS NULL OR NOT EXISTS (SELECT 1 FROM _sampan_jobs j WHERE j.unique_key = f.key)
+        AND NOT EXISTS (SELECT 1 FROM found other WHERE other.key = f.key AND other.id < f.id)),
     counted AS (
       UPDATE _sampan_job_batches b SET remaining = b.remaining + c.jobs, dead = b.dead - c.dead,
         cancelled = b.cancelled - c.cancelled
       FROM (SELECT batch, count(*) AS jobs, count(*) FILTER (WHERE state = 'dead') AS dead,
           count(*) FILTER (WHERE state = 'cancelled') AS cancelled
-        FROM found WHERE batch IS NOT NULL AND state <> 'scheduled' GROUP BY batch) c
+        FROM free WHERE batch IS NOT NULL AND state <> 'scheduled' GROUP BY batch) c
       WHERE b.id = c.batch),
     again AS (
-      UPDATE _sampan_jobs j SET state = 'ready', attempt = 0, ended = NULL FROM found WHERE j.id = found.id
-      RETURNING 1)
+      UPDATE _sampan_jobs j SET state = 'ready', attempt = 0, ended = NULL,
+        unique_key = coalesce(free.key, j.unique_key)
+      FROM free WHERE j.id = free.id RETURNING 1)
     SELECT count(*) FROM again";
+
+const KEY_TAKEN: &str = "SELECT j.id, other.id FROM _sampan_jobs j
+    JOIN _sampan_jobs other ON other.unique_key = substr(j.unique_key, length(j.id::text) + 3)
+    WHERE j.id = ANY(?::bigint[]) AND left(j.unique_key, 1) = chr(1) ORDER BY j.id";
 
 const PRUNE: &str = concat!(
     "DELETE FROM _sampan_jobs WHERE id IN (SELECT id FROM _sampan_jobs
@@ -70,6 +81,12 @@ impl ServerConsole {
 
     pub(crate) async fn retry(&self, ids: &[i64]) -> Result<i64, Error> {
         self.change(RETRY, ids).await
+    }
+
+    /// Returns those of the jobs that have ended and whose unique key another job has, each with that one.
+    pub(crate) async fn key_taken(&self, ids: &[i64]) -> Result<Vec<(i64, i64)>, Error> {
+        let params = vec![numbers(ids.iter().copied())];
+        self.shown((KEY_TAKEN.to_owned(), params), pairs).await
     }
 
     pub(crate) async fn cancel(&self, ids: &[i64]) -> Result<i64, Error> {

@@ -3,7 +3,7 @@
 //! Several rows go into one statement as columns (`unnest`). An end counts only where the row still has the token of
 //! the attempt.
 
-use super::columns::{clock_millis, now_millis};
+use super::columns::{clock_millis, ended_key, now_millis};
 
 /// The ends of attempts: what was told, the rows that are still those of their attempts, and what becomes of them.
 ///
@@ -31,7 +31,9 @@ pub(super) const END: &str = concat!(
         due = CASE m.outcome WHEN 'again' THEN clock.now + m.pause
           WHEN 'off' THEN clock.now + greatest(10000, least(3600000, (clock.now - j.added) / 2)) ELSE j.due END,
         attempt = CASE m.outcome WHEN 'off' THEN j.attempt - 1 ELSE j.attempt END,
-        unique_key = CASE WHEN m.outcome IN ('done', 'dead') THEN NULL ELSE j.unique_key END,
+        unique_key = CASE WHEN m.outcome IN ('done', 'dead') THEN ",
+    ended_key!(),
+    " ELSE j.unique_key END,
         args = coalesce(m.args, j.args), lease = NULL, holder = NULL,
         errors = CASE WHEN m.error IS NULL THEN j.errors WHEN j.errors IS NULL THEN '[' || m.error || ']'
           ELSE left(j.errors, -1) || ',' || m.error || ']' END
@@ -170,7 +172,9 @@ pub(super) const CANCEL: &str = concat!(
     cancelled AS (
       UPDATE _sampan_jobs j SET state = 'cancelled', ended = ",
     now_millis!(),
-    ", lease = NULL, holder = NULL, unique_key = NULL, token = token + 1
+    ", lease = NULL, holder = NULL, token = token + 1, unique_key = ",
+    ended_key!(),
+    "
       FROM found WHERE j.id = found.id RETURNING found.batch),
     counted AS (
       UPDATE _sampan_job_batches b SET remaining = b.remaining - c.jobs, cancelled = b.cancelled + c.jobs

@@ -123,7 +123,7 @@ impl Turn {
     }
 
     /// Writes how far jobs are.
-    pub(super) fn progress(&mut self, progress: Vec<(i64, Progress)>) {
+    pub(super) fn progress(&mut self, progress: &[(i64, Progress)]) {
         if progress.is_empty() {
             return;
         }
@@ -138,8 +138,8 @@ impl Turn {
             ),
             maybe_texts(
                 progress
-                    .into_iter()
-                    .map(|(_, told)| told.text.map(without_nul)),
+                    .iter()
+                    .map(|(_, told)| told.text.clone().map(without_nul)),
             ),
         ];
         self.add(PROGRESS, params);

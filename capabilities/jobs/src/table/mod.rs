@@ -1,12 +1,15 @@
 //! The table of jobs in the app's database. It is made when the first job is added, so that an app without jobs has
 //! none.
 
+mod atomic;
 pub(crate) mod batches;
 pub(crate) mod crons;
+mod ended_key;
 mod given_back;
 pub(crate) mod people;
 
 use crate::limits::TAKEN_ARGS_BYTES_MAX;
+use ended_key::ended_key;
 use given_back::{GIVE_BACK, PUT_OFF};
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
@@ -27,8 +30,7 @@ pub(crate) mod state {
     pub(crate) const CANCELLED: &str = "cancelled";
 }
 
-/// `ready` and `scheduled` are apart, so that a thousand jobs of next week are not in the way of one that can start. A
-/// job that has ended has no unique key.
+/// `ready` and `scheduled` are apart, so that a thousand jobs of next week are not in the way of one that can start.
 const CREATE: [&str; 6] = [
     "CREATE TABLE IF NOT EXISTS _sampan_jobs(
        id INTEGER PRIMARY KEY, name TEXT NOT NULL, queue TEXT NOT NULL, args TEXT NOT NULL, state TEXT NOT NULL,
@@ -67,14 +69,18 @@ const EXPIRED: &str =
 const ANY_LATER: &str = "SELECT 1 FROM _sampan_jobs WHERE state = 'running' AND lease > ? LIMIT 1";
 const SHORTEN: &str = "UPDATE _sampan_jobs SET lease = ? WHERE state = 'running' AND lease > ?";
 const REMOVE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT value FROM json_each(?))";
-const KEEP_DONE: &str =
-    "UPDATE _sampan_jobs SET state = 'done', ended = ?, lease = NULL, unique_key = NULL
-    WHERE id IN (SELECT value FROM json_each(?))";
+const KEEP_DONE: &str = concat!(
+    "UPDATE _sampan_jobs SET state = 'done', ended = ?, lease = NULL, unique_key = ",
+    ended_key!(),
+    " WHERE id IN (SELECT value FROM json_each(?))"
+);
 const AGAIN: &str = "UPDATE _sampan_jobs SET state = 'scheduled', due = ?, lease = NULL,
     errors = json_insert(coalesce(errors, '[]'), '$[#]', json(?)) WHERE id = ?";
-const DIE: &str =
-    "UPDATE _sampan_jobs SET state = 'dead', ended = ?, lease = NULL, unique_key = NULL,
-    errors = json_insert(coalesce(errors, '[]'), '$[#]', json(?)) WHERE id = ?";
+const DIE: &str = concat!(
+    "UPDATE _sampan_jobs SET state = 'dead', ended = ?, lease = NULL, unique_key = ",
+    ended_key!(),
+    ", errors = json_insert(coalesce(errors, '[]'), '$[#]', json(?)) WHERE id = ?"
+);
 const SET_ARGS: &str = "UPDATE _sampan_jobs SET args = ? WHERE id = ?";
 const PROGRESS: &str = "UPDATE _sampan_jobs SET progress = ?, progress_text = ? WHERE id = ?";
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN

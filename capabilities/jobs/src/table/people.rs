@@ -1,6 +1,7 @@
 //! Jobs as people see and change them.
 
 use super::batches::AllBatchEnds;
+use super::ended_key::{ended_key, live_key};
 use super::{JobTable, int, list, maybe_int, small, state, text};
 use crate::limits::LISTED_ARGS_BYTES_MAX;
 use sampan_host::{Cell, Error, Rows, Value};
@@ -16,16 +17,25 @@ pub(crate) const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jo
     ORDER BY 1, 2";
 pub(crate) const CRONS: &str =
     "SELECT name, pattern, zone, next FROM _sampan_cron_times ORDER BY next";
-const RETRY: &str = "UPDATE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL
-    WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))";
+/// Leaves out jobs whose unique key another job has, which has not ended. None of these belongs to a batch.
+const RETRY: &str = concat!(
+    "UPDATE OR IGNORE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL, unique_key = ",
+    live_key!(),
+    " WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))"
+);
+const KEY_TAKEN: &str = "SELECT j.id, other.id FROM _sampan_jobs j
+    JOIN _sampan_jobs other ON other.unique_key = substr(j.unique_key, length(j.id) + 3)
+    WHERE j.id IN (SELECT value FROM json_each(?)) AND j.unique_key GLOB char(1) || '*' ORDER BY j.id";
 /// The ended jobs of batches among some. A batch whose jobs all ended has gone.
 const COUNTED: &str = "SELECT batch, state, count(*) FROM _sampan_jobs
     WHERE batch IS NOT NULL AND ended IS NOT NULL AND id IN (SELECT value FROM json_each(?)) GROUP BY batch, state";
 const CANCELLED: &str = "SELECT id, batch FROM _sampan_jobs
     WHERE state IN ('ready', 'scheduled', 'running') AND id IN (SELECT value FROM json_each(?))";
-const CANCEL: &str =
-    "UPDATE _sampan_jobs SET state = 'cancelled', ended = ?, lease = NULL, unique_key = NULL,
-    token = token + 1 WHERE id IN (SELECT value FROM json_each(?))";
+const CANCEL: &str = concat!(
+    "UPDATE _sampan_jobs SET state = 'cancelled', ended = ?, lease = NULL, token = token + 1, unique_key = ",
+    ended_key!(),
+    " WHERE id IN (SELECT value FROM json_each(?))"
+);
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT id FROM _sampan_jobs
     WHERE ended IS NOT NULL AND ended < ? AND state IN ('done', 'dead', 'cancelled') LIMIT ?)";
 
@@ -185,6 +195,12 @@ pub(crate) fn count_views(rows: &Rows) -> Vec<(String, String, i64)> {
     counts.collect()
 }
 
+/// Reads two numbers of each row.
+pub(crate) fn pairs(rows: &Rows) -> Vec<(i64, i64)> {
+    let pairs = (0..rows.len()).map(|at| (int(rows.cell(at, 0)), int(rows.cell(at, 1))));
+    pairs.collect()
+}
+
 /// Reads crons.
 pub(crate) fn cron_views(rows: &Rows) -> Vec<CronView> {
     let crons = (0..rows.len()).map(|at| CronView {
@@ -225,8 +241,13 @@ impl JobTable<'_> {
     }
 
     /// Has jobs run now that have ended or are due later. Returns the number. An open batch waits for its jobs again;
-    /// the ends of one that is over have been told.
+    /// the ends of one that is over have been told. A job whose unique key another job has stays as it is, see
+    /// [`JobTable::key_taken`].
     pub(crate) fn retry(self, ids: &[i64], now: i64) -> Result<i64, Error> {
+        self.atomically(|| self.retry_all(ids, now))
+    }
+
+    fn retry_all(self, ids: &[i64], now: i64) -> Result<i64, Error> {
         let rows = self.read(COUNTED, vec![list(ids.iter().copied())])?;
         let mut ends = AllBatchEnds::new();
         for (rows, at) in rows
@@ -245,8 +266,18 @@ impl JobTable<'_> {
         self.write(RETRY, vec![list(ids.iter().copied())])
     }
 
+    /// Returns those of the jobs that have ended and whose unique key another job has, each with that one.
+    pub(crate) fn key_taken(self, ids: &[i64]) -> Result<Vec<(i64, i64)>, Error> {
+        let rows = self.read(KEY_TAKEN, vec![list(ids.iter().copied())])?;
+        Ok(rows.as_ref().map_or_else(Vec::new, pairs))
+    }
+
     /// Cancels jobs that have not ended. Returns the number.
     pub(crate) fn cancel(self, ids: &[i64], now: i64) -> Result<i64, Error> {
+        self.atomically(|| self.cancel_all(ids, now))
+    }
+
+    fn cancel_all(self, ids: &[i64], now: i64) -> Result<i64, Error> {
         let rows = self.read(CANCELLED, vec![list(ids.iter().copied())])?;
         let Some(rows) = rows.filter(|rows| !rows.is_empty()) else {
             return Ok(0);

@@ -223,6 +223,17 @@ pub trait AppTables {
     /// The database's own, and those of [`AppTables::begin`].
     fn write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error>;
 
+    /// Runs `work`, whose statements are kept together or not at all: where it fails, the other writes of the group go
+    /// on as if it had not run.
+    ///
+    /// # Errors
+    /// Those of `work`, and those of [`AppTables::begin`]. Nothing is kept then. Tables whose statements wait have no
+    /// implementation of their own: see [`WaitingTables::run_all`].
+    fn atomically(&self, _work: Box<dyn FnOnce() -> Result<(), Error> + '_>) -> Result<(), Error> {
+        let text = "statements that wait are not kept together here";
+        Err(Error::new(ErrorKind::Internal, text))
+    }
+
     /// Waits until a write need not wait in place.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ app.post("/wrong", () => {
     tried(app.enqueue, "one", null, { delay: "9999999 d" }),
     tried(app.enqueue, "one", null, { at: "noon" }),
     tried(app.enqueue, "one", null, { priority: 5000 }),
+    tried(app.enqueue, "one", null, { priority: -(2n ** 63n) }),
     tried(app.enqueue, "one", null, { unique: true }),
     tried(app.enqueue, "one", null, { later: true }),
     tried(app.enqueue, 7),

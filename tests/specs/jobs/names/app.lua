@@ -40,6 +40,7 @@ app.post("/wrong", function()
     tried(app.enqueue, "one", nil, { delay = "9999999 d" }),
     tried(app.enqueue, "one", nil, { at = "noon" }),
     tried(app.enqueue, "one", nil, { priority = 5000 }),
+    tried(app.enqueue, "one", nil, { priority = -9223372036854775807LL - 1 }),
     tried(app.enqueue, "one", nil, { unique = true }),
     tried(app.enqueue, "one", nil, { later = true }),
     tried(app.enqueue, 7),

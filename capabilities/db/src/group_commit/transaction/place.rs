@@ -40,7 +40,7 @@ impl TransactionPlace {
 }
 
 impl WorkerDb {
-    fn current_owner(&self) -> Option<RunOwner> {
+    pub(in crate::group_commit) fn current_owner(&self) -> Option<RunOwner> {
         self.meter.get().and_then(CurrentRun::owner)
     }
 

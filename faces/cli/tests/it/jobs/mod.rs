@@ -2,7 +2,9 @@
 
 mod command;
 mod crons;
+mod failing;
 mod faults;
+mod keys;
 mod processes;
 mod server;
 mod told;

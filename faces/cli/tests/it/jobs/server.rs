@@ -59,6 +59,7 @@ app.post("/transaction/:n", function(req)
 end)
 app.post("/held", function() app.enqueue("held", 1) end)
 app.post("/broken", function() return { id = app.enqueue("broken", "way") } end)
+app.post("/unique", function() return { id = app.enqueue("held", 1, { unique = "key" }) } end)
 app.post("/later", function() return { id = app.enqueue("count", 1, { delay = "1 d" }) } end)
 app.post("/release/:attempt", function(req)
   db.exec("INSERT INTO released VALUES (?)", { tonumber(req.params.attempt) })
@@ -396,4 +397,41 @@ fn the_command_shows_and_changes_jobs() {
     assert_eq!(text, "0 jobs are removed\n");
     let (_, text) = rig.jobs(&["prune", "--all"]);
     assert_eq!(text, "3 jobs are removed\n");
+}
+
+#[test]
+fn a_job_that_is_retried_has_its_unique_key_again() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, TOML);
+    let process = rig.start("one");
+    let added = || {
+        let answer: Value = serde_json::from_str(&ask(&process, "POST", "/unique")).expect("JSON");
+        answer["id"].as_i64().expect("a number").to_string()
+    };
+    let first = added();
+    assert_eq!(added(), first);
+    assert!(rig.jobs(&["cancel", &first]).0);
+    let second = added();
+    assert_ne!(second, first);
+    let (is_fine, text) = rig.jobs(&["retry", &first]);
+    let reason = |job: &str, other: &str| {
+        format!("job {job} stays as it is: job {other} has the same unique key and has not ended")
+    };
+    assert!(!is_fine && text.contains("0 jobs run now"), "{text}");
+    assert!(text.contains(&reason(&first, &second)), "{text}");
+    assert!(rig.jobs(&["cancel", &second]).0);
+    // One of both runs.
+    let (is_fine, text) = rig.jobs(&["retry", &second, &first]);
+    assert!(!is_fine && text.contains("1 job runs now"), "{text}");
+    assert!(text.contains(&reason(&second, &first)), "{text}");
+    assert_eq!(added(), first);
+    ask(&process, "POST", "/release/1");
+    let state = format!("SELECT state FROM _sampan_jobs WHERE id = {first}");
+    wait::until("its end", || rig.psql(&state) == "done");
+    let (is_fine, text) = rig.jobs(&["retry", &first]);
+    assert!(is_fine && text == "1 job runs now\n", "{text}");
+    wait::until("its end", || rig.psql(&state) == "done");
+    assert_ne!(added(), first);
 }

@@ -1,0 +1,31 @@
+//! The ends and the progress of attempts, on their way from the threads to the table.
+
+use super::{Desk, Ended, Progress};
+
+impl Desk {
+    /// Takes note of a progress.
+    pub(crate) fn progress(&self, id: i64, progress: Progress) {
+        self.lock().progress.insert(id, progress);
+        self.keeper.notify_one();
+    }
+
+    /// Returns the attempts that have ended and what was told of others, for the table.
+    pub(crate) fn take_ended(&self) -> (Vec<Ended>, Vec<(i64, Progress)>) {
+        let mut state = self.lock();
+        let ended = std::mem::take(&mut state.ended);
+        (ended, state.progress.drain().collect())
+    }
+
+    /// Puts ends back that could not be written.
+    pub(crate) fn put_back(&self, ended: Vec<Ended>) {
+        self.lock().ended.extend(ended);
+    }
+
+    /// Puts progress back that could not be written, unless the attempt has told of more since.
+    pub(crate) fn put_back_progress(&self, progress: Vec<(i64, Progress)>) {
+        let mut state = self.lock();
+        for (id, told) in progress {
+            state.progress.entry(id).or_insert(told);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The ends and the progress of attempts, as a turn writes them.
+
+use super::Keeper;
+use super::meters::CountedAttempt;
+use crate::desk::{Ended, Outcome, Progress};
+use crate::failures::fail;
+use crate::table::JobTable;
+use crate::table::batches::AllBatchEnds;
+use sampan_host::Error;
+use sampan_host::log::{Cause, Entry, Level};
+use std::collections::{HashMap, HashSet};
+
+impl Keeper {
+    /// Returns those of the jobs that this process still has, with their batches.
+    pub(super) fn still_mine(
+        &self,
+        jobs: impl Iterator<Item = (i64, i64)>,
+    ) -> Result<HashMap<i64, Option<i64>>, Error> {
+        let wanted: HashSet<(i64, i64)> = jobs.collect();
+        if wanted.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let known = JobTable(&*self.tables).tokens(wanted.iter().map(|(id, _)| *id))?;
+        let mine = known
+            .into_iter()
+            .filter(|(id, token, _)| wanted.contains(&(*id, *token)));
+        Ok(mine.map(|(id, _, batch)| (id, batch)).collect())
+    }
+
+    /// Writes how attempts have ended. Returns the outcomes, if they are counted.
+    pub(super) fn write_ended(
+        &self,
+        ended: &[Ended],
+        now: i64,
+    ) -> Result<Vec<CountedAttempt>, Error> {
+        let mut counted = Vec::new();
+        if ended.is_empty() {
+            return Ok(counted);
+        }
+        let mut count = |queue: &str, outcome| {
+            if self.meters.is_some() {
+                counted.push((queue.to_owned(), outcome));
+            }
+        };
+        let table = JobTable(&*self.tables);
+        let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
+        let mut done = Vec::new();
+        for Ended { job, .. } in ended.iter().filter(|one| !mine.contains_key(&one.job.id)) {
+            self.tell_lost(&job.name, job.id, job.attempt);
+        }
+        let mut ends = AllBatchEnds::new();
+        for Ended { job, outcome } in ended {
+            let Some(batch) = mine.get(&job.id) else {
+                continue;
+            };
+            let has_died = match outcome {
+                Outcome::Done => {
+                    done.push(job.id);
+                    count(&job.queue, "done");
+                    false
+                }
+                Outcome::Undeclared => {
+                    table.put_off(job.id, now)?;
+                    continue;
+                }
+                Outcome::Failed(failure) => {
+                    let attempt = (job.id, &*job.name, job.attempt);
+                    if fail(table, &self.desk, attempt, failure, now)?.is_some() {
+                        count(&job.queue, "failed");
+                        continue;
+                    }
+                    count(&job.queue, "dead");
+                    true
+                }
+            };
+            if let Some(batch) = batch {
+                let ends = ends.entry(*batch).or_default();
+                ends.done += i64::from(!has_died);
+                ends.dead += i64::from(has_died);
+            }
+        }
+        let is_kept = self.desk.config().keep_done_millis > 0;
+        if !done.is_empty() {
+            table.done(done, now, is_kept)?;
+        }
+        table.count_ends(&ends, now)?;
+        Ok(counted)
+    }
+
+    /// Logs that the end of an attempt does not count.
+    #[cold]
+    pub(super) fn tell_lost(&self, name: &str, id: i64, attempt: u32) {
+        if let Some(log) = &self.log {
+            let text = format!(
+                "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
+                 begun"
+            );
+            log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
+        }
+    }
+
+    /// Writes how far jobs are.
+    pub(super) fn write_progress(&self, progress: &[(i64, Progress)]) -> Result<(), Error> {
+        let mine = self.still_mine(progress.iter().map(|(id, told)| (*id, told.token)))?;
+        let table = JobTable(&*self.tables);
+        for (id, told) in progress {
+            if mine.contains_key(id) {
+                table.progress(*id, told.progress, told.text.clone())?;
+            }
+        }
+        Ok(())
+    }
+}
