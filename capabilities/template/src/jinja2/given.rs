@@ -63,6 +63,18 @@ impl Given<'_> {
     }
 }
 
+/// Returns an argument of a filter by its place or its name, or an undefined value.
+pub(crate) fn argument(args: &[Value], at: usize, name: &str) -> Value {
+    let by_place = args.get(at).filter(|value| !value.is_kwargs());
+    let named = args.last().filter(|value| value.is_kwargs());
+    match by_place {
+        Some(value) => value.clone(),
+        None => named.map_or(Value::UNDEFINED, |named| {
+            named.get_attr(name).unwrap_or_default()
+        }),
+    }
+}
+
 fn wrong(name: &str, wanted: &str) -> Error {
     Error::new(
         ErrorKind::InvalidOperation,

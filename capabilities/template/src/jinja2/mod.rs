@@ -4,11 +4,13 @@ mod filters;
 mod given;
 mod numbers;
 mod signatures;
+pub(crate) mod sizes;
 mod texts;
 mod urlize;
 
 use crate::objects::Macro;
 use crate::script::ScriptGlobal;
+pub(crate) use given::argument;
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 pub(crate) use signatures::{normalised, signature};

@@ -4,8 +4,9 @@
 //! evaluated.
 
 use super::Machine;
+use crate::escape::escape_html;
 use crate::fault::Outcome;
-use crate::program::Math;
+use crate::program::{Escape, Math};
 use crate::value::TemplateValue;
 use minijinja::value::{Tuple, ValueKind};
 use minijinja::{Environment, Expression, UndefinedBehavior, Value};
@@ -53,6 +54,13 @@ impl Machine<'_, '_> {
             && let Some(result) = whole(math, a, b)
         {
             return Ok(Value::from(result));
+        }
+        if matches!(math, Math::Add)
+            && a.as_str().is_some()
+            && b.as_str().is_some()
+            && self.is_markup(&a, &b)
+        {
+            return self.markup(&a, &b);
         }
         self.check_operands(math, &a, &b)?;
         let operator = match math {
@@ -118,11 +126,35 @@ impl Machine<'_, '_> {
         self.check_defined(b)?;
         self.check_defined(a)?;
         let (a, b) = (self.owned(a)?, self.owned(b)?);
+        if self.is_markup(&a, &b) {
+            return self.markup(&a, &b);
+        }
         let (mut text, other) = (self.shown(&a)?, self.shown(&b)?);
         self.check_bytes(text.len().saturating_add(other.len()))?;
         self.spend(text.len() + other.len())?;
         text.push_str(&other);
         Ok(Value::from(text))
+    }
+
+    /// Reports whether two values make text that is not escaped again: one of them is markup, and values are escaped.
+    fn is_markup(&self, a: &Value, b: &Value) -> bool {
+        self.escape == Escape::Html && (a.is_safe() || b.is_safe())
+    }
+
+    /// Returns two values as one text of markup. Of the two, that which is not markup is escaped.
+    fn markup(&mut self, a: &Value, b: &Value) -> Outcome<Value> {
+        let mut text = Vec::new();
+        for side in [a, b] {
+            let shown = self.shown(side)?;
+            match side.is_safe() {
+                true => text.extend_from_slice(shown.as_bytes()),
+                false => escape_html(&mut text, shown.as_bytes()),
+            }
+            self.check_bytes(text.len())?;
+        }
+        self.spend(text.len())?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok(Value::from_safe_string(text))
     }
 
     /// Fails if a text is too large to go on with: it could grow from step to step.

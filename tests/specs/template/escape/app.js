@@ -9,3 +9,4 @@ app.get("/html", () => render("page.html", { attacks }));
 app.get("/svg", () => render("badge.svg", { text: '"><script>alert(1)</script>' }));
 app.get("/link", () => render("link.html", { url: "javascript:alert(1)" }));
 app.get("/bytes", () => render("page.html", { attacks: ["\ud800<\udc00"] }));
+app.get("/joined", () => render("joined.html", { text: "<i>" }));

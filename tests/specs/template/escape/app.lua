@@ -9,3 +9,4 @@ app.get("/html", function() return app.render("page.html", { attacks = attacks }
 app.get("/svg", function() return app.render("badge.svg", { text = "\"><script>alert(1)</script>" }) end)
 app.get("/link", function() return app.render("link.html", { url = "javascript:alert(1)" }) end)
 app.get("/bytes", function() return app.render("page.html", { attacks = { "\xff<\xc3" } }) end)
+app.get("/joined", function() return app.render("joined.html", { text = "<i>" }) end)

@@ -18,6 +18,14 @@ app.get("/deep_list", () => app.renderString(String.raw`{% set ns = namespace(s=
 app.get("/self", () => app.renderString(String.raw`{% set ns = namespace() %}{% set ns.n = ns %}{{ ns }}`, data));
 app.get("/ring", () => app.renderString(String.raw`{% set a = namespace() %}{% set b = namespace(a=[a]) %}{% set a.b = {'b': b} %}{{ a == a }}`, data));
 app.get("/doubled", () => app.renderString(String.raw`{% set ns = namespace(s=[1]) %}{% for i in range(40) %}{% set ns.s = [ns.s, ns.s] %}{% endfor %}{{ ns.s }}`, data));
+app.get("/join_items", () => app.renderString(String.raw`{{ ([long] * 300)|join|length }}`, data));
+app.get("/format_items", () => app.renderString(String.raw`{{ ('{0}' * 300).format(long)|length }}`, data));
+app.get("/string_items", () => app.renderString(String.raw`{{ ([long] * 300)|string|length }}`, data));
+app.get("/tojson_items", () => app.renderString(String.raw`{{ ([long] * 300)|tojson|length }}`, data));
+app.get("/sum_items", () => app.renderString(String.raw`{{ ([long] * 300)|sum(start='')|length }}`, data));
+app.get("/pprint_items", () => app.renderString(String.raw`{{ ([long] * 300)|pprint|length }}`, data));
+app.get("/map_items", () => app.renderString(String.raw`{{ ([long] * 300)|map('upper')|list|length }}`, data));
+app.get("/deep_items", () => app.renderString(String.raw`{{ ([[[[x * 100] * 100] * 100] * 100] * 100)|tojson|length }}`, data));
 app.get("/long/:what", (req) => {
   const parts = { minus: `{{ ${"-".repeat(100000)}1 }}`, plus: `{{ ${"1+".repeat(100000)}1 }}`,
     filters: `{{ 1${"|abs".repeat(100000)} }}`, members: `{{ x${".b".repeat(100000)} }}`,

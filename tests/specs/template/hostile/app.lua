@@ -22,6 +22,14 @@ app.get("/deep_list", function() return app.render_string(line(13) .. [==[{% set
 app.get("/self", function() return app.render_string(line(14) .. [==[{% set ns = namespace() %}{% set ns.n = ns %}{{ ns }}]==], data) end)
 app.get("/ring", function() return app.render_string(line(15) .. [==[{% set a = namespace() %}{% set b = namespace(a=[a]) %}{% set a.b = {'b': b} %}{{ a == a }}]==], data) end)
 app.get("/doubled", function() return app.render_string(line(16) .. [==[{% set ns = namespace(s=[1]) %}{% for i in range(40) %}{% set ns.s = [ns.s, ns.s] %}{% endfor %}{{ ns.s }}]==], data) end)
+app.get("/join_items", function() return app.render_string(line(17) .. [==[{{ ([long] * 300)|join|length }}]==], data) end)
+app.get("/format_items", function() return app.render_string(line(18) .. [==[{{ ('{0}' * 300).format(long)|length }}]==], data) end)
+app.get("/string_items", function() return app.render_string(line(19) .. [==[{{ ([long] * 300)|string|length }}]==], data) end)
+app.get("/tojson_items", function() return app.render_string(line(20) .. [==[{{ ([long] * 300)|tojson|length }}]==], data) end)
+app.get("/sum_items", function() return app.render_string(line(21) .. [==[{{ ([long] * 300)|sum(start='')|length }}]==], data) end)
+app.get("/pprint_items", function() return app.render_string(line(22) .. [==[{{ ([long] * 300)|pprint|length }}]==], data) end)
+app.get("/map_items", function() return app.render_string(line(23) .. [==[{{ ([long] * 300)|map('upper')|list|length }}]==], data) end)
+app.get("/deep_items", function() return app.render_string(line(24) .. [==[{{ ([[[[x * 100] * 100] * 100] * 100] * 100)|tojson|length }}]==], data) end)
 app.get("/long/:what", function(req)
   local parts = { minus = "{{ " .. ("-"):rep(100000) .. "1 }}", plus = "{{ " .. ("1+"):rep(100000) .. "1 }}",
     filters = "{{ 1" .. ("|abs"):rep(100000) .. " }}", members = "{{ x" .. (".b"):rep(100000) .. " }}",
