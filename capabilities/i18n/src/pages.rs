@@ -83,15 +83,14 @@ fn named(args: &[Value]) -> Option<&[(String, Value)]> {
     }
 }
 
+/// The value before a filter, and the filter's arguments by their names.
+type Filtered<'a> = (&'a Value, &'a [(String, Value)]);
+
 /// Returns the value before a filter, and the filter's named arguments.
 ///
 /// # Errors
 /// An argument without a name.
-fn filtered<'a>(
-    filter: &str,
-    names: &[&str],
-    args: &'a [Value],
-) -> Result<(&'a Value, &'a [(String, Value)]), Error> {
+fn filtered<'a>(filter: &str, names: &[&str], args: &'a [Value]) -> Result<Filtered<'a>, Error> {
     let Some((value, rest)) = args.split_first() else {
         return Err(Error::script(format!("the filter {filter} needs a value")));
     };

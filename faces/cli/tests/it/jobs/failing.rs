@@ -4,7 +4,6 @@ use super::processes::{ask, count};
 use crate::commands::command::{run, serve};
 use crate::support::{Process, Scratch};
 use sampan_testkit::wait;
-use std::thread;
 use std::time::Duration;
 
 const APP: &str = r#"
@@ -118,7 +117,7 @@ fn a_turn_that_fails_leaves_nothing_and_is_made_again() {
     log.until("stuck");
     ask(&process, "POST", "/release/ends");
     // Several turns: the log has the same error now and then only, so it does not tell their number.
-    thread::sleep(Duration::from_millis(1_500));
+    wait::dawdle(Duration::from_millis(1_500));
     let jobs = ask(&process, "GET", "/jobs");
     assert_eq!(count(&jobs, "ends"), 1, "its end is not kept alone: {jobs}");
     change(&scratch, "DROP TRIGGER stuck");
