@@ -203,14 +203,20 @@ fn words(
         _ => "tsconfig.json",
     };
     let pages = "| `templates/`, `public/` | the pages, and files as they are |\n";
-    let install = "npm install                      # fetches Hono\n";
+    let install = match (is_hono, language) {
+        (true, _) => "npm install                      # fetches Hono\n",
+        (false, ProjectLanguage::Ts) => {
+            "npm install                      # once, for npm run check, which checks the types\n"
+        }
+        (false, _) => "",
+    };
     let only = |condition: bool, text: &str| if condition { text } else { "" }.to_owned();
     [
         ("{{name}}", name.to_owned()),
         ("{{entry}}", entry.to_owned()),
         ("{{editor_file}}", editor_file.to_owned()),
         ("{{template_row}}", only(has_pages, pages)),
-        ("{{install_line}}", only(is_hono, install)),
+        ("{{install_line}}", install.to_owned()),
         ("{{compiler_options}}", compiler),
         ("{{packages}}", packages.join(",\n")),
     ]

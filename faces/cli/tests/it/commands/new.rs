@@ -87,6 +87,9 @@ fn projects_pass_their_tests_and_checks_at_once() {
                 continue;
             }
         }
+        let readme = fs::read_to_string(folder.join("README.md")).expect("a text");
+        let has_packages = language == "ts" || template == "hono";
+        assert_eq!(readme.contains("npm install"), has_packages, "{readme}");
         let out = done(&["test"], &folder);
         assert!(out.contains("2 passed, 0 failed"), "{name}: {out}");
         for entry in fs::read_dir(&folder).expect("a project") {
