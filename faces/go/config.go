@@ -48,7 +48,9 @@ type ScriptsConfig struct {
 	ReloadEvery time.Duration
 	// IsolatedRequests lets no request see what another left in global variables or modules.
 	IsolatedRequests bool
-	// BodyBytesMax is the most that the body of a request may have; a larger one is answered 413. 0: 1 MiB.
+	// BodyBytesMax is the most that the body of a request may have; a larger one is answered 413. It also is
+	// limits.body_bytes_max, unless Settings have that. 0: what the configuration and the routes of the script say,
+	// else 1 MiB, but 16 MiB at most.
 	BodyBytesMax int64
 	// ConfigFile and Settings are as in [Config].
 	ConfigFile string
@@ -59,8 +61,12 @@ type ScriptsConfig struct {
 	OnError ErrorHandler
 }
 
-// BODY_BYTES_MAX of the engine, for the handler behind net/http.
-const bodyBytesMax = 1 << 20
+// The most of a body that the handler behind net/http reads without a [ScriptsConfig.BodyBytesMax]. The engine applies
+// limits.body_bytes_max to a body that has been read; this bounds the memory until then.
+const bodyReadMax = 16 << 20
+
+// The setting for which [ScriptsConfig.BodyBytesMax] stands.
+const bodyBytesMax = "limits.body_bytes_max"
 
 // The settings as the library takes them. The lines of the log come as JSON, which slog gets piece by piece.
 func settings(given map[string]string) []string {
@@ -101,6 +107,9 @@ func (c *ScriptsConfig) options() (native.Options, error) {
 	all := settings(c.Settings)
 	if c.IsolatedRequests {
 		all = append(all, isolatedRequests)
+	}
+	if _, isSet := c.Settings[bodyBytesMax]; c.BodyBytesMax > 0 && !isSet {
+		all = append(all, fmt.Sprint(bodyBytesMax, "=", c.BodyBytesMax))
 	}
 	reload := int64(-1)
 	if c.ReloadEvery > 0 {

@@ -75,6 +75,15 @@ var kinds = map[native.Status]error{
 
 func stopped() error { return &Error{Kind: ErrStopped, Message: "the server was stopped"} }
 
+// The words for requests and calls that the library does not take: it gives a status alone.
+var refusals = map[native.Status]string{
+	native.Argument: "the script cannot be given this: the target of the request, a header field or the address of " +
+		"the client, or the name of the function or its arguments as JSON",
+	native.Limit:   "too many requests and calls wait for the script",
+	native.Stopped: "the scripts were closed",
+	native.Handle:  "the scripts were closed",
+}
+
 // The library's words, with the names that its options have here; workers is that of their number.
 func renamed(fault *native.Fault, workers string) *native.Fault {
 	if fault == nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"runtime/cgo"
 	"time"
 
 	"github.com/sampan-server/sampan/faces/go/internal/native"
@@ -20,11 +19,11 @@ func logger(given *slog.Logger) *slog.Logger {
 	return given
 }
 
-// A handle by which the library's lines reach the logger; to be deleted after the library has ended.
-func logHandle(log *slog.Logger) cgo.Handle {
-	return cgo.NewHandle(native.LogFunc(func(level int, line []byte) {
+// The number by which the library's lines reach the logger; to be removed after the library has ended.
+func logNumber(log *slog.Logger) uintptr {
+	return native.AddLog(func(level int, line []byte) {
 		pass(log, levels[min(max(level, 0), len(levels)-1)], line)
-	}))
+	})
 }
 
 // Passes a line of the engine's log on: an object in JSON whose members become attributes, in their order. So do the members of what a script

@@ -1,6 +1,10 @@
 package sampan
 
-import "net/http"
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
 
 // HTTP makes a [Handler] of a handler of net/http. Its answer is sent as a whole when it has returned, or from its first Flush on as it is written.
 // It cannot hijack or send trailers.
@@ -69,8 +73,34 @@ func (w *responseWriter) finish() {
 	}
 	w.WriteHeader(http.StatusOK)
 	for name, values := range w.sent {
+		if len(values) == 0 && name == "Content-Type" {
+			w.response.untyped = true
+		}
 		for _, value := range values {
 			w.response.AddHeader(name, value)
 		}
 	}
+}
+
+// The target of a request, with what [http.StripPrefix] has made of its path.
+func target(r *http.Request) string {
+	if rest, ok := strings.CutPrefix(r.RequestURI, r.URL.Path); ok && (rest == "" || rest[0] == '?') {
+		return r.RequestURI
+	}
+	return r.URL.RequestURI()
+}
+
+// The client's address without its port and zone; empty for the client of a Unix socket. Any other text is left as it
+// is, and refused: in the place of an empty address the script sees 127.0.0.1, which it may trust.
+func remote(r *http.Request) string {
+	if known, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return known.Addr().WithZone("").String()
+	}
+	if known, err := netip.ParseAddr(strings.Trim(r.RemoteAddr, "[]")); err == nil {
+		return known.WithZone("").String()
+	}
+	if strings.HasPrefix(r.RemoteAddr, "@") || strings.HasPrefix(r.RemoteAddr, "/") {
+		return ""
+	}
+	return r.RemoteAddr
 }

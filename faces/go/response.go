@@ -28,6 +28,8 @@ type Response struct {
 	status int
 	fields native.Fields
 	body   []byte
+	// No Content-Type is wanted.
+	untyped bool
 	// The first header field that cannot be sent.
 	unsendable string
 	// What is answered; set before the handler is called.
@@ -63,6 +65,9 @@ func (w *Response) HTML(page string) error { return w.send(textHTML, page) }
 
 // Bytes answers with these bytes, of this content type.
 func (w *Response) Bytes(contentType string, body []byte) error {
+	if w.stream.begun {
+		return streamed()
+	}
 	w.look("Content-Type", contentType)
 	w.body = append(w.body[:0], body...)
 	w.typed(contentType)
@@ -80,6 +85,9 @@ func (w *Response) JSON(value any) error {
 
 // Redirect sends the client elsewhere, with the status 302 or that which was set.
 func (w *Response) Redirect(target string) error {
+	if w.stream.begun {
+		return streamed()
+	}
 	if w.status == 0 {
 		w.status = http.StatusFound
 	}
@@ -87,19 +95,29 @@ func (w *Response) Redirect(target string) error {
 	return nil
 }
 
-// Write adds to the body. Without a Content-Type that was set, it is found out from the body's beginning.
+// Write adds to the body. Where neither Content-Type nor Content-Encoding is set, the type is found out from the body's
+// beginning.
 func (w *Response) Write(part []byte) (int, error) {
+	if w.stream.begun {
+		return 0, streamed()
+	}
 	w.body = append(w.body, part...)
 	return len(part), nil
 }
 
 // WriteString adds to the body.
 func (w *Response) WriteString(part string) (int, error) {
+	if w.stream.begun {
+		return 0, streamed()
+	}
 	w.body = append(w.body, part...)
 	return len(part), nil
 }
 
 func (w *Response) send(contentType, text string) error {
+	if w.stream.begun {
+		return streamed()
+	}
 	w.body = append(w.body[:0], text...)
 	w.typed(contentType)
 	return nil
@@ -192,9 +210,13 @@ func (w *Response) appendTo(entries []byte, id uint64) []byte {
 	return native.AppendAnswer(entries, id, status, &w.fields, w.body)
 }
 
-// Without a Content-Type it is found out from the body's beginning.
+// Finds the Content-Type from the body's beginning, where none is set. A body with a Content-Encoding tells nothing of
+// its type.
 func (w *Response) detectType() {
-	if len(w.body) > 0 && (w.fields.Len() == 0 || !w.fields.Has("Content-Type")) {
+	if len(w.body) == 0 || w.untyped {
+		return
+	}
+	if w.fields.Len() == 0 || !w.fields.Has("Content-Type") && !w.fields.HasValue("Content-Encoding") {
 		w.fields.Add("Content-Type", http.DetectContentType(w.body))
 	}
 }
@@ -208,6 +230,7 @@ func (w *Response) clear() {
 	w.status = 0
 	w.fields.Reset()
 	w.unsendable = ""
+	w.untyped = false
 	w.body = w.body[:0]
 	if cap(w.body) > keptBytesMax {
 		w.body = nil

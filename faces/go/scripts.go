@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/textproto"
-	"runtime/cgo"
 	"strings"
 	"sync"
 
@@ -25,12 +24,14 @@ type ErrorHandler func(w http.ResponseWriter, r *http.Request, err error)
 // ScriptHandler answers requests with a script, and calls its functions. Its methods may be called from any goroutine.
 type ScriptHandler struct {
 	log      *slog.Logger
-	handle   cgo.Handle
+	logged   uintptr
 	native   uint64
 	bodyMax  int64
 	onError  ErrorHandler
 	closing  sync.Once
 	finished chan struct{}
+	// Calls of Reload under way.
+	reloads sync.WaitGroup
 
 	lock sync.Mutex
 	// Entries on their way to the library. Whoever comes while another crosses over leaves its entry to that one.
@@ -39,7 +40,8 @@ type ScriptHandler struct {
 	// Who waits for an answer, by the lower half of its id, and those that nobody uses.
 	calls []*call
 	free  []*call
-	ended bool
+	// Set when Close begins, and when the library gives no more answers.
+	closed, ended bool
 }
 
 // A call waits for its answer. It is used again for others, with another id.
@@ -62,18 +64,17 @@ func Scripts(config ScriptsConfig) (*ScriptHandler, error) {
 		finished: make(chan struct{}),
 	}
 	if h.bodyMax == 0 {
-		h.bodyMax = bodyBytesMax
+		h.bodyMax = bodyReadMax
 	}
-	h.handle = logHandle(h.log)
 	options, err := config.options()
 	if err != nil {
-		h.handle.Delete()
 		return nil, err
 	}
-	options.Log = uintptr(h.handle)
+	h.logged = logNumber(h.log)
+	options.Log = h.logged
 	made, fault := native.ScriptsNew(options)
 	if fault != nil {
-		h.handle.Delete()
+		native.RemoveLog(h.logged)
 		fault = renamed(fault, "Isolates")
 		if config.IsolatedRequests {
 			fault.Message = strings.Replace(fault.Message, "Settings: [scripts] isolation", "IsolatedRequests: [scripts] isolation", 1)
@@ -86,14 +87,32 @@ func Scripts(config ScriptsConfig) (*ScriptHandler, error) {
 }
 
 // Reload loads the script anew. On an error the old one goes on.
-func (h *ScriptHandler) Reload() error { return failure(native.ScriptsReload(h.native)) }
+func (h *ScriptHandler) Reload() error {
+	h.lock.Lock()
+	if h.closed {
+		h.lock.Unlock()
+		return failure(&native.Fault{Status: native.Stopped, Message: refusals[native.Stopped]})
+	}
+	h.reloads.Add(1)
+	h.lock.Unlock()
+	defer h.reloads.Done()
+	fault := native.ScriptsReload(h.native)
+	if fault != nil && fault.Status == native.Handle {
+		fault.Message = refusals[native.Handle]
+	}
+	return failure(fault)
+}
 
-// Close gives up what is under way and ends the isolates. Closing again does nothing.
+// Close gives up what is under way, a reload too, and ends the isolates. Closing again does nothing.
 func (h *ScriptHandler) Close() error {
 	h.closing.Do(func() {
+		h.lock.Lock()
+		h.closed = true
+		h.lock.Unlock()
 		native.ScriptsFree(h.native)
 		<-h.finished
-		h.handle.Delete()
+		h.reloads.Wait()
+		native.RemoveLog(h.logged)
 	})
 	return nil
 }
@@ -172,23 +191,6 @@ func (h *ScriptHandler) Call(ctx context.Context, function string, result any, a
 		return nil
 	}
 	return json.Unmarshal(made.answer.Body(), result)
-}
-
-// The target of a request, with what [http.StripPrefix] has made of its path.
-func target(r *http.Request) string {
-	if rest, ok := strings.CutPrefix(r.RequestURI, r.URL.Path); ok && (rest == "" || rest[0] == '?') {
-		return r.RequestURI
-	}
-	return r.URL.RequestURI()
-}
-
-// The client's address without its port.
-func remote(r *http.Request) string {
-	address := r.RemoteAddr
-	if at := strings.LastIndexByte(address, ':'); at >= 0 {
-		address = address[:at]
-	}
-	return strings.Trim(address, "[]")
 }
 
 // Has an entry made for a new call, and takes it over to the library, or leaves that to whoever does so already.
@@ -310,13 +312,6 @@ func (c *call) failure() *Error {
 	}
 }
 
-var refusals = map[native.Status]string{
-	native.Argument: "the target of the request, or the name of the function, is not UTF-8",
-	native.Limit:    "too many requests and calls wait for the script",
-	native.Stopped:  "the scripts were closed",
-	native.Handle:   "the scripts were closed",
-}
-
 func (h *ScriptHandler) abandon(c *call) {
 	native.ScriptsCancel(h.native, c.id)
 	h.lock.Lock()
@@ -392,6 +387,7 @@ func (h *ScriptHandler) fail(w http.ResponseWriter, r *http.Request, err error) 
 	switch {
 	case errors.As(err, &told) && told.Status >= 400:
 		status = told.Status
+		h.log.Info("a request was refused", "error", err, "method", r.Method, "path", r.URL.Path)
 	case errors.Is(err, ErrLimit), errors.Is(err, ErrStopped):
 		status = http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):

@@ -2,10 +2,14 @@ package sampan
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -296,4 +300,132 @@ func TestManyCallAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestAReloadBesideCloseEndsWithAnError(t *testing.T) {
+	source := "local app = require \"sampan\"\nfor i = 1, 20 do app.log.info(\"loading\") end\n"
+	file := write(t, t.TempDir(), "app.lua", source)
+	for turn := range 40 {
+		script, err := Scripts(ScriptsConfig{Path: file, Isolates: 1, Logger: logTo(&lines{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reloads sync.WaitGroup
+		for range 4 {
+			reloads.Go(func() {
+				for script.Reload() == nil {
+				}
+			})
+		}
+		time.Sleep(time.Duration(turn%8) * time.Millisecond)
+		if err := script.Close(); err != nil {
+			t.Error(err)
+		}
+		reloads.Wait()
+		if err := script.Reload(); !errors.Is(err, ErrStopped) || err.Error() != "the scripts were closed" {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestClientsAreKnownByTheirAddress(t *testing.T) {
+	for given, want := range map[string]string{
+		"192.0.2.1:1234": "192.0.2.1", "192.0.2.1": "192.0.2.1",
+		"[2001:db8::1]:80": "2001:db8::1", "[2001:db8::1]": "2001:db8::1", "2001:db8::1": "2001:db8::1",
+		"[fe80::1%eth0]:123": "fe80::1", "fe80::1%eth0": "fe80::1",
+		"@": "", "": "", "@name": "", "/run/app.sock": "", "unknown": "unknown", "localhost:80": "localhost:80",
+	} {
+		if got := remote(&http.Request{RemoteAddr: given}); got != want {
+			t.Errorf("%q: %q", given, got)
+		}
+	}
+	script := load(t, ScriptsConfig{})
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "app.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: script}
+	go server.Serve(listener)
+	defer server.Close()
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", listener.Addr().String())
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: dial}}
+	answer, err := client.Get("http://app/hello/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 200 {
+		t.Errorf("over a Unix socket: %s", answer.Status)
+	}
+	request := httptest.NewRequest("GET", "/hello/a", nil)
+	request.RemoteAddr = "[fe80::1%eth0]:123"
+	recorder := httptest.NewRecorder()
+	script.ServeHTTP(recorder, request)
+	if recorder.Code != 200 {
+		t.Errorf("from an address with a zone: %d", recorder.Code)
+	}
+}
+
+func TestTheLargestBodyIsWhatTheConfigurationSays(t *testing.T) {
+	source := `local app = require "sampan"
+app.post("/", function(req) return tostring(#req.body) end)
+app.post("/large", { body_bytes_max = "4 MiB" }, function(req) return tostring(#req.body) end)
+`
+	const mebibyte = 1 << 20
+	settings := func(most string) map[string]string { return map[string]string{"limits.body_bytes_max": most} }
+	for _, one := range []struct {
+		path     string
+		most     int64
+		settings map[string]string
+		bytes    int
+		status   string
+	}{
+		{"/", 0, nil, mebibyte, "200"},
+		{"/", 0, nil, mebibyte + 1, "413"},
+		{"/large", 0, nil, 3 * mebibyte, "200"},
+		{"/large", 0, nil, 5 * mebibyte, "413"},
+		{"/", 3 * mebibyte, nil, 2 * mebibyte, "200"},
+		{"/", 3 * mebibyte, nil, 4 * mebibyte, "413"},
+		{"/large", 2 * mebibyte, nil, 3 * mebibyte, "413"},
+		{"/", 0, settings("3 MiB"), 2 * mebibyte, "200"},
+		{"/", 0, settings("3 MiB"), 4 * mebibyte, "413"},
+		{"/", 3 * mebibyte, settings("2 MiB"), 2 * mebibyte, "200"},
+		{"/", 3 * mebibyte, settings("2 MiB"), 2*mebibyte + 1, "413"},
+		{"/", 0, nil, bodyReadMax + 1, "413"},
+	} {
+		script := load(t, ScriptsConfig{
+			Source: source, Name: "app.lua", Isolates: 1, BodyBytesMax: one.most, Settings: one.settings,
+		})
+		got := through(script, "POST", one.path, strings.Repeat("x", one.bytes))
+		if !strings.HasPrefix(got, one.status) || one.status == "200" && !strings.HasSuffix(got, fmt.Sprint(" ", one.bytes)) {
+			t.Errorf("%+v: %q", one, got)
+		}
+		script.Close()
+	}
+}
+
+func TestWhatIsRefusedIsNamed(t *testing.T) {
+	log := &lines{}
+	request := httptest.NewRequest("GET", "/hello/a", nil)
+	request.RemoteAddr = "unknown"
+	recorder := httptest.NewRecorder()
+	load(t, ScriptsConfig{Logger: logTo(log)}).ServeHTTP(recorder, request)
+	if recorder.Code != 400 {
+		t.Errorf("from an address that is none: %d", recorder.Code)
+	}
+	log.expect(t, "address of the client")
+	seen := &told{}
+	script := load(t, ScriptsConfig{OnError: seen.answer})
+	request = httptest.NewRequest("GET", "/hello/a", nil)
+	request.Header.Set("X-A", "a\x01b")
+	script.ServeHTTP(httptest.NewRecorder(), request)
+	for _, err := range []error{seen.take(), script.Call(context.Background(), "add", nil, json.RawMessage("1e400"))} {
+		for _, part := range []string{"target", "header field", "address of the client", "function", "arguments"} {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%q is not in %v", part, err)
+			}
+		}
+	}
 }

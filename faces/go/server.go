@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
-	"runtime/cgo"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -48,13 +47,18 @@ const (
 // Server is Sampan's engine with Go handlers. Its methods may be called from any goroutine.
 type Server struct {
 	log    *slog.Logger
-	handle cgo.Handle
+	logged uintptr
 	native uint64
 
 	lock             sync.Mutex
 	started, stopped bool
-	addrs            atomic.Pointer[[]string]
-	faults           []error
+	// Held by Start and Reload. Stop takes it for a moment only: a handler that reloads would wait for Stop, and Stop for
+	// the handler.
+	loading sync.Mutex
+	// Set when Stop begins.
+	stopping atomic.Bool
+	addrs    atomic.Pointer[[]string]
+	faults   []error
 
 	routes  []*Route
 	clients clients
@@ -75,17 +79,17 @@ type Server struct {
 func New(config Config) (*Server, error) {
 	s := &Server{log: logger(config.Logger), wake: make(chan struct{}, 1)}
 	s.clients.underWay = map[uint64]client{}
-	s.handle = logHandle(s.log)
+	s.logged = logNumber(s.log)
 	s.base, s.end = context.WithCancel(context.Background())
 	options, err := config.options()
 	if err == nil {
-		options.Log = uintptr(s.handle)
+		options.Log = s.logged
 		made, fault := native.ServerNew(options)
 		s.native, err = made, failure(fault)
 	}
 	if err != nil {
 		s.end()
-		s.handle.Delete()
+		native.RemoveLog(s.logged)
 		return nil, err
 	}
 	workers := config.Workers
@@ -166,6 +170,8 @@ func (s *Server) Start() error {
 	if len(s.faults) > 0 {
 		return errors.Join(s.faults...)
 	}
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	if fault := native.ServerStart(s.native); fault != nil {
 		return failure(renamed(fault, "Workers"))
 	}
@@ -212,9 +218,9 @@ func (s *Server) Addrs() []string {
 
 // Reload loads the project anew. Requests in flight end with the old one; on an error the old one goes on.
 func (s *Server) Reload() error {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.stopped {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if s.stopping.Load() {
 		return stopped()
 	}
 	return failure(renamed(native.ServerReload(s.native), "Workers"))
@@ -229,6 +235,10 @@ func (s *Server) Stop() error {
 		return nil
 	}
 	s.stopped = true
+	s.stopping.Store(true)
+	// Waits for the reload under way. Later ones return an error.
+	s.loading.Lock()
+	s.loading.Unlock()
 	s.addrs.Store(nil)
 	var fault *native.Fault
 	if s.started {
@@ -237,7 +247,7 @@ func (s *Server) Stop() error {
 	}
 	s.end()
 	native.ServerFree(s.native)
-	s.handle.Delete()
+	native.RemoveLog(s.logged)
 	return failure(fault)
 }
 

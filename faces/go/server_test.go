@@ -385,3 +385,31 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestAHandlerThatReloadsDoesNotDelayTheStop(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	server, at := serve(t, Config{}, func(s *Server) {
+		s.Get("/reload", func(w *Response, r *Request) error {
+			close(begun)
+			time.Sleep(200 * time.Millisecond)
+			ended <- s.Reload()
+			return w.Text("reloaded")
+		}).Waits()
+	})
+	go func() {
+		if answer, err := http.Get(at + "/reload"); err == nil {
+			answer.Body.Close()
+		}
+	}()
+	<-begun
+	began := time.Now()
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+	if elapsed := time.Since(began); elapsed > 3*time.Second {
+		t.Errorf("stopped after %v", elapsed)
+	}
+	if err := <-ended; !errors.Is(err, ErrStopped) {
+		t.Errorf("%v", err)
+	}
+}

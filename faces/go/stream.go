@@ -24,6 +24,8 @@ type streamState struct {
 //
 // When the client leaves, [Request.Context] ends, and a Write returns [context.Canceled]. A write that is silent for longer than
 // limits.stream_idle_millis_max is cut too. Each stream keeps a goroutine; say [Route.Waits] of its route.
+//
+// From Stream on, [Response.Text], [Response.Write] and the like return an error: their bytes would not be sent.
 func (w *Response) Stream(write func(io.Writer) error) error {
 	if err := w.beginStream(); err != nil {
 		return err
@@ -39,10 +41,12 @@ type streamWriter struct{ response *Response }
 
 func (s streamWriter) Write(part []byte) (int, error) { return s.response.writeStream(part) }
 
+func streamed() error { return &Error{Kind: ErrState, Message: "the answer is streamed already"} }
+
 // Hands the head over, with what there is of the body.
 func (w *Response) beginStream() error {
 	if w.stream.begun {
-		return &Error{Kind: ErrState, Message: "the answer is streamed already"}
+		return streamed()
 	}
 	if err := w.check(); err != nil {
 		return err

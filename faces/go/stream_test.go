@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -204,5 +206,88 @@ func TestAStreamThatFailsIsCutAndLogged(t *testing.T) {
 	}
 	if got := ask(t, "GET", at+"/head", ""); !strings.HasSuffix(got, " begun") {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestAWriteBehindAStreamIsAnError(t *testing.T) {
+	log := &lines{}
+	writes := map[string]func(w *Response) error{
+		"text":     func(w *Response) error { return w.Text("lost") },
+		"html":     func(w *Response) error { return w.HTML("lost") },
+		"bytes":    func(w *Response) error { return w.Bytes("image/png", []byte("lost")) },
+		"json":     func(w *Response) error { return w.JSON("lost") },
+		"redirect": func(w *Response) error { return w.Redirect("/lost") },
+		"write":    func(w *Response) error { _, err := w.Write([]byte("lost")); return err },
+		"string":   func(w *Response) error { _, err := w.WriteString("lost"); return err },
+	}
+	within := func(w *Response, _ *Request) error {
+		return w.Stream(func(io.Writer) error { return w.Text("lost") })
+	}
+	_, at := serve(t, Config{Logger: logTo(log)}, func(s *Server) {
+		s.Get("/within", within)
+		s.Get("/behind/:how", func(w *Response, r *Request) error {
+			err := w.Stream(func(out io.Writer) error {
+				_, err := io.WriteString(out, "begun")
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			err = writes[r.Param("how")](w)
+			if !errors.Is(err, ErrState) {
+				t.Errorf("%s: %v", r.Param("how"), err)
+			}
+			return err
+		})
+	})
+	for how := range writes {
+		if got := ask(t, "GET", at+"/behind/"+how, ""); !strings.HasPrefix(got, "200 ") || !strings.HasSuffix(got, " begun") {
+			t.Errorf("%s: %q", how, got)
+		}
+	}
+	log.expect(t, "streamed already")
+	answer, err := http.Get(at + "/within")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err == nil {
+		t.Errorf("%q is taken for whole", text)
+	}
+}
+
+func TestTheTypeOfABodyIsFoundAsByNetHTTP(t *testing.T) {
+	mux := http.NewServeMux()
+	page := func(set func(http.Header)) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			set(w.Header())
+			_, _ = io.WriteString(w, "<html>")
+		}
+	}
+	mux.HandleFunc("/sniffed", page(func(http.Header) {}))
+	mux.HandleFunc("/encoded", page(func(header http.Header) { header.Set("Content-Encoding", "br") }))
+	mux.HandleFunc("/empty", page(func(header http.Header) { header.Set("Content-Encoding", "") }))
+	mux.HandleFunc("/none", page(func(header http.Header) { header["Content-Type"] = nil }))
+	mux.HandleFunc("/flushed", func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = nil
+		_, _ = io.WriteString(w, "<html>")
+		w.(http.Flusher).Flush()
+	})
+	_, at := serve(t, Config{}, func(s *Server) { s.Handle("", "/*rest", HTTP(mux)) })
+	model := httptest.NewServer(mux)
+	defer model.Close()
+	for _, path := range []string{"/sniffed", "/encoded", "/empty", "/none", "/flushed", "/sniffed"} {
+		var types [2][]string
+		for i, base := range []string{model.URL, at} {
+			answer, err := http.Get(base + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			types[i] = answer.Header["Content-Type"]
+		}
+		if !slices.Equal(types[0], types[1]) {
+			t.Errorf("%s: %q, net/http: %q", path, types[1], types[0])
+		}
 	}
 }

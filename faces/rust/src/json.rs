@@ -4,7 +4,8 @@ use crate::error::{Error, ErrorKind};
 use sampan_host::Value;
 use serde_json::{Map, Number};
 
-/// A value from a text of JSON. Whole numbers that fit into 64 bits stay exact.
+/// A value from a text of JSON. Whole numbers that fit into 64 bits with a sign stay exact. Larger ones become floats,
+/// which keep some 16 digits.
 ///
 /// # Errors
 /// The text is not JSON.
@@ -33,7 +34,8 @@ fn of(read: serde_json::Value) -> Value {
     }
 }
 
-/// A value as a text of JSON.
+/// A value as a text of JSON. Floats without a fraction are written as whole numbers, and -0 as 0, as `JSON.stringify`
+/// does: readers take 2.0 and -0.0 for no integer.
 ///
 /// # Errors
 /// It holds what JSON has no form for: bytes that are no text, numbers that are none, native objects.
@@ -47,6 +49,7 @@ fn written(value: &Value) -> Result<serde_json::Value, Error> {
         Value::Null => serde_json::Value::Null,
         Value::Bool(value) => (*value).into(),
         Value::Int(value) => (*value).into(),
+        Value::Float(value) if is_whole(*value) => (*value as i64).into(),
         Value::Float(value) => Number::from_f64(*value)
             .ok_or_else(|| none("a number that is not finite"))?
             .into(),
@@ -64,6 +67,12 @@ fn written(value: &Value) -> Result<serde_json::Value, Error> {
     })
 }
 
+/// Reports whether a float has no fraction and fits into 64 bits with a sign.
+fn is_whole(value: f64) -> bool {
+    const WHOLE_END: f64 = 9_223_372_036_854_775_808.0;
+    value.fract() == 0.0 && value.abs() < WHOLE_END
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +86,42 @@ mod tests {
         assert!(from_json(b"{").is_err());
         assert!(to_json(&Value::Bytes(vec![255])).is_err());
         assert!(to_json(&Value::Float(f64::NAN)).is_err());
+    }
+
+    #[test]
+    fn floats_without_a_fraction_are_written_as_whole_numbers() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (2.0, "2"),
+            (-3.0, "-3"),
+            (1.5, "1.5"),
+            (1_152_921_504_606_846_976.0, "1152921504606846976"),
+            (-9_223_372_036_854_774_784.0, "-9223372036854774784"),
+            (9_223_372_036_854_775_808.0, "9.223372036854776e+18"),
+            (1e300, "1e+300"),
+            (5e-324, "5e-324"),
+        ] {
+            assert_eq!(
+                to_json(&Value::Float(value)).expect("a text"),
+                text,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn whole_numbers_beyond_64_bits_with_a_sign_become_floats() {
+        for (text, value) in [
+            ("9223372036854775807", Value::Int(i64::MAX)),
+            ("-9223372036854775808", Value::Int(i64::MIN)),
+            (
+                "18446744073709551615",
+                Value::Float(18_446_744_073_709_551_616.0),
+            ),
+        ] {
+            assert_eq!(from_json(text.as_bytes()).expect("JSON"), value);
+        }
+        assert!(from_json(b"1e400").is_err());
     }
 }

@@ -172,10 +172,16 @@ func (f *Fields) Set(name, value string) {
 }
 
 // Has tells whether there is a field of this name, in any case.
-func (f *Fields) Has(name string) bool {
+func (f *Fields) Has(name string) bool { return f.has(name, 0) }
+
+// HasValue tells whether there is a field of this name, in any case, whose value is not empty.
+func (f *Fields) HasValue(name string) bool { return f.has(name, 1) }
+
+func (f *Fields) has(name string, valueMin uint32) bool {
 	at := 0
 	for _, pair := range f.pairs {
-		if int(pair.name) == len(name) && bytes.EqualFold(f.text[at:at+len(name)], []byte(name)) {
+		isNamed := int(pair.name) == len(name) && bytes.EqualFold(f.text[at:at+len(name)], []byte(name))
+		if isNamed && pair.value >= valueMin {
 			return true
 		}
 		at += int(pair.name + pair.value)

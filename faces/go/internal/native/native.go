@@ -78,7 +78,7 @@ type Options struct {
 	ReloadMillis     int
 	ConfigFile       string
 	Settings         []string
-	// Log is a [runtime/cgo.Handle] of a func(level int, line []byte).
+	// Log is the number of a function from [AddLog].
 	Log uintptr
 }
 
