@@ -202,8 +202,8 @@ typedef uint64_t sampan_server;
 
 // Answers the requests of a route. It is called on the thread of a worker, which serves no other request meanwhile:
 // what takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
-// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop and
-// sampan_server_free, and must not unwind or jump out.
+// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop,
+// sampan_server_free and sampan_server_reload, and must not unwind or jump out.
 typedef void (*sampan_handler_fn)(void *user, const sampan_request *request);
 
 // An answer that is being written: a number. 0 is never one.
@@ -280,7 +280,7 @@ typedef struct {
 // NULL where it must not be, a text that is not UTF-8, an entry that is none, a header that cannot be sent.
 #define SAMPAN_ERROR_ARGUMENT -2
 
-// Not now: a route after the start, a second start, a stop in a callback.
+// Not now: a route after the start, a second start, a stop or a reload in a callback.
 #define SAMPAN_ERROR_STATE -3
 
 // A setting is wrong.
@@ -312,6 +312,9 @@ typedef struct {
 
 // The script has no function of this name; the request has no header or parameter of this name.
 #define SAMPAN_ERROR_MISSING -13
+
+// Stopped or freed, but a thread was left behind in a callback or a script: user and log_user must stay.
+#define SAMPAN_ERROR_BUSY -14
 
 // A fault of Sampan itself.
 #define SAMPAN_ERROR_INTERNAL -99
@@ -425,6 +428,9 @@ sampan_status sampan_scripts_reload(sampan_scripts scripts, sampan_error *error)
 
 // Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is
 // left, and then SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
+//
+// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_BUSY: the scripts are freed, but a thread still runs one of them, so the
+// memory behind log_user must stay.
 sampan_status sampan_scripts_free(sampan_scripts scripts);
 
 // Makes a server, which does not listen yet. *server is its handle, to be given to sampan_server_free.
@@ -483,7 +489,8 @@ sampan_status sampan_server_address(sampan_server server, size_t at, char *text,
 
 // Loads the project anew, with its configuration. Requests in flight end in the old one. On an error that goes on.
 //
-// Errors: SAMPAN_ERROR_LOAD, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_STATE, SAMPAN_ERROR_HANDLE.
+// Errors: SAMPAN_ERROR_LOAD, SAMPAN_ERROR_CONFIG; SAMPAN_ERROR_STATE if it does not run, and in a callback;
+// SAMPAN_ERROR_HANDLE.
 //
 // # Safety
 // `error` is NULL or the caller's.
@@ -493,7 +500,8 @@ sampan_status sampan_server_reload(sampan_server server, sampan_error *error);
 // then. Threads in sampan_server_next get what is left, and then SAMPAN_ERROR_STOPPED. Requests that are not answered
 // by then need no answer any more.
 //
-// Errors: SAMPAN_ERROR_STATE if it does not run, and in a callback; SAMPAN_ERROR_HANDLE.
+// Errors: SAMPAN_ERROR_STATE if it does not run, and in a callback; SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_BUSY: it has
+// stopped, but a thread still runs a callback or a script, so the memory behind each user and log_user must stay.
 //
 // # Safety
 // `error` is NULL or the caller's.
@@ -502,7 +510,9 @@ sampan_status sampan_server_stop(sampan_server server, sampan_error *error);
 // Stops a server if it runs, and forgets it. The handle stands for nothing from then on: freeing it again is
 // SAMPAN_ERROR_HANDLE.
 //
-// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_STATE in a callback, and while another thread starts or stops it.
+// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_STATE in a callback, and while another thread starts or stops it;
+// SAMPAN_ERROR_BUSY: it is freed, but a thread still runs a callback or a script, so the memory behind each user and
+// log_user must stay.
 sampan_status sampan_server_free(sampan_server server);
 
 // Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other,

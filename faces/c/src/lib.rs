@@ -21,6 +21,7 @@ mod replies;
 mod requests;
 mod scripts;
 mod server;
+mod server_state;
 mod signals;
 mod status;
 mod streams;

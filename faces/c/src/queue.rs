@@ -7,10 +7,13 @@ use crate::text;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// For how many turns of a worker entries are gathered at most while each brings more.
 const TURNS_MAX: u32 = 32;
+/// The age from which a worker's announcement counts as held up: its next push wakes a thread at once.
+const ANNOUNCED_MAX: Duration = Duration::from_millis(1);
 
 /// Entries that wait to be taken.
 #[derive(Default)]
@@ -22,10 +25,13 @@ pub(crate) struct EntryQueue {
 #[derive(Default)]
 struct QueueState {
     entries: VecDeque<Vec<u8>>,
-    /// Threads that sleep here and were not woken.
+    /// The number of threads that sleep here, or have been woken and do not run yet.
     sleeping: usize,
-    /// A task of the worker is on its way to wake one of them.
-    is_announced: bool,
+    /// True from waking a thread until some thread takes entries: one is enough for all that come meanwhile.
+    is_waking: bool,
+    /// The workers with a task that will wake a thread, and when each began. One for each worker, since a worker that
+    /// runs a script or a callback holds its task up.
+    announced: Vec<(ThreadId, Instant)>,
     is_closed: bool,
 }
 
@@ -34,19 +40,21 @@ impl EntryQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an entry. A sleeping thread is woken once, however many entries come until it runs.
-    pub(crate) fn push(&self, entry: Vec<u8>) {
-        let mut state = self.lock();
-        state.entries.push_back(entry);
-        let is_first = state.entries.len() == 1;
-        let wakes = is_first && state.sleeping > 0;
-        if wakes {
-            state.sleeping -= 1;
-        }
+    /// Wakes a thread if there are entries, one sleeps, and none is on its way.
+    fn wake(&self, mut state: MutexGuard<'_, QueueState>) {
+        let wakes = state.needs_wake();
+        state.is_waking |= wakes;
         drop(state);
         if wakes {
             self.has_entries.notify_one();
         }
+    }
+
+    /// Adds an entry. A sleeping thread is woken once, however many entries come until it runs.
+    pub(crate) fn push(&self, entry: Vec<u8>) {
+        let mut state = self.lock();
+        state.entries.push_back(entry);
+        self.wake(state);
     }
 
     /// Adds an entry from a worker. A sleeping thread is woken when a turn of the worker has brought no further entry:
@@ -55,37 +63,21 @@ impl EntryQueue {
     pub(crate) fn push_with_turn(self: &Arc<Self>, entry: Vec<u8>) {
         let mut state = self.lock();
         state.entries.push_back(entry);
-        let is_first = state.entries.len() == 1;
-        if is_first && state.sleeping > 0 && !state.is_announced {
-            state.is_announced = true;
-            drop(state);
-            let queue = Arc::clone(self);
-            drop(tokio::task::spawn_local(
-                async move { queue.announce().await },
-            ));
+        if !state.needs_wake() {
+            return;
         }
-    }
-
-    async fn announce(&self) {
-        let mut seen = 0;
-        for _ in 0..TURNS_MAX {
-            // Sockets are looked at before it goes on.
-            tokio::task::yield_now().await;
-            let count = self.lock().entries.len();
-            if count <= seen {
-                break;
+        let worker = thread::current().id();
+        let own = state.announced.iter().find(|(of, _)| *of == worker);
+        match own.map(|(_, begun)| begun.elapsed()) {
+            Some(age) if age < ANNOUNCED_MAX => {}
+            Some(_) => self.wake(state),
+            None => {
+                state.announced.push((worker, Instant::now()));
+                drop(state);
+                let queue = Arc::clone(self);
+                let announcement = Announcement { queue, worker };
+                drop(tokio::task::spawn_local(announcement.run()));
             }
-            seen = count;
-        }
-        let mut state = self.lock();
-        state.is_announced = false;
-        let wakes = !state.entries.is_empty() && state.sleeping > 0;
-        if wakes {
-            state.sleeping -= 1;
-        }
-        drop(state);
-        if wakes {
-            self.has_entries.notify_one();
         }
     }
 
@@ -93,7 +85,6 @@ impl EntryQueue {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        state.sleeping = 0;
         drop(state);
         self.has_entries.notify_all();
     }
@@ -133,16 +124,10 @@ impl EntryQueue {
             state.entries.pop_front();
         }
         let next = state.entries.front().map(Vec::len);
-        // The rest is for another sleeper, which is not woken for entries behind the first.
-        let wakes = next.is_some() && state.sleeping > 0;
-        if wakes {
-            state.sleeping -= 1;
-        }
         let is_closed = state.is_closed;
-        drop(state);
-        if wakes {
-            self.has_entries.notify_one();
-        }
+        // The rest is for another sleeper.
+        state.is_waking = false;
+        self.wake(state);
         match next {
             _ if written > 0 => {
                 len.write(written);
@@ -178,15 +163,140 @@ impl EntryQueue {
                     .unwrap_or_else(PoisonError::into_inner),
                 Some(left) => {
                     let waited = self.has_entries.wait_timeout(state, left);
-                    let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-                    if waited.timed_out() {
-                        // It was not woken, so it still counts; unless it was woken just now.
-                        state.sleeping = state.sleeping.saturating_sub(1);
-                    }
-                    state
+                    waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
+            state.sleeping -= 1;
         }
         state
+    }
+}
+
+impl QueueState {
+    /// Reports whether a sleeping thread is to be woken for the entries.
+    fn needs_wake(&self) -> bool {
+        !self.entries.is_empty() && self.sleeping > 0 && !self.is_waking
+    }
+}
+
+/// A task of a worker that wakes a thread. Dropping this does so too: the worker may end before the task runs.
+struct Announcement {
+    queue: Arc<EntryQueue>,
+    worker: ThreadId,
+}
+
+impl Announcement {
+    async fn run(self) {
+        let mut seen = 0;
+        for _ in 0..TURNS_MAX {
+            // Sockets are looked at before it goes on.
+            tokio::task::yield_now().await;
+            let count = self.queue.lock().entries.len();
+            if count <= seen {
+                break;
+            }
+            seen = count;
+        }
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.announced.retain(|(worker, _)| *worker != self.worker);
+        self.queue.wake(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::runtime::Builder;
+    use tokio::task::{LocalSet, yield_now};
+
+    /// Runs one turn after another of a worker, as long as `turns` does.
+    fn on_a_worker(turns: impl Future<Output = ()>) {
+        let runtime = Builder::new_current_thread().build().expect("a runtime");
+        LocalSet::new().block_on(&runtime, turns);
+    }
+
+    /// Takes the first entries that come, and measures the wait.
+    fn take(queue: &EntryQueue) -> (usize, Duration) {
+        let (mut buffer, mut len, begun) = ([0_u8; 64], 0, Instant::now());
+        // SAFETY: the buffer has as many bytes as this says, and no other user.
+        let taken = unsafe { queue.take(10_000, buffer.as_mut_ptr().cast(), 64, &raw mut len) };
+        assert!(taken.is_ok_and(|status| status == SAMPAN_OK));
+        (len, begun.elapsed())
+    }
+
+    fn wait_for_sleeper(queue: &EntryQueue) {
+        while queue.lock().sleeping == 0 {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn entries_of_one_turn_wake_a_thread_once() {
+        let queue: Arc<EntryQueue> = Arc::default();
+        thread::scope(|scope| {
+            let taking = scope.spawn(|| take(&queue).0);
+            wait_for_sleeper(&queue);
+            let begun = Instant::now();
+            let mut pushing = Duration::MAX;
+            on_a_worker(async {
+                for _ in 0..5 {
+                    queue.push_with_turn(vec![0; 8]);
+                }
+                assert_eq!(queue.lock().announced.len(), 1);
+                pushing = begun.elapsed();
+                for _ in 0..4 {
+                    yield_now().await;
+                }
+            });
+            let len = taking.join().expect("taken");
+            // A machine that stops this thread meanwhile makes the announcement one that is held up.
+            assert!(len == 40 || pushing >= ANNOUNCED_MAX, "{len} bytes");
+        });
+    }
+
+    #[test]
+    fn a_busy_worker_does_not_hold_up_the_entries_of_another() {
+        const BUSY: Duration = Duration::from_secs(2);
+        let queue: Arc<EntryQueue> = Arc::default();
+        thread::scope(|scope| {
+            let taking = scope.spawn(|| take(&queue));
+            wait_for_sleeper(&queue);
+            scope.spawn(|| {
+                on_a_worker(async {
+                    queue.push_with_turn(vec![0; 8]);
+                    thread::sleep(BUSY);
+                });
+            });
+            while queue.lock().announced.is_empty() {
+                thread::yield_now();
+            }
+            on_a_worker(async {
+                queue.push_with_turn(vec![0; 8]);
+                for _ in 0..4 {
+                    yield_now().await;
+                }
+            });
+            let (len, waited) = taking.join().expect("taken");
+            assert_eq!(len, 16);
+            assert!(waited < BUSY / 2, "{waited:?}");
+        });
+    }
+
+    #[test]
+    fn a_worker_that_ends_before_its_announcement_wakes_a_thread() {
+        let queue: Arc<EntryQueue> = Arc::default();
+        thread::scope(|scope| {
+            let taking = scope.spawn(|| take(&queue));
+            wait_for_sleeper(&queue);
+            on_a_worker(async { queue.push_with_turn(vec![0; 8]) });
+            let (len, waited) = taking.join().expect("taken");
+            assert_eq!(len, 8);
+            assert!(waited < Duration::from_secs(5), "{waited:?}");
+        });
     }
 }

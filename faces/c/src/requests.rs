@@ -74,8 +74,8 @@ pub struct sampan_request {
 
 /// Answers the requests of a route. It is called on the thread of a worker, which serves no other request meanwhile:
 /// what takes long is answered later, by another thread, with the id. Each request is to be answered once, also if its
-/// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop and
-/// sampan_server_free, and must not unwind or jump out.
+/// client has gone; until then the library keeps its place. It may call all functions but sampan_server_stop,
+/// sampan_server_free and sampan_server_reload, and must not unwind or jump out.
 pub type sampan_handler_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, request: *const sampan_request)>;
 

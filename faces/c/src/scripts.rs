@@ -10,7 +10,7 @@ use crate::replies::{keep, sampan_reply};
 use crate::requests::{pairs, sampan_request};
 use crate::signals::without_sigpipe;
 use crate::status::{
-    Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, protect_telling, sampan_error,
+    Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, Threads, protect_plain, protect_telling, sampan_error,
     sampan_status, tell,
 };
 use crate::text;
@@ -499,13 +499,19 @@ pub unsafe extern "C" fn sampan_scripts_reload(
 
 /// Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is
 /// left, and then SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
+///
+/// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_BUSY: the scripts are freed, but a thread still runs one of them, so the
+/// memory behind log_user must stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_scripts_free(scripts: sampan_scripts) -> sampan_status {
     protect_plain(|| {
         let removed = SCRIPTS.remove(scripts);
         let entry = removed.map_err(|_| Fault::handle("scripts"))?;
-        entry.scripts.stop();
+        let threads = match entry.scripts.stop() {
+            true => Threads::Ended,
+            false => Threads::LeftBehind,
+        };
         entry.answers.close();
-        Ok(SAMPAN_OK)
+        threads.into_status()
     })
 }

@@ -1,25 +1,21 @@
 //! Servers.
 
 use crate::entries::{read_answer, write_code};
-use crate::handles::{HandleKind, Handles};
 use crate::options::{OPTION_NAMES, User, sampan_log_fn, settings, taker};
-use crate::queue::EntryQueue;
-use crate::requests::{
-    MALFORMED, REQUESTS, by_callback, by_queue, checked, is_in_callback, sampan_handler_fn,
-};
+use crate::requests::{MALFORMED, REQUESTS, by_callback, by_queue, checked, sampan_handler_fn};
+use crate::server_state::{NOT_RUNNING, SERVERS, ServerEntry, ServerState, entry};
 use crate::signals::without_sigpipe;
 use crate::status::{
     Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, protect_telling, sampan_error,
     sampan_status,
 };
 use crate::text;
-use sampan::{App, Server};
+use sampan::App;
 use sampan_http::BodyRule;
 use sampan_serve::check_native_routes;
 use sampan_serve::native::{NativeHandler, NativeRoute};
 use std::ffi::{c_char, c_void};
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 
 /// A server: a number. 0 is never one.
@@ -47,61 +43,6 @@ pub struct sampan_server_options {
     pub log_user: *mut c_void,
     /// The number of serving threads; 0 as configured, which is one for each core unless said otherwise.
     pub workers: u32,
-}
-
-static SERVERS: Handles<Arc<ServerEntry>> = Handles::new(HandleKind::Server);
-
-/// The entry of a handle.
-struct ServerEntry {
-    state: Mutex<ServerState>,
-    queue: Arc<EntryQueue>,
-}
-
-enum ServerState {
-    New(Vec<NativeRoute>, Box<MakeApp>),
-    /// Starting or stopping, on some thread.
-    Busy,
-    Running(Box<Server>),
-    Ended,
-}
-
-type MakeApp = dyn FnOnce(Vec<NativeRoute>) -> App + Send;
-
-impl ServerEntry {
-    fn lock(&self) -> MutexGuard<'_, ServerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends it if it runs.
-    fn stop(&self, handle: u64, is_to_run: bool) -> Result<(), Fault> {
-        if is_in_callback() {
-            return Err(Fault::state(
-                "a callback cannot stop its server: its thread would wait for itself",
-            ));
-        }
-        let before = {
-            let mut state = self.lock();
-            match &*state {
-                ServerState::Running(_) => std::mem::replace(&mut *state, ServerState::Busy),
-                ServerState::Busy => {
-                    return Err(Fault::state("the server is starting or stopping"));
-                }
-                _ if is_to_run => return Err(Fault::state("the server does not run")),
-                _ => std::mem::replace(&mut *state, ServerState::Ended),
-            }
-        };
-        if let ServerState::Running(server) = before {
-            server.stop();
-        }
-        *self.lock() = ServerState::Ended;
-        REQUESTS.end_of(handle);
-        self.queue.close();
-        Ok(())
-    }
-}
-
-fn entry(server: sampan_server) -> Result<Arc<ServerEntry>, Fault> {
-    SERVERS.get(server).map_err(|_| Fault::handle("server"))
 }
 
 /// Makes a server, which does not listen yet. *server is its handle, to be given to sampan_server_free.
@@ -147,10 +88,7 @@ pub unsafe extern "C" fn sampan_server_new(
         }
         let make =
             Box::new(move |routes: Vec<NativeRoute>| routes.into_iter().fold(app, App::native));
-        let entry = Arc::new(ServerEntry {
-            state: Mutex::new(ServerState::New(Vec::new(), make)),
-            queue: Arc::default(),
-        });
+        let entry = Arc::new(ServerEntry::new(make));
         let full = || Fault::new(SAMPAN_ERROR_INTERNAL, "there are too many servers");
         server.write(SERVERS.insert(0, entry).ok_or_else(full)?);
         Ok(SAMPAN_OK)
@@ -292,11 +230,13 @@ pub unsafe extern "C" fn sampan_server_start(
         };
         match without_sigpipe(|| make(routes).start()) {
             Ok(running) => {
-                *entry.lock() = ServerState::Running(Box::new(running));
+                *entry.lock() = ServerState::Running(Arc::new(running));
                 Ok(SAMPAN_OK)
             }
             Err(error) => {
-                *entry.lock() = ServerState::Ended;
+                *entry.lock() = ServerState::Ended {
+                    is_thread_left: false,
+                };
                 entry.queue.close();
                 Err(error.into())
             }
@@ -304,17 +244,6 @@ pub unsafe extern "C" fn sampan_server_start(
     };
     // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, start) }
-}
-
-/// Does something with a server that runs.
-fn with_running<R>(
-    server: sampan_server,
-    with: impl FnOnce(&Server) -> Result<R, Fault>,
-) -> Result<R, Fault> {
-    match &*entry(server)?.lock() {
-        ServerState::Running(running) => with(running),
-        _ => Err(Fault::state("the server does not run")),
-    }
 }
 
 /// Writes an address that the server listens on, as "127.0.0.1:8080" and NUL. at counts from 0.
@@ -332,11 +261,12 @@ pub unsafe extern "C" fn sampan_server_address(
     size: usize,
 ) -> sampan_status {
     protect_plain(|| {
-        let address = with_running(server, |running| {
-            let address = running.addresses().get(at);
-            let address = address.map(SocketAddr::to_string);
-            address.ok_or_else(|| Fault::argument("there is no such address"))
-        })?;
+        let address = match &*entry(server)?.lock() {
+            ServerState::Running(running) => running.addresses().get(at).copied(),
+            _ => return Err(Fault::state(NOT_RUNNING)),
+        };
+        let none = || Fault::argument("there is no such address");
+        let address = address.ok_or_else(none)?.to_string();
         if text.is_null() || address.len() >= size {
             return Err(Fault::argument("the address does not fit"));
         }
@@ -352,7 +282,8 @@ pub unsafe extern "C" fn sampan_server_address(
 
 /// Loads the project anew, with its configuration. Requests in flight end in the old one. On an error that goes on.
 ///
-/// Errors: SAMPAN_ERROR_LOAD, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_STATE, SAMPAN_ERROR_HANDLE.
+/// Errors: SAMPAN_ERROR_LOAD, SAMPAN_ERROR_CONFIG; SAMPAN_ERROR_STATE if it does not run, and in a callback;
+/// SAMPAN_ERROR_HANDLE.
 ///
 /// # Safety
 /// `error` is NULL or the caller's.
@@ -361,7 +292,10 @@ pub unsafe extern "C" fn sampan_server_reload(
     server: sampan_server,
     error: *mut sampan_error,
 ) -> sampan_status {
-    let reload = || with_running(server, |running| Ok(running.reload()?)).map(|()| SAMPAN_OK);
+    let reload = || {
+        entry(server)?.reload()?;
+        Ok(SAMPAN_OK)
+    };
     // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, reload) }
 }
@@ -370,7 +304,8 @@ pub unsafe extern "C" fn sampan_server_reload(
 /// then. Threads in sampan_server_next get what is left, and then SAMPAN_ERROR_STOPPED. Requests that are not answered
 /// by then need no answer any more.
 ///
-/// Errors: SAMPAN_ERROR_STATE if it does not run, and in a callback; SAMPAN_ERROR_HANDLE.
+/// Errors: SAMPAN_ERROR_STATE if it does not run, and in a callback; SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_BUSY: it has
+/// stopped, but a thread still runs a callback or a script, so the memory behind each user and log_user must stay.
 ///
 /// # Safety
 /// `error` is NULL or the caller's.
@@ -379,10 +314,7 @@ pub unsafe extern "C" fn sampan_server_stop(
     server: sampan_server,
     error: *mut sampan_error,
 ) -> sampan_status {
-    let stop = || {
-        entry(server)?.stop(server, true)?;
-        Ok(SAMPAN_OK)
-    };
+    let stop = || entry(server)?.stop(server, true)?.into_status();
     // SAFETY: `error` is NULL or the caller's for this call, by this function's contract.
     unsafe { protect_telling(error, stop) }
 }
@@ -390,15 +322,16 @@ pub unsafe extern "C" fn sampan_server_stop(
 /// Stops a server if it runs, and forgets it. The handle stands for nothing from then on: freeing it again is
 /// SAMPAN_ERROR_HANDLE.
 ///
-/// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_STATE in a callback, and while another thread starts or stops it.
+/// Errors: SAMPAN_ERROR_HANDLE; SAMPAN_ERROR_STATE in a callback, and while another thread starts or stops it;
+/// SAMPAN_ERROR_BUSY: it is freed, but a thread still runs a callback or a script, so the memory behind each user and
+/// log_user must stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampan_server_free(server: sampan_server) -> sampan_status {
     protect_plain(|| {
-        entry(server)?.stop(server, false)?;
+        let threads = entry(server)?.stop(server, false)?;
         let removed = SERVERS.remove(server);
-        removed
-            .map(|_| SAMPAN_OK)
-            .map_err(|_| Fault::handle("server"))
+        removed.map_err(|_| Fault::handle("server"))?;
+        threads.into_status()
     })
 }
 

@@ -17,7 +17,7 @@ pub const SAMPAN_SMALL_BUFFER: sampan_status = 2;
 pub const SAMPAN_ERROR_HANDLE: sampan_status = -1;
 /// NULL where it must not be, a text that is not UTF-8, an entry that is none, a header that cannot be sent.
 pub const SAMPAN_ERROR_ARGUMENT: sampan_status = -2;
-/// Not now: a route after the start, a second start, a stop in a callback.
+/// Not now: a route after the start, a second start, a stop or a reload in a callback.
 pub const SAMPAN_ERROR_STATE: sampan_status = -3;
 /// A setting is wrong.
 pub const SAMPAN_ERROR_CONFIG: sampan_status = -4;
@@ -39,6 +39,8 @@ pub const SAMPAN_ERROR_LIMIT: sampan_status = -11;
 pub const SAMPAN_ERROR_CANCELLED: sampan_status = -12;
 /// The script has no function of this name; the request has no header or parameter of this name.
 pub const SAMPAN_ERROR_MISSING: sampan_status = -13;
+/// Stopped or freed, but a thread was left behind in a callback or a script: user and log_user must stay.
+pub const SAMPAN_ERROR_BUSY: sampan_status = -14;
 /// A fault of Sampan itself.
 pub const SAMPAN_ERROR_INTERNAL: sampan_status = -99;
 
@@ -88,6 +90,26 @@ impl Fault {
 
     pub(crate) fn handle(what: &str) -> Self {
         Self::new(SAMPAN_ERROR_HANDLE, format!("there is no such {what}"))
+    }
+}
+
+/// The end of a server's or of scripts' threads.
+#[must_use]
+pub(crate) enum Threads {
+    Ended,
+    /// A thread still runs, and may use the memory of the program.
+    LeftBehind,
+}
+
+impl Threads {
+    pub(crate) fn into_status(self) -> Result<sampan_status, Fault> {
+        match self {
+            Self::Ended => Ok(SAMPAN_OK),
+            Self::LeftBehind => Err(Fault::new(
+                SAMPAN_ERROR_BUSY,
+                "a thread was left behind: user and log_user must stay",
+            )),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::reload::seen_files::SeenFiles;
 use sampan_host::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
 
 /// A generation, and the files that it was read from, where they are noted.
 pub(super) type Read = (Arc<Generation>, Option<Arc<SeenFiles>>);
@@ -212,6 +213,20 @@ impl TurnHolder {
         }
     }
 
+    /// Waits until no thread of the program has the turn. False if one still has it at the deadline.
+    pub(super) fn wait_for_program(&self, deadline: Instant) -> bool {
+        let mut holder = lock(&self.holder);
+        while matches!(*holder, Some(None)) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.is_free.wait_timeout(holder, left);
+            holder = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
     fn try_take(&self, worker: &Arc<WorkerState>) -> Option<Turn<'_>> {
         let mut holder = lock(&self.holder);
         if holder.is_some() {
@@ -234,7 +249,8 @@ impl TurnHolder {
         };
         if is_theirs {
             *holder = None;
-            self.is_free.notify_one();
+            // Reloads and the end of the pool wait for different things.
+            self.is_free.notify_all();
         }
     }
 }

@@ -170,8 +170,8 @@ impl ScriptPool {
         self.0.count
     }
 
-    /// Gives up what waits and runs, and ends the threads. False if one had to be left behind. Not on a thread of the
-    /// pool.
+    /// Gives up what waits and runs, ends the threads, and waits for a reload on another thread to end. False if one of
+    /// these had to be left behind. Not on a thread of the pool.
     pub fn stop(&self) -> bool {
         let shared = &self.0;
         let _ = shared.ending.set(Instant::now());
@@ -181,7 +181,8 @@ impl ScriptPool {
         let patience =
             config.serving.http.shutdown_millis_max + config.serving.script.cleanup_millis_max;
         let deadline = Instant::now() + Duration::from_millis(patience + JOIN_MILLIS_MAX);
-        let mut all_ended = true;
+        // A reload writes to the log, which the program may drop after this.
+        let mut all_ended = shared.generations.turn.wait_for_program(deadline);
         for (state, thread) in workers {
             while !thread.is_finished() && Instant::now() < deadline {
                 state.stop_run();

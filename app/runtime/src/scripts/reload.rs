@@ -50,6 +50,10 @@ impl PoolShared {
     /// Loads the script anew in all isolates, or in none.
     pub(super) fn reload(&self) -> Result<(), String> {
         let _turn = self.generations.turn.take();
+        // The end of the pool waits for reloads that began before it; this one came later.
+        if self.queue.waiting.is_closed() {
+            return Err(self.script.load_fault(&stopped()));
+        }
         let read = self.read_anew()?;
         self.generations.set_trial(Some(Trial {
             generation: Arc::clone(&read.0),

@@ -1,4 +1,5 @@
 /* Scripts without a server: waited for, and in batches. */
+#define _GNU_SOURCE
 #include "check.h"
 
 static sampan_error error;
@@ -252,6 +253,47 @@ static void faults_of_loading(void) {
   SAME(sampan_scripts_new(&options, &scripts, NULL), SAMPAN_ERROR_LOAD);
 }
 
+static int log_began, log_ended;
+static void slow_log(void *user, int32_t level, const char *line, size_t len) {
+  (void)user, (void)level;
+  if (memmem(line, len, "not reloaded", 12) == NULL) return;
+  __atomic_store_n(&log_began, 1, __ATOMIC_SEQ_CST);
+  usleep(300000);
+  __atomic_store_n(&log_ended, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *reload_it(void *scripts) {
+  sampan_error own;
+  SAME(sampan_scripts_reload(*(sampan_scripts *)scripts, &own), SAMPAN_ERROR_LOAD);
+  return NULL;
+}
+
+static void write_script(const char *file, const char *text) {
+  FILE *script = fopen(file, "w");
+  CHECK(script != NULL && fputs(text, script) >= 0);
+  fclose(script);
+}
+
+/* The end of scripts waits for a reload on another thread, which still uses the log. */
+static void freed_during_a_reload(void) {
+  char folder[] = "/tmp/sampan-c-XXXXXX", file[64];
+  sampan_scripts scripts = 0;
+  pthread_t reloading;
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(file, sizeof file, "%s/app.lua", folder);
+  write_script(file, "function add(a, b) return a + b end\n");
+  sampan_scripts_options options = {.size = sizeof options, .path = file, .workers = 1, .reload_millis = -1,
+                                    .log = slow_log};
+  SAME(sampan_scripts_new(&options, &scripts, &error), SAMPAN_OK);
+  write_script(file, "function add(a, b) return = end\n");
+  CHECK(pthread_create(&reloading, NULL, reload_it, &scripts) == 0);
+  while (!__atomic_load_n(&log_began, __ATOMIC_SEQ_CST)) usleep(1000);
+  SAME(sampan_scripts_free(scripts), SAMPAN_OK);
+  CHECK(__atomic_load_n(&log_ended, __ATOMIC_SEQ_CST));
+  pthread_join(reloading, NULL);
+  remove(file), rmdir(folder);
+}
+
 int main(void) {
   waited_for("app.lua", LUA, 4);
   batches("app.lua", LUA, 4);
@@ -260,6 +302,7 @@ int main(void) {
   batches("app.js", JS, 4);
   many_threads("app.js", JS);
   faults_of_loading();
+  freed_during_a_reload();
   puts("ok");
   return 0;
 }

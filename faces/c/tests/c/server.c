@@ -57,6 +57,8 @@ static void stops(void *user, const sampan_request *request) {
   sampan_server server = *(sampan_server *)user;
   SAME(sampan_server_stop(server, NULL), SAMPAN_ERROR_STATE);
   SAME(sampan_server_free(server), SAMPAN_ERROR_STATE);
+  SAME(sampan_server_reload(server, NULL), SAMPAN_ERROR_STATE);
+  CHECK(port_of(server) > 0);
   sampan_answer_text(request->id, 200, NULL, "still here", 10);
 }
 
@@ -175,6 +177,69 @@ static void after_the_stop(void) {
   close(client);
 }
 
+static void address_later(void *user, const sampan_request *request) {
+  usleep(20000);
+  CHECK(port_of(*(sampan_server *)user) > 0);
+  sampan_answer_text(request->id, 200, NULL, "known", 5);
+}
+
+static void *ask_for_addresses(void *port) {
+  for (int at = 0; at < 20; at++) CHECK(strstr(ask(*(int *)port, "GET /address", "\r\n"), "known"));
+  return NULL;
+}
+
+/* A reload waits for the worker, whose callback asks for the address meanwhile. */
+static void reloads_beside_callbacks(void) {
+  char folder[] = "/tmp/sampan-c-XXXXXX", file[64];
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(file, sizeof file, "%s/app.lua", folder);
+  FILE *script = fopen(file, "w");
+  CHECK(script != NULL && fputs("require('sampan').get('/lua', function() return 'Lua' end)\n", script) >= 0);
+  fclose(script);
+  sampan_server server = 0;
+  sampan_server_options options = {.size = sizeof options, .listen = "127.0.0.1:0", .workers = 1, .log = quiet};
+  options.project = folder;
+  SAME(sampan_server_new(&options, &server, &error), SAMPAN_OK);
+  SAME(sampan_server_route(server, "GET", "/address", address_later, &server, &error), SAMPAN_OK);
+  SAME(sampan_server_start(server, &error), SAMPAN_OK);
+  int port = port_of(server);
+  pthread_t asking;
+  CHECK(pthread_create(&asking, NULL, ask_for_addresses, &port) == 0);
+  for (int at = 0; at < 5; at++) {
+    usleep(30000);
+    SAME(sampan_server_reload(server, &error), SAMPAN_OK);
+  }
+  pthread_join(asking, NULL);
+  SAME(sampan_server_free(server), SAMPAN_OK);
+  remove(file), rmdir(folder);
+}
+
+static int is_inside, may_end;
+static void stays(void *user, const sampan_request *request) {
+  (void)user;
+  __atomic_store_n(&is_inside, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n(&may_end, __ATOMIC_SEQ_CST)) usleep(5000);
+  sampan_answer_text(request->id, 200, NULL, "late", 4);
+  __atomic_store_n(&is_inside, 0, __ATOMIC_SEQ_CST);
+}
+
+/* A stop that cannot wait for a callback any longer says so, and the free after it. */
+static void threads_left_behind(void) {
+  sampan_server server = make("limits.shutdown_millis_max=50");
+  SAME(sampan_server_route(server, "GET", "/stays", stays, NULL, &error), SAMPAN_OK);
+  SAME(sampan_server_start(server, &error), SAMPAN_OK);
+  int client = dial(port_of(server));
+  say(client, "GET /stays HTTP/1.1\r\nHost: h\r\n\r\n");
+  while (!__atomic_load_n(&is_inside, __ATOMIC_SEQ_CST)) usleep(5000);
+  SAME(sampan_server_stop(server, &error), SAMPAN_ERROR_BUSY);
+  CHECK(strcmp(error.message, "a thread was left behind: user and log_user must stay") == 0);
+  SAME(sampan_server_free(server), SAMPAN_ERROR_BUSY);
+  SAME(sampan_server_free(server), SAMPAN_ERROR_HANDLE);
+  __atomic_store_n(&may_end, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&is_inside, __ATOMIC_SEQ_CST)) usleep(5000);
+  close(client);
+}
+
 static void wrong_arguments(void) {
   sampan_server server;
   sampan_server_options options = {.size = 1};
@@ -273,6 +338,8 @@ int main(int count, char **arguments) {
   int times = count > 1 ? atoi(arguments[1]) : 10;
   answers();
   after_the_stop();
+  reloads_beside_callbacks();
+  threads_left_behind();
   wrong_arguments();
   clients_that_leave(10 * times);
   cycles(times);
