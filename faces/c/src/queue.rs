@@ -211,6 +211,7 @@ impl Drop for Announcement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
     use tokio::runtime::Builder;
     use tokio::task::{LocalSet, yield_now};
 
@@ -261,16 +262,25 @@ mod tests {
 
     #[test]
     fn a_busy_worker_does_not_hold_up_the_entries_of_another() {
-        const BUSY: Duration = Duration::from_secs(2);
+        const BUSY_MAX: Duration = Duration::from_secs(10);
         let queue: Arc<EntryQueue> = Arc::default();
+        let queue = &queue;
+        let (taken, is_taken) = mpsc::channel();
         thread::scope(|scope| {
-            let taking = scope.spawn(|| take(&queue));
-            wait_for_sleeper(&queue);
-            scope.spawn(|| {
+            let taking = scope.spawn(move || {
+                let (len, _) = take(queue);
+                // The busy worker has given up waiting.
+                let _ = taken.send(());
+                len
+            });
+            wait_for_sleeper(queue);
+            let busy = scope.spawn(move || {
+                let mut was_taken = false;
                 on_a_worker(async {
                     queue.push_with_turn(vec![0; 8]);
-                    thread::sleep(BUSY);
+                    was_taken = is_taken.recv_timeout(BUSY_MAX).is_ok();
                 });
+                was_taken
             });
             while queue.lock().announced.is_empty() {
                 thread::yield_now();
@@ -281,9 +291,8 @@ mod tests {
                     yield_now().await;
                 }
             });
-            let (len, waited) = taking.join().expect("taken");
-            assert_eq!(len, 16);
-            assert!(waited < BUSY / 2, "{waited:?}");
+            assert_eq!(taking.join().expect("taken"), 16);
+            assert!(busy.join().expect("no panic"), "taken while it is busy");
         });
     }
 
