@@ -26,6 +26,12 @@ const JUMPED_OUT_OF: [&str; 6] = [
     "import",
 ];
 
+/// The words by which a value becomes markup: minijinja forgets that it is where `~` or `+` joins it.
+const MARKUP: [&str; 13] = [
+    "safe", "escape", "|e", "| e", "macro", "caller", "endset", "loop(", "super", "self",
+    "xmlattr", "tojson", "urlize",
+];
+
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -35,7 +41,9 @@ pub(crate) fn run(bytes: &[u8]) {
         let mut numbers = text.split(|one: char| !one.is_ascii_digit());
         numbers.any(|digits| digits.len() > 2 || digits > "42" && digits.len() == 2)
     };
+    let joins = text.contains(['~', '+']);
     if LEFT_OUT.iter().any(|word| text.contains(word))
+        || joins && MARKUP.iter().any(|word| text.contains(word))
         || jumps && JUMPED_OUT_OF.iter().any(|word| text.contains(word))
         || is_large(text)
     {
