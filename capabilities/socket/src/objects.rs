@@ -143,7 +143,7 @@ fn send_or_hold(
         let socket = Rc::clone(socket);
         effects.when_settled(request.as_ref(), move |verdict| {
             if verdict == Verdict::Committed {
-                socket.send(message);
+                socket.send_held(message);
             }
         })?;
         Sent::Queued

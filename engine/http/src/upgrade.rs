@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::codec::fields::is_field_value;
 use crate::codec::http2::fields_of;
 use crate::future::LocalFuture;
+use crate::limits::Limits;
 use crate::response::{HeaderError, Response};
 
 /// The rest of a connection's life: gets the socket, and is polled as part of the connection until it is ready.
@@ -96,6 +97,15 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
 
     /// Reports whether the connection is to end, because its worker does.
     fn is_draining(&self) -> bool;
+
+    /// Returns the longest time in which a client may take nothing of what waits for it, in milliseconds.
+    fn write_idle_millis_max(&self) -> u64 {
+        Limits::DEFAULT.write_idle_millis_max
+    }
+
+    /// Counts bytes that wait for the client, unless several futures share its connection. See
+    /// [`Upgraded::note_unsent`].
+    fn note_unsent(&self, _bytes: usize, _has_moved: bool) {}
 }
 
 /// A socket after 101. What the client sent right behind its request is read first. The limits of HTTP no longer hold
@@ -142,6 +152,19 @@ impl Upgraded {
     /// another for each connection: a worker that ends lets go of them one after the other, within `drain_millis`.
     pub fn is_draining(&self) -> bool {
         self.socket.is_draining()
+    }
+
+    /// Returns [`Limits::write_idle_millis_max`]: the longest time in which a client may take nothing of what waits for
+    /// it. The future minds it.
+    pub fn write_idle_millis_max(&self) -> u64 {
+        self.socket.write_idle_millis_max()
+    }
+
+    /// Notes how many bytes the future holds that its client has not taken, for [`Limits::unsent_bytes_max`].
+    /// `has_moved` says that the client has just taken some. Over a limit, connections whose clients read slowest are
+    /// closed, which may be this one. Streams of HTTP/2 are not counted.
+    pub fn note_unsent(&self, bytes: usize, has_moved: bool) {
+        self.socket.note_unsent(bytes, has_moved);
     }
 }
 

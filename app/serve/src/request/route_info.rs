@@ -67,9 +67,8 @@ pub(crate) fn forwarded<'a>(
     let lines = request
         .headers()
         .filter(|(key, _)| key.eq_ignore_ascii_case(name));
-    let texts = lines.filter_map(|(_, value)| std::str::from_utf8(value).ok());
-    texts
-        .flat_map(|text| text.split(','))
-        .map(str::trim)
-        .collect()
+    let entries = lines.flat_map(|(_, value)| value.split(|byte| *byte == b','));
+    // An entry that is not UTF-8 is nothing, but those beside it stay: a proxy may have appended to what a client sent.
+    let texts = entries.map(|entry| std::str::from_utf8(entry).unwrap_or_default());
+    texts.map(str::trim).collect()
 }

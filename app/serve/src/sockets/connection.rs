@@ -19,7 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The events of a socket that run in one poll; then others get their turn.
 const TURN_EVENTS_MAX: u32 = 64;
 
-/// The longest wait for the client's close frame, and for its end of the connection, in milliseconds.
+/// The longest wait for the client's close frame behind ours, and for its end of the connection, in milliseconds.
+/// Also the longest time without progress of a client that has closed or broken the protocol, and of every client once
+/// the server ends.
 const CLOSE_MILLIS_MAX: u64 = 5_000;
 
 /// The state of the connection.
@@ -37,6 +39,21 @@ enum Stage {
     Told,
 }
 
+/// The signs of life of a client.
+struct SignsOfLife {
+    /// When the client was last heard, or took something that waited for it.
+    heard: u64,
+    /// True if it was sent a ping since.
+    is_asked: bool,
+}
+
+impl SignsOfLife {
+    fn note(&mut self, now: u64) {
+        self.heard = now;
+        self.is_asked = false;
+    }
+}
+
 pub(crate) struct SocketConnection {
     stream: Upgraded,
     socket: Rc<Socket>,
@@ -49,14 +66,14 @@ pub(crate) struct SocketConnection {
     /// Bytes behind the message whose event runs.
     input: Vec<u8>,
     is_drained: bool,
-    /// When the client was last heard, and whether it was asked since.
-    heard: u64,
-    is_asked: bool,
+    life: SignsOfLife,
+    /// When the client last took something, while something waits for it.
+    stalled_since: Option<u64>,
     /// The close frame that ends the connection: the client's, else ours.
     end: Option<CloseFrame>,
     /// The client's close frame is here.
     is_answered: bool,
-    /// When the connection ends whatever the client does, once it is closing.
+    /// When the connection ends whatever the client does, once our close frame is written.
     close_by: Option<u64>,
     /// Counts it, where the server is measured.
     _counted: Option<LevelGuard>,
@@ -87,7 +104,10 @@ impl SocketConnection {
         });
         Self {
             _counted: counted,
-            heard: stream.now_millis(),
+            life: SignsOfLife {
+                heard: stream.now_millis(),
+                is_asked: false,
+            },
             stream,
             socket,
             serving,
@@ -97,7 +117,7 @@ impl SocketConnection {
             run: None,
             input: Vec::new(),
             is_drained: false,
-            is_asked: false,
+            stalled_since: None,
             end: None,
             is_answered: false,
             close_by: None,
@@ -125,7 +145,11 @@ impl SocketConnection {
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut turn = TURN_EVENTS_MAX;
         loop {
-            ready!(self.poll_run(cx));
+            if self.run.is_some() {
+                ready!(self.poll_run(cx));
+                // Nothing was read while the event waited.
+                self.life.note(self.stream.now_millis());
+            }
             match self.stage {
                 Stage::Fresh => {
                     self.stage = Stage::Open;
@@ -135,10 +159,12 @@ impl SocketConnection {
                 Stage::Ended => {
                     self.stage = Stage::Told;
                     self.socket.end();
-                    let CloseFrame { code, reason } = self
-                        .end
-                        .take()
-                        .unwrap_or_else(|| CloseFrame::new(codes::ABNORMAL, ""));
+                    self.stream.note_unsent(0, false);
+                    // A close frame of ours that was not written has ended nothing.
+                    let is_closed = self.is_answered || self.close_by.is_some();
+                    let end = self.end.take().filter(|_| is_closed);
+                    let end = end.unwrap_or_else(|| CloseFrame::new(codes::ABNORMAL, ""));
+                    let CloseFrame { code, reason } = end;
                     self.start(SocketEvent::Close { code, reason }, cx);
                     continue;
                 }
@@ -177,8 +203,7 @@ impl SocketConnection {
             let mut space = ReadBuf::new(room);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut space)) {
                 Ok(()) if !space.filled().is_empty() => {
-                    self.heard = self.stream.now_millis();
-                    self.is_asked = false;
+                    self.life.note(self.stream.now_millis());
                     *turn -= 1;
                     if self.stage != Stage::Broken {
                         self.feed(space.filled(), turn, cx);
@@ -219,6 +244,8 @@ impl SocketConnection {
                 Event::Pong(_) => continue,
                 Event::Close(frame) => {
                     self.is_answered = true;
+                    let now = self.stream.now_millis();
+                    self.stalled_since = self.stalled_since.map(|_| now);
                     if !self.socket.is_closing() {
                         self.socket.answer_close(frame.payload());
                     }
@@ -239,27 +266,38 @@ impl SocketConnection {
         if matches!(self.stage, Stage::Ended | Stage::Told) {
             return;
         }
-        if self.socket.is_closing() {
-            // Also if the client has begun it: it may read no more.
-            let by = self.stream.now_millis() + CLOSE_MILLIS_MAX;
-            self.close_by.get_or_insert(by);
-            if self.end.is_none() {
-                self.end = self.socket.outgoing(|out| writing::close_frame(out));
-            }
+        if self.socket.is_closing() && self.end.is_none() {
+            self.end = self.socket.outgoing(|out| writing::close_frame(out));
         }
-        let (socket, bits) = (&self.socket, self.window_bits);
-        match writing::poll_write_all(socket, &mut self.stream, &self.serving, bits, cx) {
+        let mut has_moved = false;
+        let written = writing::poll_write_all(
+            &self.socket,
+            &mut self.stream,
+            &self.serving,
+            self.window_bits,
+            &mut has_moved,
+            cx,
+        );
+        let now = self.stream.now_millis();
+        if (has_moved || written.is_ready()) && self.stalled_since.take().is_some() {
+            // Room came free, so the client has read.
+            self.life.note(now);
+        }
+        match written {
             Poll::Ready(Ok(())) => {
                 self.is_drained |= self.socket.set_blocked(false);
                 if self.socket.is_closing() {
+                    self.close_by.get_or_insert(now + CLOSE_MILLIS_MAX);
                     self.closed(cx);
                 }
             }
             Poll::Ready(Err(_)) => self.stage = Stage::Ended,
             Poll::Pending => {
+                self.stalled_since.get_or_insert(now);
                 self.socket.set_blocked(true);
             }
         }
+        self.stream.note_unsent(self.socket.buffered(), has_moved);
     }
 
     /// Our close frame is written.
@@ -273,44 +311,60 @@ impl SocketConnection {
         }
     }
 
-    /// Acts on the time, and has the connection polled when there is something to do next.
-    fn watch_time(&mut self) {
+    /// Returns when the connection ends, whatever its events do: its client takes nothing, or does not answer our close
+    /// frame.
+    fn ends_at(&self) -> u64 {
+        if matches!(self.stage, Stage::Ended | Stage::Told) {
+            return u64::MAX;
+        }
+        let mut idle_max = self.stream.write_idle_millis_max();
+        if self.is_answered || self.stage == Stage::Broken || self.stream.is_draining() {
+            idle_max = idle_max.min(CLOSE_MILLIS_MAX);
+        }
+        let stalled = self.stalled_since;
+        let stalled = stalled.map_or(u64::MAX, |since| since.saturating_add(idle_max));
+        stalled.min(self.close_by.unwrap_or(u64::MAX))
+    }
+
+    /// Acts on the time. Returns when there is something to do next, apart from [`Self::ends_at`].
+    fn watch_time(&mut self) -> u64 {
         let now = self.stream.now_millis();
-        if self.stream.is_draining() {
+        if self.stream.is_draining() && !self.socket.is_closing() {
             self.socket.close(codes::GOING_AWAY, "the server stops");
+            self.stalled_since = self.stalled_since.map(|_| now);
+        }
+        if self.ends_at() <= now {
+            self.stage = Stage::Ended;
+        }
+        // An event that still waits has its own limit.
+        let run = self.run.as_ref().map_or(u64::MAX, EventInFlight::by);
+        if self.run.is_some() || self.stage == Stage::Ended || self.socket.is_closing() {
+            return run;
         }
         let settings = self.socket.settings();
-        let idle = self.heard.saturating_add(settings.idle_millis_max);
-        let ping = match (settings.ping_millis, self.is_asked) {
+        let heard = self.life.heard;
+        let idle = heard.saturating_add(settings.idle_millis_max);
+        let ping = match (settings.ping_millis, self.life.is_asked) {
             (0, _) | (_, true) => u64::MAX,
-            (millis, false) => self.heard.saturating_add(millis),
+            (millis, false) => heard.saturating_add(millis),
         };
-        if self.close_by.is_some_and(|by| by <= now) {
+        if idle <= now && self.stalled_since.is_some() {
+            // A close frame would wait behind the bytes that the client does not take.
             self.stage = Stage::Ended;
-            // An event that still waits has its own limit.
-            let run = self.run.as_ref().map_or(u64::MAX, EventInFlight::by);
-            self.stream.wake_at(run);
-            return;
+            u64::MAX
+        } else if idle <= now {
+            let text = format!("nothing came for {} ms", settings.idle_millis_max);
+            self.socket.close_now(codes::GOING_AWAY, &text);
+            u64::MAX
+        } else if ping <= now {
+            self.life.is_asked = true;
+            let empty = Payload::Own(Box::default());
+            self.socket
+                .outgoing(|out| out.push(SocketMessage::Ping(empty)));
+            idle
+        } else {
+            idle.min(ping)
         }
-        let mut next = self.close_by.unwrap_or(u64::MAX);
-        if self.run.is_none() && !self.socket.is_closing() {
-            if idle <= now {
-                let text = format!("nothing came for {} ms", settings.idle_millis_max);
-                self.socket.close_now(codes::GOING_AWAY, &text);
-            } else if ping <= now {
-                self.is_asked = true;
-                let empty = Payload::Own(Box::default());
-                self.socket
-                    .outgoing(|out| out.push(SocketMessage::Ping(empty)));
-                next = next.min(idle);
-            } else {
-                next = next.min(idle).min(ping);
-            }
-        }
-        if let Some(run) = &self.run {
-            next = next.min(run.by());
-        }
-        self.stream.wake_at(next);
     }
 
     /// Reads, runs events and writes until only an event can bring it further.
@@ -319,15 +373,11 @@ impl SocketConnection {
             if self.work(cx).is_ready() {
                 return Poll::Ready(());
             }
-            self.watch_time();
+            let next = self.watch_time();
             self.write(cx);
             let has_ended = self.stage == Stage::Ended;
             if self.run.is_some() || !(has_ended || self.is_drained) {
-                if self.socket.is_closing() && !has_ended {
-                    let by = self.close_by.unwrap_or(u64::MAX);
-                    let run = self.run.as_ref().map_or(u64::MAX, EventInFlight::by);
-                    self.stream.wake_at(by.min(run));
-                }
+                self.stream.wake_at(next.min(self.ends_at()));
                 return Poll::Pending;
             }
         }

@@ -76,7 +76,7 @@ pub(super) fn close_frame(out: &Outgoing) -> Option<CloseFrame> {
     })
 }
 
-/// Writes what waits. Ready once all of it is with the system.
+/// Writes what waits. Ready once all of it is with the system. Sets `has_moved` if the system has taken something.
 ///
 /// # Errors
 /// The connection has failed.
@@ -85,6 +85,7 @@ pub(super) fn poll_write_all(
     stream: &mut Upgraded,
     serving: &Serving,
     window_bits: Option<u8>,
+    has_moved: &mut bool,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     loop {
@@ -103,7 +104,10 @@ pub(super) fn poll_write_all(
         });
         match written {
             Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-            Poll::Ready(Ok(bytes)) => socket.outgoing(|out| out.advance(bytes, frame_bytes)),
+            Poll::Ready(Ok(bytes)) => {
+                *has_moved = true;
+                socket.outgoing(|out| out.advance(bytes, frame_bytes));
+            }
             Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
             Poll::Pending => return Poll::Pending,
         }

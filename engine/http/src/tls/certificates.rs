@@ -89,7 +89,7 @@ impl Certificates {
     }
 
     /// Reads one more certificate. Also returns a warning, if clients will not accept it for long.
-    pub(super) fn add(&mut self, files: &CertificateFiles) -> Result<Option<String>, TlsError> {
+    fn add(&mut self, files: &CertificateFiles) -> Result<Option<String>, TlsError> {
         let (key, own) = read_pair(files)?;
         let place = self.keys.len();
         for name in own.names {
@@ -100,6 +100,22 @@ impl Certificates {
         }
         self.keys.push(Arc::new(key));
         Ok(own.warning)
+    }
+
+    /// Reads one more certificate, which comes before all others for its names. Also returns a warning, if clients
+    /// will not accept it for long.
+    pub(super) fn add_preferred(
+        &mut self,
+        files: &CertificateFiles,
+    ) -> Result<Option<String>, TlsError> {
+        let place = self.keys.len();
+        let warning = self.add(files)?;
+        for places in self.names.values_mut() {
+            if places.last() == Some(&place) {
+                places.rotate_right(1);
+            }
+        }
+        Ok(warning)
     }
 
     /// The certificates for a name in small letters.

@@ -231,7 +231,7 @@ impl ServerSide {
     ) -> Result<(Self, Vec<String>), TlsError> {
         let (mut certificates, mut warnings) = Certificates::read(&settings.certificates)?;
         for files in settings.acme.iter().flat_map(AcmeFiles::pairs) {
-            match certificates.add(&files) {
+            match certificates.add_preferred(&files) {
                 _ if !files.certificate.exists() => {}
                 Ok(warning) => warnings.extend(warning),
                 Err(fault) if is_first => warnings.push(fault.to_string()),

@@ -13,10 +13,17 @@ const EMPTY_FRAMES_MAX: u32 = 1_024;
 /// Room for a message is made for so many bytes at once, whatever a frame says.
 const RESERVED_BYTES_MAX: usize = 64 * 1024;
 
+/// The share by which compression may lengthen a message. A compressor with the least memory stores bytes that cannot
+/// be compressed in blocks of 127, with 5 bytes before each (RFC 1951 section 3.2.4).
+const LENGTHENED_SHARE: usize = 16;
+
+/// The bytes by which compression may lengthen a message of any length.
+const LENGTHENED_BYTES: usize = 64;
+
 /// The limits of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecoderLimits {
-    /// The longest message, in bytes, as sent and inflated.
+    /// The longest message, in bytes, inflated. One that is compressed may be a little longer as sent.
     pub message_bytes_max: usize,
     /// True if compressed messages were agreed on.
     pub is_compressed: bool,
@@ -188,7 +195,11 @@ impl Decoder {
         let max = self.limits.message_bytes_max;
         if let Some(message) = &mut self.message {
             message.sent = message.sent.saturating_add(head.len);
-            if message.sent > max as u64 {
+            let sent_max = match message.inflater {
+                None => max,
+                Some(_) => max.saturating_add(max / LENGTHENED_SHARE + LENGTHENED_BYTES),
+            };
+            if message.sent > sent_max as u64 {
                 return Err(ProtocolFault::TooBig(max));
             }
             if head.len == 0 && !head.is_final {
@@ -272,5 +283,73 @@ impl Decoder {
             true => Event::Text(String::from_utf8(bytes).map_err(|_| ProtocolFault::NotUtf8)?),
             false => Event::Bytes(bytes),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes that a compressor with the least memory stores in one block.
+    const STORED_BYTES: usize = 127;
+
+    /// Compresses a message into stored blocks alone, and frames it.
+    fn stored(message: &[u8]) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for block in message.chunks(STORED_BYTES) {
+            let len = block.len() as u16;
+            payload.push(0);
+            payload.extend_from_slice(&len.to_le_bytes());
+            payload.extend_from_slice(&(!len).to_le_bytes());
+            payload.extend_from_slice(block);
+        }
+        // The empty block of the flush, without its tail.
+        payload.push(0);
+        framed(&payload)
+    }
+
+    /// A message of bytes with this compressed payload.
+    fn framed(payload: &[u8]) -> Vec<u8> {
+        let head = Head {
+            is_compressed: true,
+            ..Head::whole(Opcode::Binary, payload.len())
+        };
+        let (bytes, len) = head.encode();
+        let mut frame = bytes[..len].to_vec();
+        frame.extend_from_slice(payload);
+        frame
+    }
+
+    fn decode(mut frame: &[u8], message_bytes_max: usize) -> Result<Option<Event>, ProtocolFault> {
+        let limits = DecoderLimits {
+            message_bytes_max,
+            is_compressed: true,
+        };
+        Decoder::new(Role::Client, limits).next(&mut frame)
+    }
+
+    #[test]
+    fn a_message_that_compression_has_lengthened_may_be_of_the_greatest_length() {
+        for len in [5, 127, 1_000, 1_000_000] {
+            let message: Vec<u8> = (0..len).map(|at| (at * 7 % 251) as u8).collect();
+            let frame = stored(&message);
+            assert!(frame.len() > len);
+            assert_eq!(decode(&frame, len), Ok(Some(Event::Bytes(message))));
+            assert_eq!(
+                decode(&frame, len - 1),
+                Err(ProtocolFault::TooBig(len - 1)),
+                "{len}"
+            );
+        }
+    }
+
+    #[test]
+    fn rejects_a_compressed_message_that_is_sent_far_longer_than_it_is() {
+        // Blocks without bytes.
+        let empty = [0_u8, 0, 0, 0xff, 0xff].repeat(1_000);
+        assert_eq!(
+            decode(&framed(&empty), 1_000),
+            Err(ProtocolFault::TooBig(1_000))
+        );
     }
 }

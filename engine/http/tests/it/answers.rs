@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::io::Write;
 use std::rc::Rc;
@@ -108,6 +108,71 @@ fn held_answers_keep_everything_behind_them_back() {
         assert_eq!(read_response(&mut held).1, "/later");
         assert_eq!(read_response(&mut held).1, "/decided");
     }
+}
+
+/// More than sockets hold.
+const LARGE_BYTES: usize = 16 << 20;
+
+/// `/large` is held until `/release`, and `/hinted` gives its hints then, and ends at `/end`.
+#[derive(Default)]
+struct Hinting {
+    seal: RefCell<Option<Seal>>,
+    may_end: Rc<Cell<bool>>,
+    is_released: Rc<Cell<bool>>,
+}
+
+impl Handler for Hinting {
+    fn handle(&self, request: &Rc<Request>, _: Option<Rc<dyn Observer>>) -> Answer {
+        match request.path() {
+            "/large" => {
+                let (ticket, seal) = Ticket::new();
+                *self.seal.borrow_mut() = Some(seal);
+                return Answer::Held(with_body(vec![b'x'; LARGE_BYTES]), ticket);
+            }
+            "/hinted" => {
+                let (request, is_released) = (Rc::clone(request), Rc::clone(&self.is_released));
+                let may_end = Rc::clone(&self.may_end);
+                return Answer::Later(Box::pin(async move {
+                    while !is_released.get() {
+                        later().await;
+                    }
+                    request.early_hint(b"</a>; rel=preload").unwrap();
+                    while !may_end.get() {
+                        later().await;
+                    }
+                    Answer::Now(with_body("hinted"))
+                }));
+            }
+            "/release" => {
+                self.seal.take().expect("an answer is held").release();
+                self.is_released.set(true);
+            }
+            "/end" => self.may_end.set(true),
+            _ => {}
+        }
+        Answer::Now(with_body(request.path()))
+    }
+}
+
+#[test]
+fn hints_wait_for_the_body_of_the_answer_before() {
+    let server = Server::start(Limits::default(), || Rc::new(Hinting::default()));
+    let (mut slow, mut other) = (server.connect(), server.connect());
+    let mut ask = |path: &str| {
+        other.write_all(&get(path)).unwrap();
+        assert_eq!(read_response(&mut other).1, path);
+    };
+    slow.write_all(&[get("/large"), get("/hinted")].concat())
+        .unwrap();
+    wait::until("handling", || server.handle.requests() >= 2);
+    ask("/release");
+    some_turns(&server);
+    let (_, large) = read_response(&mut slow);
+    assert!(large.len() == LARGE_BYTES && large.bytes().all(|byte| byte == b'x'));
+    let (hints, _) = read_response(&mut slow);
+    assert!(hints.starts_with("HTTP/1.1 103 "), "{hints}");
+    ask("/end");
+    assert_eq!(read_response(&mut slow).1, "hinted");
 }
 
 #[test]

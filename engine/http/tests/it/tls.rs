@@ -217,15 +217,41 @@ fn certificates_are_chosen_by_name() {
     }
 }
 
+/// The key and the certificate, as an ACME client keeps them.
+fn in_one_file(identity: &Identity) -> String {
+    let files = [identity.key_file(), identity.certificate_file()];
+    files
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .concat()
+}
+
+#[test]
+fn a_certificate_of_acme_comes_before_others_for_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = Identity::new(&["a.test", "b.test"]);
+    let renewed = Identity::new(&["a.test"]);
+    let file = folder.path().join("acme.pem");
+    std::fs::write(&file, in_one_file(&renewed)).unwrap();
+    let settings = TlsSettings {
+        acme: Some(AcmeFiles {
+            certificates: vec![file],
+            challenges: folder.path().to_owned(),
+        }),
+        ..settings(&own)
+    };
+    let (server, ..) = start(Limits::default(), Some(settings));
+    let config = Arc::new(trusting(&[&own.certificate, &renewed.certificate]));
+    for (name, identity) in [("a.test", &renewed), ("b.test", &own)] {
+        let chosen = shown(&server, &config, name);
+        assert_eq!(chosen, identity.certificate.as_ref(), "{name}");
+    }
+}
+
 #[test]
 fn challenges_are_answered_in_the_handshake_and_nowhere_else() {
     let folder = tempfile::tempdir().unwrap();
     let (own, asked) = (Identity::new(&["localhost"]), Identity::new(&["a.test"]));
-    let pair = [asked.key_file(), asked.certificate_file()];
-    let pair = pair
-        .map(|file| std::fs::read_to_string(file).unwrap())
-        .concat();
-    std::fs::write(folder.path().join("a.test.pem"), pair).unwrap();
+    std::fs::write(folder.path().join("a.test.pem"), in_one_file(&asked)).unwrap();
     let settings = TlsSettings {
         acme: Some(AcmeFiles {
             certificates: vec![folder.path().join("to_come.pem")],

@@ -82,7 +82,7 @@ struct State {
     is_over: bool,
     /// The client has not read everything that was to be written.
     is_blocked: bool,
-    /// A message was held back since the last drain.
+    /// A message was held back since the last drain: by the client, or by a commit.
     was_held_back: bool,
     /// The connection is being polled, and writes at the end of that.
     is_in_turn: bool,
@@ -212,6 +212,12 @@ impl Socket {
             return Sent::Queued;
         }
         Sent::Sent
+    }
+
+    /// Sends a message that had to wait for a commit: the next drain tells of it too.
+    pub fn send_held(&self, message: SocketMessage) -> Sent {
+        self.held_back();
+        self.send(message)
     }
 
     fn held_back(&self) {

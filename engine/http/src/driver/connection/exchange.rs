@@ -281,10 +281,12 @@ impl<S: Socket> Connection<S> {
         if request.early_links.borrow().is_empty() {
             return;
         }
-        let lines = request.early_links.take();
         // Behind the answers before it, or not at all.
-        let is_next = self.queue.is_empty() && self.streaming.is_none();
-        if is_next && running.exchange.version_minor == 1 {
+        if !self.queue.is_empty() || !self.takes_output() {
+            return;
+        }
+        let lines = request.early_links.take();
+        if running.exchange.version_minor == 1 {
             let out = self.output.buffer(&self.local.pool);
             for part in [b"HTTP/1.1 103 Early Hints\r\n".as_slice(), &lines, b"\r\n"] {
                 out.extend_from_slice(part);

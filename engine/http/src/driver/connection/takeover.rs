@@ -1,6 +1,6 @@
 //! A connection that its handler takes over, once the answer 101 has been sent.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -11,13 +11,16 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Connection;
+use crate::driver::clock::process_millis;
 use crate::driver::deadlines::NEVER;
 use crate::driver::departures::Departure;
 use crate::driver::local::Local;
 use crate::driver::panic::panic_text;
-use crate::driver::runtime::Socket;
+use crate::driver::runtime::{SharedSocket, Socket};
+use crate::driver::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
 use crate::driver::transport::Transport;
 use crate::future::LocalFuture;
+use crate::peer::Peer;
 use crate::upgrade::{Io, Takeover, Upgraded};
 
 /// A connection that was taken over.
@@ -42,6 +45,8 @@ impl<S: Socket> Connection<S> {
         let socket = TakenSocket {
             transport: std::mem::replace(&mut self.transport, plain),
             local: Rc::clone(&self.local),
+            peer: self.client.peer,
+            unsent: RefCell::new(None),
             wake_at: Rc::clone(&wake_at),
             departure: Rc::clone(&departure),
         };
@@ -88,8 +93,26 @@ impl<S: Socket> Connection<S> {
 struct TakenSocket<S: Socket> {
     transport: Transport<S>,
     local: Rc<Local>,
+    peer: Peer,
+    /// Counts what the client has not taken.
+    unsent: RefCell<Option<UnsentPart>>,
     wake_at: Rc<Cell<u64>>,
     departure: Rc<Departure>,
+}
+
+impl<S: Socket> TakenSocket<S> {
+    /// Ends the count: everything has been taken, or the connection ends.
+    fn forget_unsent(&self) {
+        if let Some(part) = self.unsent.take() {
+            self.local.note_freed(part.bytes());
+        }
+    }
+}
+
+impl<S: Socket> Drop for TakenSocket<S> {
+    fn drop(&mut self) {
+        self.forget_unsent();
+    }
 }
 
 impl<S: Socket> Io for TakenSocket<S> {
@@ -107,6 +130,29 @@ impl<S: Socket> Io for TakenSocket<S> {
 
     fn is_draining(&self) -> bool {
         self.local.lets_go(&self.departure)
+    }
+
+    fn write_idle_millis_max(&self) -> u64 {
+        self.local.limits.write_idle_millis_max
+    }
+
+    fn note_unsent(&self, bytes: usize, has_moved: bool) {
+        if bytes == 0 {
+            return self.forget_unsent();
+        }
+        let mut unsent = self.unsent.borrow_mut();
+        let bytes = bytes + self.transport.held_bytes();
+        if unsent.is_none() && bytes < COUNTED_BYTES_MIN {
+            return;
+        }
+        let part = unsent.get_or_insert_with(|| {
+            let socket = Arc::clone(self.transport.socket()) as SharedSocket;
+            UnsentPart::new(Arc::clone(&self.local.shared.unsent), self.peer, socket)
+        });
+        part.grew_to(bytes);
+        for closed in part.set(bytes, has_moved, process_millis()) {
+            self.local.handler().closed_unread(&closed);
+        }
     }
 }
 

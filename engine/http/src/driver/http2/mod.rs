@@ -228,6 +228,9 @@ impl<S: Socket> Http2<S> {
                 && exchange.poll(&self.context).is_pending()
             {
                 entry.insert(exchange);
+            } else if self.exchanges.is_empty() {
+                // A stream that is over at once is not removed, and the client has time for another all the same.
+                self.times.begin_idle(&self.context.local);
             }
         }
     }

@@ -226,6 +226,10 @@ impl Io for TunnelSocket {
     fn is_draining(&self) -> bool {
         self.local.lets_go(&self.departure)
     }
+
+    fn write_idle_millis_max(&self) -> u64 {
+        self.local.limits.write_idle_millis_max
+    }
 }
 
 impl AsyncRead for TunnelSocket {

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::common::http2::{Client, get};
 use super::common::*;
@@ -260,6 +261,21 @@ fn idle_connections_are_closed() {
     silent.write_all(b"PRI * HTTP/2.0\r\n\r\n").unwrap();
     read_to_end(&mut silent);
     wait::until("the end", || server.handle.connections() == 0);
+}
+
+#[test]
+fn answers_without_a_body_begin_the_idle_time_anew() {
+    let limits = Limits {
+        head_millis_max: 150,
+        ..Limits::default()
+    };
+    let server = start(limits);
+    let mut client = Client::new(&server);
+    for _ in 0..4 {
+        assert_eq!(client.get("/none").status, 204);
+        wait::dawdle(Duration::from_millis(150));
+    }
+    assert_eq!(client.get("/none").status, 204);
 }
 
 /// Keeps what it is told.

@@ -5,7 +5,7 @@ use crate::support::{Process, Scratch};
 use sampan_client::certificates::Identity;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
@@ -48,6 +48,21 @@ fn ends_well(process: Process) -> String {
     let (status, log) = process.end();
     assert_eq!(status, Some(0), "{log}");
     log
+}
+
+#[test]
+fn a_proxy_is_believed_behind_bytes_that_are_no_text() {
+    let settings = "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n";
+    let scratch = Scratch::new(&[("app.lua", APP), ("sampan.toml", settings)]);
+    let process = Process::start(&mut run(&scratch, &["--listen", "127.0.0.1:0"]));
+    let mut stream = TcpStream::connect(process.address).expect("someone listens");
+    stream.set_read_timeout(Some(TIME_MAX)).expect("set");
+    let request = b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Forwarded-For: \xff, 203.0.113.9\r\n\r\n";
+    stream.write_all(request).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.ends_with(r#"{"ip":"203.0.113.9"}"#), "{answer}");
+    ends_well(process);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Clients that ask for large answers and do not read them.
 
+mod slow_sockets;
+
 use crate::support::{Process, Scratch};
 use sampan_testkit::wait;
 use std::io::Write;
