@@ -11,6 +11,9 @@ pub(crate) fn check_place(to: &Path, replaces: bool) -> Result<(), String> {
     if to.is_dir() {
         return Err(format!("{shown} is a folder: name a file in it"));
     }
+    if to.exists() && !to.is_file() {
+        return Err(format!("{shown} is a device or a pipe: name a file"));
+    }
     let folder = folder_of(to);
     if !folder.is_dir() {
         return Err(format!(

@@ -23,7 +23,15 @@ impl FileTarget {
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> TargetFault {
-        TargetFault::Failed(format!("{what} {}: {error}", self.root.display()))
+        let advice = match error.kind() {
+            // Rights of the sandbox belong to the disk that was mounted when the server started.
+            ErrorKind::PermissionDenied => {
+                ": this user must be allowed to write there; if the disk was mounted again, restart the server, whose \
+                 sandbox knows the disk of before only"
+            }
+            _ => "",
+        };
+        TargetFault::Failed(format!("{what} {}: {error}{advice}", self.root.display()))
     }
 
     /// Reports whether the file that this process has locked is still the one with the name.
@@ -223,4 +231,18 @@ fn collect(root: &Path, folder: &str, names: &mut Vec<String>) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denied_permission_tells_of_the_sandbox() {
+        let target = FileTarget::new("/mnt/copies".into());
+        let told = |kind: ErrorKind| target.failed("cannot write to", &kind.into()).text();
+        let denied = told(ErrorKind::PermissionDenied);
+        assert!(denied.contains("restart the server"), "{denied}");
+        assert!(!told(ErrorKind::StorageFull).contains("restart"));
+    }
 }

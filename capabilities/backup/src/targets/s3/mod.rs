@@ -112,6 +112,10 @@ impl S3Target {
                 return Err(answer.fault("cannot list the objects"));
             }
             let text = String::from_utf8_lossy(&answer.body);
+            // Without this check, what is no list would be one without objects.
+            if !text.contains("<ListBucketResult") {
+                return Err(answer.fault("the answer is no list of objects"));
+            }
             let found = match are_folders {
                 true => elements(&text, "CommonPrefixes")
                     .filter_map(|one| element(one, "Prefix"))
