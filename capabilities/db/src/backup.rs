@@ -15,6 +15,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use sampan_host::{Error, ErrorKind};
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,7 @@ pub fn backup(
 ) -> Result<BackupReport, Error> {
     config.check_file("use pg_dump, or the server's own backups")?;
     let source = open_source(&config.path)?;
+    let to = &target_of(to)?;
     check_target(&config.path, to, force)?;
     let from_fault = |error| fault_of(&config.path, &error);
     // From the first read on, this connection sees the database as it is now.
@@ -93,6 +95,29 @@ fn open_source(path: &Path) -> Result<Connection, Error> {
     Connection::open_with_flags(path, flags)
         .and_then(|source| source.busy_timeout(LOCK_WAIT).map(|()| source))
         .map_err(|error| fault_of(path, &error))
+}
+
+/// Returns the path of the file that a new one takes the place of, links followed: renaming over a link or a device
+/// would replace that.
+///
+/// # Errors
+/// A device, a FIFO or a socket is there, or a link that leads nowhere.
+pub fn target_of(to: &Path) -> Result<PathBuf, Error> {
+    let shown = to.display();
+    let irregular = |found: Metadata| !found.is_file() && !found.is_dir();
+    if to.metadata().is_ok_and(irregular) {
+        return Err(fault(format!(
+            "{shown} is not a regular file, so it is not replaced: name another file"
+        )));
+    }
+    if !to.is_symlink() {
+        return Ok(to.to_owned());
+    }
+    to.canonicalize().map_err(|_| {
+        fault(format!(
+            "{shown} is a link that leads nowhere: name another file"
+        ))
+    })
 }
 
 /// Reports whether a copy may get this name.

@@ -62,6 +62,8 @@ pub(crate) struct Opened {
     pub(crate) large: LargeResults,
     /// True if the schema has foreign keys that are checked at the end of the transaction.
     pub(crate) defers_keys: AtomicBool,
+    /// True if the last write failed because the disk is full.
+    pub(crate) is_disk_full: AtomicBool,
     lookout: Lookout,
     report: ReportLine,
 }
@@ -160,6 +162,7 @@ impl Database {
     /// A commit is on disk: readers and the checkpointer are notified first, and the connection goes on to the next.
     pub(crate) fn committed(&self, opened: &Opened, writer: Box<SqliteConnection>) {
         self.commits.fetch_add(1, Release);
+        opened.is_disk_full.store(false, Relaxed);
         opened.checkpointer.committed(writer.wal_pages());
         opened.writers.give(writer);
     }
@@ -167,6 +170,7 @@ impl Database {
     /// Closes it in good order: no more writes, statistics for the query planner, the log copied into the database.
     pub fn shutdown(&self) {
         if let Some(opened) = self.opened.get() {
+            opened.look_at_file();
             opened.writers.refuse(Refused::Closed);
             opened.readers.shutdown();
             opened.checkpointer.shutdown();
@@ -187,6 +191,7 @@ impl Opened {
         let opened = Self {
             config: config.clone(),
             defers_keys: AtomicBool::new(false),
+            is_disk_full: AtomicBool::new(false),
             readers: Readers::start(config),
             checkpointer: Checkpointer::start(config, follower, on_fault),
             thread: CommitThread::default(),
@@ -198,6 +203,7 @@ impl Opened {
             report: Arc::clone(report),
         };
         opened.look_at_schema(&writer);
+        config.file.learn_logs(&config.path);
         opened.writers.give(Box::new(writer));
         Ok(opened)
     }
@@ -220,6 +226,9 @@ impl Opened {
 
     /// Takes the connection back after a failure: at once if it is fit to be used, else when it has been repaired.
     pub(crate) fn take_back(&self, writer: Box<SqliteConnection>, fault: &StatementError) {
+        if fault.code == ErrorCode::Full {
+            self.is_disk_full.store(true, Relaxed);
+        }
         if self.config.file.has_left(&self.config.path) {
             self.refuse_for_good();
         } else if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
@@ -240,10 +249,35 @@ impl Opened {
         false
     }
 
-    /// Writes nothing any more, because another file, or none, stands where the database was.
+    /// Looks at the file for the last time: its log may not stay beside another file, and may not be missing if it has
+    /// returned.
+    fn look_at_file(&self) {
+        let file = &self.config.file;
+        if file.is_at(&self.config.path) {
+            file.move_logs_back();
+        } else if file.has_logs() {
+            self.refuse_for_good();
+        }
+    }
+
+    /// Writes nothing any more, because another file, or none, stands where the database was. Its log is renamed:
+    /// otherwise the next start would write it over the file that stands there then.
     fn refuse_for_good(&self) {
+        let log = match self.config.file.move_logs_aside() {
+            Ok(paths) if paths.is_empty() => String::new(),
+            Ok(paths) => {
+                let paths = paths.iter().map(|path| path.display().to_string());
+                let paths = paths.collect::<Vec<_>>().join(" and ");
+                format!("; its write-ahead log, which has its last writes, was renamed to {paths}")
+            }
+            Err(error) => format!(
+                "; its write-ahead log cannot be renamed ({error}): before you restart, move the files that end with \
+                 -wal and -shm away"
+            ),
+        };
         let text = format!(
-            "{} was removed or replaced while it was open: nothing is written any more; restart the server",
+            "{} was removed or replaced while it was open: nothing is written any more; put the right file there and \
+             restart the server{log}",
             self.config.path.display()
         );
         (self.report)(Level::Error, &text);
@@ -317,3 +351,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
+
+#[cfg(test)]
+mod tests;

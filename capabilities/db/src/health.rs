@@ -2,7 +2,8 @@
 
 use crate::backend::AppDatabase;
 use crate::config::DatabaseConfig;
-use crate::database::Database;
+use crate::database::{Database, Opened};
+use crate::group_commit::repair;
 use crate::group_commit::writer::Refused;
 use crate::migrate::{Migrations, NeededMigrations};
 use crate::sqlite::connection::SqliteConnection;
@@ -11,6 +12,7 @@ use sampan_host::health::HealthCheck;
 use sampan_host::{Error, LocalFuture};
 use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Returns the checks of the database of a server. The migrations are those that the files name now: files that are
 /// added later count from the next reload on.
@@ -56,6 +58,9 @@ impl DatabaseCheck {
             }
             Some(Refused::Closed | Refused::Late | Refused::Transaction) | None => {}
         }
+        if opened.is_disk_full.load(Relaxed) {
+            Self::write_again(database, opened)?;
+        }
         let told = |fault: String| format!("it cannot be read: {fault}");
         let connection = SqliteConnection::open(&database.config, Role::Reader)
             .map_err(|fault| told(fault.error.message().to_owned()))?;
@@ -64,6 +69,23 @@ impl DatabaseCheck {
             row.get::<_, i64>(0)
         });
         count.map(drop).map_err(|error| told(error.to_string()))
+    }
+
+    /// Writes a page after the disk was full. Otherwise a server that gets no requests until this check succeeds would
+    /// never get any again.
+    fn write_again(database: &Database, opened: &Opened) -> Result<(), String> {
+        const FULL: &str = "its last write failed because the disk is full";
+        let writer = opened.writers.try_take().ok_or(FULL)?;
+        match repair::rewrite(&writer) {
+            Ok(()) => {
+                database.committed(opened, writer);
+                Ok(())
+            }
+            Err(fault) => {
+                opened.take_back(writer, &fault);
+                Err(FULL.to_owned())
+            }
+        }
     }
 }
 
@@ -104,5 +126,37 @@ impl HealthCheck for MigrationsCheck {
 
     fn check(&self) -> LocalFuture<Result<(), String>> {
         Box::pin(ready(self.look()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::error::{ErrorCode, StatementError};
+    use crate::test_folder::TestFolder;
+    use sampan_host::ErrorKind;
+
+    #[test]
+    fn a_full_disk_is_told_until_something_is_written() {
+        let folder = TestFolder::new();
+        let config = DatabaseConfig::new(folder.path("data.db"));
+        let database = Database::new(config, Arc::new(|_, line: &str| panic!("{line}")));
+        database.prepare().expect("opened");
+        let opened = database.opened().expect("open");
+        let look = || DatabaseCheck::look_at_file(&database);
+        assert_eq!(look(), Ok(()));
+        let fault = StatementError::new(ErrorKind::Unavailable, ErrorCode::Full, "full");
+        let fill = || opened.take_back(opened.writers.try_take().expect("free"), &fault);
+        fill();
+        let writer = opened.writers.try_take().expect("free");
+        let told = look().expect_err("nothing is written yet");
+        assert!(told.contains("the disk is full"), "{told}");
+        repair::rewrite(&writer).expect("written");
+        database.committed(opened, writer);
+        assert_eq!(look(), Ok(()));
+        // The check itself finds out that the disk has room again.
+        fill();
+        assert_eq!(look(), Ok(()));
+        assert!(!opened.is_disk_full.load(Relaxed) && opened.writers.is_free());
     }
 }

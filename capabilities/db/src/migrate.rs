@@ -123,11 +123,14 @@ pub fn run(
         ..MigrationReport::default()
     };
     for file in pending {
-        tell(MigrationProgress::Begins(&file.name));
+        let mut begins = || tell(MigrationProgress::Begins(&file.name));
         let is_new = match &server {
-            Some(server) => server.apply(file)?,
+            Some(server) => {
+                begins();
+                server.apply(file)?
+            }
             // A connection of its own, so that no PRAGMA of one migration holds in the next.
-            None => apply(&open(config)?, config, file)?,
+            None => apply(&open(config)?, config, file, &mut begins)?,
         };
         if is_new {
             tell(MigrationProgress::Applied(&file.name));
@@ -299,11 +302,13 @@ fn open(config: &DatabaseConfig) -> Result<SqliteConnection, Error> {
     }
 }
 
-/// Applies one file. `false` if another process has done so meanwhile.
+/// Applies one file. `false` if another process has done so meanwhile; otherwise `begins` is called before the first
+/// statement.
 fn apply(
     connection: &SqliteConnection,
     config: &DatabaseConfig,
     file: &File,
+    begins: &mut dyn FnMut(),
 ) -> Result<bool, Error> {
     let sqlite = connection.sqlite();
     let begun = sqlite
@@ -313,7 +318,7 @@ fn apply(
         .and_then(|()| sqlite.execute_batch("PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"));
     let ended = begun
         .map_err(|error| failed(file, &words(&error)))
-        .and_then(|()| within(sqlite, file))
+        .and_then(|()| within(sqlite, file, begins))
         .and_then(|is_new| {
             let committed = sqlite.execute_batch("COMMIT");
             committed.map_err(|error| failed(file, &words(&error)))?;
@@ -327,7 +332,11 @@ fn apply(
 }
 
 /// Performs the steps between BEGIN and COMMIT.
-fn within(sqlite: &rusqlite::Connection, file: &File) -> Result<bool, Error> {
+fn within(
+    sqlite: &rusqlite::Connection,
+    file: &File,
+    begins: &mut dyn FnMut(),
+) -> Result<bool, Error> {
     let plain = |error: rusqlite::Error| failed(file, &words(&error));
     sqlite.execute_batch(CREATE).map_err(plain)?;
     let known = "SELECT checksum FROM _sampan_migrations WHERE id = ?";
@@ -346,6 +355,7 @@ fn within(sqlite: &rusqlite::Connection, file: &File) -> Result<bool, Error> {
     }
     drop(rows);
     drop(known);
+    begins();
     statements(sqlite, file)?;
     check_keys(sqlite, file)?;
     let record = "INSERT INTO _sampan_migrations(id, name, checksum, applied_at)

@@ -1,5 +1,6 @@
 //! The capability: the folders of files, which all workers share.
 
+use crate::settings::check;
 use crate::{Durability, FORMS, FilesConfig, MODULE, SECTION, SPOOLED_FILES_MAX, Storage};
 use sampan_host::capability::{IsolateSetup, ProcessSetup, ProjectSettings, Shared, WrittenFolder};
 use sampan_host::{Capability, Error};
@@ -14,6 +15,7 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE],
     sections: &[&SECTION, &FORMS],
     open_files_max: SPOOLED_FILES_MAX as u64,
+    configure: |settings| settings.resolve(&SECTION, check),
     folders: |settings| {
         vec![WrittenFolder {
             name: STORAGE,

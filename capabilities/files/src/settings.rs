@@ -32,6 +32,19 @@ pub static FORMS: Section = Section {
     ],
 };
 
+/// Refuses folders without a name: the folder of the project would be taken, and scripts could overwrite its files.
+///
+/// # Errors
+/// The key, and what to do.
+pub(crate) fn check(files: &Settings) -> Result<(), String> {
+    for key in ["storage", "temp"] {
+        if files.text_if_set(key) == Some("") {
+            return Err(format!("{key} is empty: name a folder, or leave it out"));
+        }
+    }
+    Ok(())
+}
+
 impl FilesConfig {
     /// Reads `[files]` and `[forms]` of the project in the folder `root`.
     pub fn from_settings(files: &Settings, forms: &Settings, root: &Path) -> Self {
@@ -103,5 +116,22 @@ mod tests {
             config("", &[("storage", "kept")]).storage,
             Path::new("kept")
         );
+    }
+
+    #[test]
+    fn a_folder_without_a_name_is_refused() {
+        let read = |key: &'static str, text: &str| {
+            let written = [(key, SettingValue::Text(text.to_owned()))];
+            check(&Settings::with(&SECTION, written).expect("valid"))
+        };
+        for key in ["storage", "temp"] {
+            let fault = read(key, "").expect_err(key);
+            assert_eq!(
+                fault,
+                format!("{key} is empty: name a folder, or leave it out")
+            );
+            assert_eq!(read(key, "kept"), Ok(()));
+        }
+        assert_eq!(check(&Settings::of(&SECTION)), Ok(()));
     }
 }

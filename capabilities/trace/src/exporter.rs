@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::task::LocalSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// Makes the client of the thread that calls.
 pub type MakeFetcher = Arc<dyn Fn() -> Rc<dyn Fetcher> + Send + Sync>;
@@ -106,13 +106,27 @@ struct SendFault {
 
 impl Sending {
     async fn run(mut self) {
+        let queue = Arc::clone(&self.queue);
+        // Also for what is on its way when the process ends: a collector that does not answer must not delay the end.
+        let deadline = async {
+            queue.ended().await;
+            sleep(END_WAIT).await;
+        };
+        tokio::select! {
+            () = self.send_until_end() => {}
+            () = deadline => {}
+        }
+        self.tell(true);
+    }
+
+    /// Sends spans until the process ends and none are left.
+    async fn send_until_end(&mut self) {
         while !self.queue.is_ending() {
             self.queue.arrived.notified().await;
             let _ = timeout(BATCH_WAIT, self.queue.filled.notified()).await;
             self.send_all().await;
         }
-        let _ = timeout(END_WAIT, self.send_all()).await;
-        self.tell(true);
+        self.send_all().await;
     }
 
     /// Sends the spans that wait.
@@ -138,8 +152,7 @@ impl Sending {
                     break;
                 }
                 self.tell(false);
-                let ended = self.queue.ended.notified();
-                let _ = timeout(pause, ended).await;
+                let _ = timeout(pause, self.queue.ended()).await;
                 pause = (pause * 2).min(RETRY_PAUSE_MAX);
             }
         }
@@ -201,5 +214,61 @@ impl Sending {
             None => format!("traces: {dropped} spans were dropped: more came than {place} takes"),
         };
         (self.log)(Level::Warn, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::BATCH_SPANS;
+    use crate::settings::SECTION;
+    use sampan_host::fetch::FetchAnswer;
+    use sampan_host::settings::{SettingValue, Settings};
+    use sampan_host::trace::{
+        Attributes, FinishedSpans, Span, SpanId, SpanKind, SpanStatus, TraceId,
+    };
+    use sampan_host::{Error, LocalFuture};
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
+
+    /// A collector that takes a connection and never answers.
+    struct Silent(Sender<()>);
+
+    impl Fetcher for Silent {
+        fn fetch(&self, _: FetchRequest) -> LocalFuture<Result<FetchAnswer, Error>> {
+            self.0.send(()).expect("the test waits");
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[test]
+    fn a_silent_collector_delays_the_end_for_a_short_time_only() {
+        let endpoint = SettingValue::Text("http://127.0.0.1:4318".to_owned());
+        let settings = Settings::with(&SECTION, [("endpoint", endpoint)]).expect("valid");
+        let settings = TraceSettings::of(&settings).expect("valid");
+        let (asked, was_asked) = channel();
+        let fetcher: MakeFetcher = Arc::new(move || Rc::new(Silent(asked.clone())));
+        let exporter = Exporter::start(settings.expect("traced"), fetcher, Box::new(|_, _| ()));
+        let exporter = exporter.expect("a thread");
+        let span = Span {
+            id: SpanId(1),
+            parent: None,
+            name: "x".into(),
+            kind: SpanKind::Internal,
+            start_nanos: 1,
+            end_nanos: 2,
+            attributes: Attributes::new(),
+            status: SpanStatus::Unset,
+        };
+        exporter.tracing().sink.take(FinishedSpans {
+            trace: TraceId(1),
+            state: None,
+            spans: vec![span; BATCH_SPANS],
+        });
+        was_asked.recv().expect("a request");
+        let began = Instant::now();
+        exporter.finish();
+        let took = began.elapsed();
+        assert!(took < END_WAIT + Duration::from_secs(3), "{took:?}");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct SpanQueue {
     /// Told when a batch is complete, and when the process ends.
     pub(crate) filled: Notify,
     /// Told when the process ends.
-    pub(crate) ended: Notify,
+    ended: Notify,
 }
 
 #[derive(Default)]
@@ -61,7 +61,16 @@ impl SpanQueue {
         self.lock().is_ending = true;
         self.arrived.notify_one();
         self.filled.notify_one();
-        self.ended.notify_one();
+        self.ended.notify_waiters();
+    }
+
+    /// Waits until the process ends.
+    pub(crate) async fn ended(&self) {
+        // Is told from here on, also before it is polled.
+        let ended = self.ended.notified();
+        if !self.is_ending() {
+            ended.await;
+        }
     }
 
     /// Reports whether the process ends.

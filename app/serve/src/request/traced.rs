@@ -92,6 +92,19 @@ fn parent(request: &Request, sent: &[u8]) -> Option<RemoteParent> {
         .flatten()
 }
 
+/// Splits an authority into the host, without brackets, and the port if one is written.
+fn host_and_port(authority: &str) -> (&str, Option<u16>) {
+    let (host, port) = match authority.rsplit_once(':') {
+        // A colon within brackets is one of an IPv6 address.
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
+        _ => (authority, None),
+    };
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    (bare.unwrap_or(host), port)
+}
+
 /// Returns the name, the attributes and the status of the span of a request. The query is left out: it may hold
 /// secrets.
 fn described(
@@ -113,7 +126,11 @@ fn described(
         let version = head.protocol.trim_start_matches("HTTP/");
         add("network.protocol.version", version.into());
         if let Some(host) = &head.host {
-            add("server.address", host.as_str().into());
+            let (host, port) = host_and_port(host);
+            add("server.address", host.into());
+            if let Some(port) = port {
+                add("server.port", i64::from(port).into());
+            }
         }
     }
     let status = i64::from(outcome.status);
@@ -130,4 +147,23 @@ fn described(
         add("error.type", "aborted".into());
     }
     (name, attributes, failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_is_a_host_and_a_port() {
+        for (authority, host, port) in [
+            ("example.org", "example.org", None),
+            ("example.org:8080", "example.org", Some(8080)),
+            ("127.0.0.1:80", "127.0.0.1", Some(80)),
+            ("[::1]", "::1", None),
+            ("[2001:db8::1]:443", "2001:db8::1", Some(443)),
+            ("example.org:", "example.org", None),
+        ] {
+            assert_eq!(host_and_port(authority), (host, port), "{authority}");
+        }
+    }
 }

@@ -5,7 +5,8 @@ use crate::sqlite::open::Role;
 use crate::test_folder::TestFolder;
 use sampan_client::wait;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A database of about `mib` MiB, opened as a server opens it.
@@ -196,6 +197,29 @@ fn what_is_in_the_way_is_named() {
         "text.db: file is not a database",
     );
     assert!(!folder.path("b.db.part").exists() && !folder.path("copy.db.part").exists());
+}
+
+#[test]
+fn devices_stay_and_links_are_followed() {
+    let folder = TestFolder::new();
+    let (config, _writer) = database(&folder, 1);
+    let forced = |to: &Path| backup(&config, to, true, &mut |_| {});
+    // In place of a device, which only root can create.
+    let (socket, to_socket) = (folder.path("socket"), folder.path("to_socket"));
+    let _listener = UnixListener::bind(&socket).expect("bound");
+    symlink(&socket, &to_socket).expect("a link");
+    for path in [&socket, &to_socket] {
+        fails(forced(path), "is not a regular file");
+    }
+    let kind = fs::symlink_metadata(&socket).expect("there").file_type();
+    assert!(kind.is_socket());
+    let (copy, to_copy) = (folder.path("copy.db"), folder.path("to_copy"));
+    symlink(&copy, &to_copy).expect("a link");
+    fails(forced(&to_copy), "is a link that leads nowhere");
+    fs::write(&copy, "old").expect("written");
+    forced(&to_copy).expect("copied");
+    assert!(to_copy.is_symlink());
+    assert!(fs::metadata(&copy).expect("a file").len() > 1 << 20);
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub(crate) fn start(
         while matches!(writers.refused(), Some(Refused::Broken(_))) {
             std::thread::sleep(PAUSE);
             if let Ok(writer) = attempt(&config) {
+                config.file.learn_logs(&config.path);
                 report(Level::Warn, "the database can be written again");
                 writers.give(Box::new(writer));
                 return;
@@ -50,15 +51,23 @@ pub(crate) fn start(
 
 const READ_VERSION: &str = "PRAGMA user_version";
 
-/// Writes the first page anew, with nothing changed in it, and syncs it.
+/// Opens a connection that has written.
 fn attempt(config: &DatabaseConfig) -> Result<SqliteConnection, StatementError> {
     let writer = SqliteConnection::open(config, Role::Writer)?;
+    rewrite(&writer)?;
+    Ok(writer)
+}
+
+/// Writes the first page anew, with nothing changed in it, and syncs it.
+///
+/// # Errors
+/// It cannot be written now; a transaction may still be open.
+pub(crate) fn rewrite(writer: &SqliteConnection) -> Result<(), StatementError> {
     writer.control("BEGIN IMMEDIATE")?;
     let version: i64 = writer
         .sqlite()
         .query_row(READ_VERSION, (), |row| row.get(0))
         .map_err(|error| StatementError::of(&error, READ_VERSION))?;
     writer.control(&format!("PRAGMA user_version = {version}"))?;
-    writer.commit()?;
-    Ok(writer)
+    writer.commit()
 }

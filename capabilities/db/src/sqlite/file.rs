@@ -4,11 +4,13 @@
 //! and empty it: what is in there and not in the database would be lost. So only the first connection creates the file,
 //! and each later one makes sure that it is the same.
 
+use super::log_files::{LogFiles, identity};
 use rustix::fs::inotify;
+use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// The bytes of events that one look reads. More events stay for the next look.
@@ -26,6 +28,8 @@ struct OpenedFile {
     events: Option<OwnedFd>,
     /// True if an event was seen, and since then the file at the path could be another.
     is_suspect: AtomicBool,
+    /// The log and its index beside it.
+    logs: Mutex<LogFiles>,
 }
 
 impl OpenedFile {
@@ -40,6 +44,10 @@ impl OpenedFile {
             self.is_suspect.store(true, Relaxed);
         }
         self.is_suspect.load(Relaxed)
+    }
+
+    fn logs(&self) -> MutexGuard<'_, LogFiles> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,7 +72,38 @@ impl KnownFile {
                 identity,
                 events,
                 is_suspect: AtomicBool::new(false),
+                logs: Mutex::default(),
             });
+        }
+    }
+
+    /// Remembers the log and its index that are open beside the file, if it stands at `path`.
+    pub(crate) fn learn_logs(&self, path: &Path) {
+        if let Some(known) = self.0.get()
+            && self.is_at(path)
+        {
+            *known.logs() = LogFiles::beside(path);
+        }
+    }
+
+    /// Reports whether the log or its index still stands beside the path of the file.
+    pub(crate) fn has_logs(&self) -> bool {
+        self.0.get().is_some_and(|known| known.logs().are_there())
+    }
+
+    /// Renames the log and its index, because the file has left. Returns their new paths.
+    ///
+    /// # Errors
+    /// One cannot be renamed.
+    pub(crate) fn move_logs_aside(&self) -> io::Result<Vec<PathBuf>> {
+        let known = self.0.get();
+        known.map_or_else(|| Ok(Vec::new()), |known| known.logs().move_aside())
+    }
+
+    /// Gives the log and its index their names back, because the file has returned.
+    pub(crate) fn move_logs_back(&self) {
+        if let Some(known) = self.0.get() {
+            known.logs().move_back();
         }
     }
 
@@ -111,13 +150,6 @@ fn watch(path: &Path) -> rustix::io::Result<OwnedFd> {
         let _ = inotify::add_watch(&events, folder, WatchFlags::MOVE_SELF);
     }
     Ok(events)
-}
-
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path)
-        .ok()
-        .map(|file| (file.dev(), file.ino()))
 }
 
 /// Looks at the file now and then.

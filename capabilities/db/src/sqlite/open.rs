@@ -59,13 +59,14 @@ pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, St
     let explained = |error| explain(&error, path);
     let sqlite = Connection::open_with_flags(path, flags).map_err(explained)?;
     if sqlite.is_readonly("main").map_err(explained)? {
+        let advice = match is_read_only(folder_of(path)) {
+            true => READ_ONLY,
+            false => "give this user permission to write it",
+        };
         return Err(StatementError::new(
             ErrorKind::Load,
             ErrorCode::ReadOnly,
-            format!(
-                "{}: the file cannot be written: give this user permission to write it",
-                path.display()
-            ),
+            format!("{}: the file cannot be written: {advice}", path.display()),
         ));
     }
     set_up(&sqlite, config, role).map_err(explained)?;
@@ -129,14 +130,28 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
     }
 }
 
+/// The advice for a file that no user can write.
+const READ_ONLY: &str =
+    "the file system is mounted read-only: mount it for writing, or name a file elsewhere";
+
+/// Reports whether the file system of a folder is mounted read-only.
+fn is_read_only(folder: &Path) -> bool {
+    use rustix::fs::{StatVfsMountFlags, statvfs};
+    statvfs(folder).is_ok_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Explains SQLite's error on the file, with advice.
 pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> StatementError {
     let (kind, code) = classify(error);
     let file = path.display();
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let advice = if code == ErrorCode::NotADatabase {
         "name another file, or move this one away".to_owned()
     } else if path.is_dir() {
@@ -150,6 +165,9 @@ pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> StatementError {
             }
             ErrorCode::Corrupt => "the file is damaged: restore a backup".to_owned(),
             ErrorCode::Full => "the disk is full: make room".to_owned(),
+            ErrorCode::Io { .. } | ErrorCode::ReadOnly if is_read_only(folder) => {
+                READ_ONLY.to_owned()
+            }
             ErrorCode::Io { .. } | ErrorCode::ReadOnly => format!(
                 "this user must be allowed to write the file and to create files in the folder {}, which must be on a \
                  local disk",
@@ -296,6 +314,17 @@ mod tests {
                 "{:?}",
                 fault.error
             );
+        }
+    }
+
+    #[test]
+    fn a_file_system_that_is_read_only_is_named() {
+        // In a container one of these is mounted so.
+        let folders = ["/sys", "/proc/sys"].map(Path::new);
+        for folder in folders.into_iter().filter(|folder| is_read_only(folder)) {
+            let fault = refusal(&folder.join("data.db"), Role::Writer);
+            let message = fault.error.message();
+            assert!(message.ends_with(READ_ONLY), "{message}");
         }
     }
 

@@ -196,6 +196,18 @@ fn faults_name_their_source() {
             "sampan.toml:3: [server] workers = \"x\"",
         ),
         (
+            "[names]\npath = info # where\n",
+            &[],
+            &[],
+            "sampan.toml:2: text must be in quotes, such as path = \"text\"",
+        ),
+        (
+            "[names]\npath = My App\n",
+            &[],
+            &[],
+            "sampan.toml:2: text must be in quotes, such as path = \"text\"",
+        ),
+        (
             "[server]\nlisten = \"${A\"\n",
             &[],
             &[],

@@ -25,7 +25,13 @@ pub(super) fn parsed(
     let line_at = |at: usize| text[..at].matches('\n').count() + 1;
     let fault = |error: toml::de::Error| {
         let line = line_at(error.span().map_or(0, |span| span.start));
-        format!("{name}:{line}: {}", error.message().replace('\n', " "))
+        let written = text.lines().nth(line - 1).unwrap_or_default();
+        match unquoted_key(error.message(), written) {
+            Some(key) => {
+                format!("{name}:{line}: text must be in quotes, such as {key} = \"text\"")
+            }
+            None => format!("{name}:{line}: {}", error.message().replace('\n', " ")),
+        }
     };
     let mut values: Table = toml::from_str(text).map_err(fault)?;
     let places = DeTable::parse(text).map_err(fault)?;
@@ -68,6 +74,23 @@ pub(super) fn parsed(
         sections.extend(nested);
     }
     Ok(sections)
+}
+
+/// Returns the key of a line whose value is a text without quotes. The value is not told: it may be a secret.
+fn unquoted_key<'a>(fault: &str, line: &'a str) -> Option<&'a str> {
+    const FAULTS: [&str; 3] = [
+        "invalid float",
+        "invalid boolean",
+        "string values must be quoted",
+    ];
+    const WORDS: [&str; 4] = ["true", "false", "inf", "nan"];
+    let (key, value) = line.split_once('=')?;
+    let value = value.trim_start();
+    let end = value.find(|char: char| !char.is_ascii_alphanumeric());
+    let word = &value[..end.unwrap_or(value.len())];
+    let is_text = word.starts_with(|first: char| first.is_ascii_alphabetic());
+    let is_fault = FAULTS.iter().any(|known| fault.starts_with(*known));
+    (is_text && is_fault && !WORDS.contains(&word)).then_some(key.trim())
 }
 
 /// Returns a value as keys may take it; nothing for those that none takes, such as fractions.
