@@ -1,14 +1,15 @@
 //! The part of the configuration that a running server cannot change: it goes on as it was until a restart.
 
 use super::AppConfig;
+use crate::sandbox;
 use crate::sandbox::settings::SandboxSettings;
 use sampan_host::Section;
 use sampan_project::Language;
 use std::sync::Arc;
 
 impl AppConfig {
-    /// Takes over from the configuration of the running server what only a restart can change. Names the settings that
-    /// differ.
+    /// Takes over from the configuration that the server started with what only a restart can change. Names the
+    /// settings that differ.
     ///
     /// # Errors
     /// This is another project: it has another folder, or is in another language. Or its scripts run in a program that
@@ -56,6 +57,14 @@ impl AppConfig {
             self.serving.proxies() == running.serving.proxies(),
         );
         keep(
+            "[server] http2",
+            self.serving.takes_http2 == running.serving.takes_http2,
+        );
+        keep(
+            "[server] h2c",
+            self.serving.takes_h2c == running.serving.takes_h2c,
+        );
+        keep(
             "[limits]",
             self.serving.http == running.serving.http
                 && self.serving.script == running.serving.script
@@ -66,6 +75,15 @@ impl AppConfig {
             self.base.scripts.check_time == running.base.scripts.check_time,
         );
         keep("[workers]", self.serving.lane == running.serving.lane);
+        keep(
+            "[overload]",
+            self.serving.overload == running.serving.overload,
+        );
+        keep("[crash]", self.serving.crash == running.serving.crash);
+        keep(
+            "[files] storage or temp",
+            sandbox::grants_folders(running, self),
+        );
         keep("[health]", self.serving.health == running.serving.health);
         keep("[metrics]", self.serving.metrics == running.serving.metrics);
         keep("[db]", self.database.config == running.database.config);
@@ -79,14 +97,20 @@ impl AppConfig {
         };
         keep("[backup]", is_same(&sampan_backup::SECTION));
         keep("[trace]", is_same(&sampan_trace::SECTION));
-        let sandbox = |config: &Self| SandboxSettings::of(&config.project_settings());
-        keep("[sandbox]", sandbox(self) == sandbox(running));
+        let settings = |config: &Self| SandboxSettings::of(&config.project_settings());
+        keep("[sandbox]", settings(self) == settings(running));
         keep("[log]", self.log_settings() == running.log_settings());
         self.base.listen.clone_from(&running.base.listen);
         self.base.tls.clone_from(&running.base.tls);
         self.base.socket_mode = running.base.socket_mode;
         self.base.user.clone_from(&running.base.user);
         self.base.workers = running.base.workers;
+        self.serving.proxy_protocol = running.serving.proxy_protocol;
+        self.serving.takes_http2 = running.serving.takes_http2;
+        self.serving.takes_h2c = running.serving.takes_h2c;
+        self.serving.process_bytes_max = running.serving.process_bytes_max;
+        self.serving.overload = running.serving.overload;
+        self.serving.crash.clone_from(&running.serving.crash);
         self.serving.http.clone_from(&running.serving.http);
         self.serving.script.clone_from(&running.serving.script);
         self.serving.health.clone_from(&running.serving.health);

@@ -13,6 +13,7 @@ use crate::program::embedding::Embedding;
 use crate::program::hosted::Host;
 use crate::reload::followed_files::FollowedFiles;
 use crate::reload::script_files::ScriptFiles;
+use crate::reload::seen_files::SeenFiles;
 use crate::sandbox::confinement::Confinement;
 use sampan_db::DatabaseConfig;
 use sampan_host::Module;
@@ -255,6 +256,20 @@ impl AppConfig {
             self.base.project = project;
             self.program.script_files = Some(Arc::new(ScriptFiles::new(files)));
         }
+    }
+
+    /// Keeps from now on what is read of the project, so that isolates that load later load the same. Returns the kept
+    /// files; `None` where they are followed or cannot change, and while the project is developed.
+    pub(crate) fn keep_files(&mut self) -> Option<Arc<SeenFiles>> {
+        let (project, program) = (&self.base.project, &self.program);
+        let is_followed = program.script_files.is_some() || program.development.is_some();
+        let is_on_disk = project.archive().is_none() && project.root().is_absolute();
+        if is_followed || !is_on_disk {
+            return None;
+        }
+        let seen = Arc::new(SeenFiles::new(project.root(), project.sources()));
+        self.base.project = project.with_sources(Arc::clone(&seen) as _);
+        Some(seen)
     }
 
     /// Returns the settings of the log.

@@ -91,7 +91,7 @@ impl ServeConfig {
             csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
             health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
             lane,
-            crash: CrashSettings::from_settings(&config.sections.of(&crash::SECTION)),
+            crash: config.resolve(&crash::SECTION, CrashSettings::checked)?,
             overload: OverloadSettings::from_settings(&config.sections.of(&admission::SECTION)),
             metrics: config.resolve(&metrics::SECTION, MetricsSettings::from_settings)?,
             static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,

@@ -239,6 +239,21 @@ fn faults_name_the_line_and_the_key() {
             1,
             "server = 3: a section with keys of its own",
         ),
+        (
+            "[files]\nstorage = \"\"\n",
+            2,
+            "[files] storage is empty: name a folder",
+        ),
+        (
+            "[crash]\nfolder = \"\"\n",
+            2,
+            "[crash] folder is empty: name a folder",
+        ),
+        (
+            "[log]\nlevel = info\n",
+            2,
+            "text must be in quotes, such as level = \"text\"",
+        ),
         ("[server\n", 1, ""),
     ] {
         let error = resolve(text, &Flags::default()).expect_err(text);
@@ -500,4 +515,49 @@ fn requests_reach_no_more_than_their_program_needs() {
     assert_eq!(config.fetch_reach(), FetchReach::Public);
     config.program.is_local = true;
     assert_eq!(config.fetch_reach(), FetchReach::Local);
+}
+
+#[test]
+fn settings_that_a_reload_does_not_change_are_named() {
+    let start = resolve("", &Flags::default()).expect("valid");
+    for (text, name) in [
+        ("[server]\nhttp2 = false", "[server] http2"),
+        ("[server]\nh2c = true", "[server] h2c"),
+        ("[overload]\nenabled = false", "[overload]"),
+        ("[overload]\nwaiting_min = 7", "[overload]"),
+        ("[crash]\nenabled = false", "[crash]"),
+        ("[crash]\nfolder = \"reports\"", "[crash]"),
+        ("[limits]\nprocess_bytes_max = \"1GB\"", "[limits]"),
+        ("[sandbox]\nenabled = false", "[sandbox]"),
+    ] {
+        let mut config = resolve(text, &Flags::default()).expect("valid");
+        let differ = config.keep_fixed(&start).expect("the same project");
+        assert!(differ.contains(&name), "{text}: {differ:?}");
+        assert_eq!(config.serving.overload, start.serving.overload);
+        assert_eq!(config.serving.takes_http2, start.serving.takes_http2);
+    }
+    let mut config = resolve("", &Flags::default()).expect("valid");
+    let differ = config.keep_fixed(&start).expect("the same project");
+    assert!(differ.is_empty(), "{differ:?}");
+}
+
+#[test]
+fn a_storage_folder_that_the_sandbox_has_not_granted_needs_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("app.lua"), "").expect("written");
+    let config = |confinement: Option<Confinement>, storage: &Path| {
+        let text = format!("[files]\nstorage = {storage:?}\n[db]\npath = \":memory:\"\n");
+        let mut config = AppConfig::from_text(folder.path(), &text).expect("valid");
+        config.program.confinement = confinement;
+        config
+    };
+    let (kept, outside) = (folder.path().join("kept"), Path::new("/srv/kept"));
+    let differ = |start: &AppConfig, storage: &Path| {
+        let mut config = config(None, storage);
+        config.keep_fixed(start).expect("the same project")
+    };
+    let confined = config(Some(Confinement::default()), &kept);
+    assert!(differ(&confined, &kept.join("deeper")).is_empty());
+    assert_eq!(differ(&confined, outside), ["[files] storage or temp"]);
+    assert!(differ(&config(None, &kept), outside).is_empty());
 }

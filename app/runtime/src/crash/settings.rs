@@ -38,6 +38,17 @@ impl CrashSettings {
         }
     }
 
+    /// Reads `[crash]`, and refuses a folder without a name, which would be that of the project.
+    ///
+    /// # Errors
+    /// The key, and what to do.
+    pub(crate) fn checked(settings: &Settings) -> Result<Self, String> {
+        match settings.text_if_set("folder") {
+            Some("") => Err("folder is empty: name a folder, or leave it out".to_owned()),
+            _ => Ok(Self::from_settings(settings)),
+        }
+    }
+
     /// Returns the folder of the reports of a project; `None` where none are written.
     pub(crate) fn folder(
         &self,

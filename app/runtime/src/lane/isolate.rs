@@ -1,6 +1,6 @@
 //! An isolate of the slow lane: takes requests from the queue, one run at a time; those that wait go on between others.
 
-use super::limits::END_PAUSE;
+use super::limits::{END_PAUSE, RENEW_WAIT_MAX};
 use super::shared::Lane;
 use crate::generation::Generation;
 use crate::locks::lock;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
-use tokio::task::{spawn_local, yield_now};
+use tokio::task::{JoinHandle, spawn_local, yield_now};
 
 /// The state of an isolate for other threads.
 #[derive(Default)]
@@ -64,8 +64,10 @@ pub(crate) struct LaneWork {
     pub(crate) place: usize,
     /// Returns the generation that the server serves.
     pub(crate) serving: Box<dyn Fn() -> Arc<Generation> + Send>,
-    /// The one that the isolate has loaded.
+    /// The one that the isolate has loaded, or begun to load.
     pub(crate) loaded: Arc<Generation>,
+    /// Loads that one where it takes long, and swaps to it. The isolate before answers meanwhile.
+    pub(crate) loading: Option<JoinHandle<()>>,
 }
 
 impl LaneWork {
@@ -93,6 +95,10 @@ impl LaneWork {
                 yield_now().await;
             }
         }
+        if let Some(loading) = self.loading.take() {
+            // It ends soon in a server that ends, and then its `on_stop` is the one to run.
+            let _ = loading.await;
+        }
         // No connection waits any more: each notices that in its next turn.
         while running.get() > 0 {
             tokio::time::sleep(END_PAUSE).await;
@@ -118,27 +124,36 @@ impl LaneWork {
         .await
     }
 
+    /// Reports whether there is a generation to load. One is loaded at a time.
     fn is_behind(&self) -> bool {
-        !Arc::ptr_eq(&(self.serving)(), &self.loaded)
+        let is_free = self.loading.as_ref().is_none_or(JoinHandle::is_finished);
+        is_free && !Arc::ptr_eq(&(self.serving)(), &self.loaded)
     }
 
-    /// Loads the generation that the server serves, if the isolate has another. Where it does not load here, the log is
-    /// told, and the isolate goes on as it was.
+    /// Loads the generation that the server serves, if the isolate has another, and waits for it, but not for long.
+    /// Where it does not load here, the log is told, and the isolate goes on as it was.
     async fn renew(&mut self, loader: &Rc<Loader>) {
-        let wanted = (self.serving)();
-        if Arc::ptr_eq(&wanted, &self.loaded) {
+        if !self.is_behind() {
             return;
         }
-        match loader.prepare(&wanted).await {
-            Ok(next) => loader.swap(next),
-            Err(error) => {
-                let logger = &wanted.config.program.logger;
-                let text = format!("an isolate of slow routes goes on as it was: {error}");
-                sampan_serve::log_of(logger, None, text, &error);
-            }
-        }
+        let wanted = (self.serving)();
         // Not tried again for each request.
-        self.loaded = wanted;
+        self.loaded = Arc::clone(&wanted);
+        let (loader, lane) = (Rc::clone(loader), Arc::clone(&self.lane));
+        let mut loading = spawn_local(async move {
+            match loader.prepare(&wanted).await {
+                Ok(next) => loader.swap(next),
+                Err(error) => {
+                    let logger = &wanted.config.program.logger;
+                    let text = format!("an isolate of slow routes goes on as it was: {error}");
+                    sampan_serve::log_of(logger, None, text, &error);
+                }
+            }
+            // There may be another generation by now.
+            lane.queue.wake_all();
+        });
+        let waited = tokio::time::timeout(RENEW_WAIT_MAX, &mut loading).await;
+        self.loading = waited.is_err().then_some(loading);
     }
 
     fn begin(&self, request: LaneRequest, dispatch: &Rc<Dispatch>, running: &Rc<Cell<usize>>) {

@@ -14,5 +14,7 @@ pub(super) const WAITING_PER_ISOLATE_MIN: usize = 16;
 pub(crate) const WRITE_PAUSE: Duration = Duration::from_secs(10);
 /// The largest file of what was learned that is read, in bytes.
 pub(super) const LEARNED_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// The longest time that an isolate takes no requests because it loads; then the one before answers them.
+pub(super) const RENEW_WAIT_MAX: Duration = Duration::from_secs(1);
 /// The pause between two looks at the end, whether the requests of an isolate have ended.
 pub(super) const END_PAUSE: Duration = Duration::from_millis(2);

@@ -4,7 +4,8 @@
 //! isolate of the new generation beside the one that serves; when all of them have, each answers with the new one.
 //! Where one fails, all drop what they loaded, and nothing has changed. An old isolate ends after its last request
 //! (`retiring`). With `mode = "file"` requests notice changes themselves (`file_mode`): of the files that were read
-//! (`seen_files`), at which they look from time to time (`followed_files`).
+//! (`seen_files`), at which they look from time to time (`followed_files`). Without it a generation keeps them as they
+//! were first read, so that isolates that load later load the same.
 
 pub(crate) mod control;
 pub(crate) mod file_mode;

@@ -75,20 +75,28 @@ impl Reloader {
         let begun = Instant::now();
         // One at a time, and no worker is replaced meanwhile.
         let _turn = self.0.turn();
-        let before = self.0.generation();
-        let need_restart = config.keep_fixed(&before.config)?;
+        self.0.check_not_ending()?;
+        let mut need_restart = config.keep_fixed(&self.0.config)?;
+        if self.0.has_other_beside(&config) {
+            need_restart.push("[jobs] workers");
+        }
         let files = config.program.script_files.clone();
-        let seen = files.as_ref().map(|files| {
-            let (project, seen) = files.followed.anew(&config.base.project);
-            config.base.project = project;
-            seen
-        });
-        let swapped = self.load_and_swap(config, &before);
-        if let (Some(files), Some(seen)) = (files, seen) {
-            match swapped {
+        let seen = match &files {
+            Some(files) => {
+                let (project, seen) = files.followed.anew(&config.base.project);
+                config.base.project = project;
+                Some(seen)
+            }
+            None => config.keep_files(),
+        };
+        let swapped = self.load_and_swap(config);
+        match (files, seen) {
+            (Some(files), Some(seen)) => match swapped {
                 Ok(()) => files.serve(seen),
                 Err(_) => files.followed.seen().wait_for_change_of(&seen),
-            }
+            },
+            (None, Some(kept)) => kept.keep_missing(),
+            (_, None) => {}
         }
         swapped?;
         Ok(Reloaded {
@@ -97,13 +105,14 @@ impl Reloader {
         })
     }
 
-    fn load_and_swap(&self, config: AppConfig, before: &Generation) -> Result<(), String> {
+    fn load_and_swap(&self, config: AppConfig) -> Result<(), String> {
         let shared = &*self.0;
         if !config.base.project.entry().is_empty() {
             config.base.project.check_entry()?;
         }
-        let state = before.state.renewed(&config)?;
+        let state = shared.generation().state.renewed(&config)?;
         ProcessState::warn(&config);
+        shared.check_not_ending()?;
         let applied = database::migrate(&config)?;
         let with_applied = |fault| database::with_applied(fault, &applied);
         let renewed = shared.database.renew(!applied.is_empty());
@@ -113,7 +122,8 @@ impl Reloader {
             config: Arc::new(config),
             state,
         });
-        if let Err(fault) = shared.load_all(&generation) {
+        let loaded = shared.load_all(&generation);
+        if let Err(fault) = loaded.and_then(|()| shared.check_not_ending()) {
             shared.discard_all();
             return Err(with_applied(fault));
         }

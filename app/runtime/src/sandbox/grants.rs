@@ -62,6 +62,38 @@ pub(super) fn of(config: &AppConfig, settings: &SandboxSettings) -> Grants {
     grants
 }
 
+/// Reports whether a server that was confined as `start` says may write in the folders of another configuration.
+pub(super) fn has_folders(
+    start: &AppConfig,
+    settings: &SandboxSettings,
+    config: &AppConfig,
+) -> bool {
+    let folders = |config: &AppConfig| -> Vec<PathBuf> {
+        let written = config.written_folders().into_iter();
+        let written = written.map(|folder| folder.path);
+        written.chain(temp_folder(config)).collect()
+    };
+    let wanted = folders(config);
+    if wanted == folders(start) {
+        return true;
+    }
+    let granted = of(start, settings).paths;
+    let is_granted = |folder: &PathBuf| {
+        granted.iter().any(|one| {
+            let is_written = matches!(one.access, Access::Write | Access::Temporary);
+            is_written && folder.starts_with(&one.path)
+        })
+    };
+    wanted.iter().all(is_granted)
+}
+
+/// Returns the folder of files that are not complete yet, if one is named.
+fn temp_folder(config: &AppConfig) -> Option<PathBuf> {
+    let files = config.base.sections.named("files").ok()?;
+    let temp = files.text_if_set("temp")?;
+    Some(config.base.project.root().join(temp))
+}
+
 fn add_project(grants: &mut Grants, config: &AppConfig) {
     let project = &config.base.project;
     let root = project.root();
@@ -113,9 +145,7 @@ fn add_data(grants: &mut Grants, config: &AppConfig) {
     if let Some(folder) = config.crash_folder() {
         add_folder(grants, &folder, "reports of crashes");
     }
-    let files = config.base.sections.named("files").ok();
-    if let Some(temp) = files.and_then(|files| files.text_if_set("temp")) {
-        let temp = config.base.project.root().join(temp);
+    if let Some(temp) = temp_folder(config) {
         add_folder(grants, &temp, "[files] temp");
     }
     let backup = config.base.sections.of(&sampan_backup::SECTION);

@@ -46,6 +46,14 @@ pub(crate) fn is_wanted(config: &AppConfig) -> bool {
     matches!(grants::wanted(config), Ok(Some(_)))
 }
 
+/// Reports whether a process that was confined as `start` says may write in the folders of another configuration.
+pub(crate) fn grants_folders(start: &AppConfig, config: &AppConfig) -> bool {
+    match grants::wanted(start) {
+        Ok(Some(settings)) => grants::has_folders(start, &settings, config),
+        _ => true,
+    }
+}
+
 fn refusal(missing: &str) -> String {
     format!("[sandbox] required = true: {missing}: set it to false, or run on a newer kernel")
 }

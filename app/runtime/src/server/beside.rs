@@ -8,6 +8,7 @@ use super::crew::{JOIN_MILLIS_MAX, ends_by, ready};
 use super::events::ServerEvent;
 use super::shared::{BesideCrew, ServerShared};
 use super::worker::{self as server_worker, SideWork};
+use crate::app_config::AppConfig;
 use crate::generation::Generation;
 use crate::locks::lock;
 use crate::worker::order::Order;
@@ -88,6 +89,15 @@ impl ServerShared {
         Ok(())
     }
 
+    /// Reports whether the configuration wants another number of isolates than there are: they stay until a restart.
+    pub(crate) fn has_other_beside(&self, config: &AppConfig) -> bool {
+        let wanted = self.generation().state.beside(config);
+        let wanted = wanted.map_or(0, |beside| beside.isolates);
+        let crew = lock(&self.beside);
+        crew.as_ref()
+            .is_some_and(|crew| crew.beside.isolates != wanted)
+    }
+
     /// Has the isolates go on with a new generation, each when it has time.
     pub(crate) fn renew_beside(&self, generation: &Arc<Generation>) {
         for member in lock(&self.beside).iter().flat_map(|crew| &crew.members) {
@@ -108,10 +118,15 @@ impl ServerShared {
             crew.members.retain(|member| member.id != id);
         }
         let shared = Arc::clone(self);
-        let replace = move || match shared.fill_place_beside(place) {
-            Ok(()) => shared.look_after_lease(),
-            Err(fault) => {
-                shared.config.program.logger.text(Level::Error, fault);
+        let replace = move || {
+            let fill = || {
+                // A reload meanwhile would leave the new isolate as it is.
+                let _turn = shared.turn();
+                shared.fill_place_beside(place)
+            };
+            if shared.replace("a thread beside requests", fill) {
+                shared.look_after_lease();
+            } else {
                 let _ = shared.events.send(ServerEvent::GiveUp);
             }
         };

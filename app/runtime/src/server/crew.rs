@@ -22,7 +22,7 @@ pub(super) const JOIN_MILLIS_MAX: u64 = 500;
 /// The longest time that an abandoned worker may keep the write connection.
 const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A worker that could not be replaced is tried again after the pause, so often in all.
+/// An isolate that could not be replaced is tried again after the pause, so often in all.
 const REPLACE_ATTEMPTS: u32 = 5;
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -150,7 +150,8 @@ impl ServerShared {
         }
         let shared = Arc::clone(self);
         let body = move || {
-            if shared.replace(place) {
+            let fill = || shared.fill_place(place);
+            if shared.replace(&format!("worker {number}"), fill) {
                 shared.look_after_lease();
             } else {
                 let _ = shared.events.send(ServerEvent::GiveUp);
@@ -180,19 +181,18 @@ impl ServerShared {
         }
     }
 
-    /// Fills a place that has become free. A machine that is busy enough to make a worker deaf may also load the
-    /// project too slowly, so it tries again. False if each attempt failed.
-    fn replace(self: &Arc<Self>, place: usize) -> bool {
+    /// Fills a place that has become free, by `fill`. A machine that is busy enough to make an isolate deaf may also
+    /// load the project too slowly, so it tries again. False if each attempt failed.
+    pub(super) fn replace(&self, name: &str, fill: impl Fn() -> Result<(), String>) -> bool {
         for attempt in 1..=REPLACE_ATTEMPTS {
-            let Err(fault) = self.fill_place(place) else {
+            let Err(fault) = fill() else {
                 return true;
             };
             if self.is_ending.load(Ordering::SeqCst) {
                 return true;
             }
             let message = format!(
-                "worker {} could not be replaced (attempt {attempt} of {REPLACE_ATTEMPTS}): {fault}",
-                place + 1
+                "{name} could not be replaced (attempt {attempt} of {REPLACE_ATTEMPTS}): {fault}"
             );
             self.config.program.logger.text(Level::Error, message);
             std::thread::sleep(REPLACE_PAUSE);

@@ -125,6 +125,17 @@ impl ServerShared {
         lock(&self.reloading)
     }
 
+    /// Checks that the server has not been told to end.
+    ///
+    /// # Errors
+    /// It has been: a project that is loaded from now on would answer no request.
+    pub(crate) fn check_not_ending(&self) -> Result<(), String> {
+        match self.is_stopping.load(Ordering::Acquire) {
+            true => Err("the server ends".to_owned()),
+            false => Ok(()),
+        }
+    }
+
     /// Returns what the acceptors give connections to, once they accept.
     pub(crate) fn accepting(&self) -> Option<Workers> {
         lock(&self.workers).clone()

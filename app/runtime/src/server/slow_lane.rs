@@ -111,6 +111,7 @@ impl ServerShared {
             place,
             serving: Box::new(move || shared.generation()),
             loaded: generation,
+            loading: None,
         };
         let started = server_worker::start(plan, Some(SideWork::Lane(work)));
         let starting = started.map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -157,17 +158,16 @@ impl ServerShared {
             let Some(lane) = shared.lane.clone() else {
                 return;
             };
-            let started = shared.start_isolate(&lane, place);
-            match started.and_then(|isolate| shared.add_isolate(isolate)) {
-                Ok(_) => {
-                    let text = "a fresh isolate takes the place of one for slow routes";
-                    shared.config.program.logger.text(Level::Warn, text);
-                    shared.look_after_lease();
-                }
-                Err(fault) => {
-                    shared.config.program.logger.text(Level::Error, fault);
-                    let _ = shared.events.send(ServerEvent::GiveUp);
-                }
+            let fill = || -> Result<(), String> {
+                shared.add_isolate(shared.start_isolate(&lane, place)?)?;
+                let text = "a fresh isolate takes the place of one for slow routes";
+                shared.config.program.logger.text(Level::Warn, text);
+                Ok(())
+            };
+            if shared.replace("an isolate of slow routes", fill) {
+                shared.look_after_lease();
+            } else {
+                let _ = shared.events.send(ServerEvent::GiveUp);
             }
         };
         let thread = std::thread::Builder::new().name("sampan-replace".into());

@@ -104,6 +104,7 @@ impl Server {
         let plain_names: Vec<&str> = plain.iter().map(|one| one.name.as_str()).collect();
         let plain_names = plain_names.join(" and ");
         config.follow_files();
+        let kept = config.keep_files();
         let state = ProcessState::of(&config)?;
         ProcessState::warn(&config);
         state.start();
@@ -198,6 +199,9 @@ impl Server {
                 exporter.finish();
             }
             return Err(database::with_applied(fault, &migrated));
+        }
+        if let Some(kept) = kept {
+            kept.keep_missing();
         }
         if let Some(files) = &shared.config.program.script_files {
             files.followed.seen().is_loaded();

@@ -118,6 +118,39 @@ fn slow_requests_end_on_the_old_code_and_the_next_run_on_the_new_one() {
     }
 }
 
+/// Returns the app with a start that waits in the isolate of the lane until the row `go` is there.
+fn waiting_in_the_lane(file: &str, text: &str) -> String {
+    let start = match file {
+        "app.lua" => {
+            "app.on_start(function()\n  if app.worker.index ~= 2 then return end\n  \
+             while not has('go') do app.time.sleep(0.005) end\nend)\n"
+        }
+        _ => {
+            "app.onStart(async () => {\n  if (app.worker.index !== 2) return;\n  \
+             while (!has('go')) await time.sleep(0.005);\n});\n"
+        }
+    };
+    format!("{text}{start}")
+}
+
+#[test]
+fn slow_routes_are_answered_while_the_new_code_starts_in_their_isolate() {
+    for (file, text) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let served = serve(folder.path(), file, &version(text, 1));
+        let next = waiting_in_the_lane(file, &version(text, 2));
+        reload(&served, folder.path(), file, &next).expect("reloaded");
+        for _ in 0..2 {
+            assert_eq!(served.ask("/slow"), "version 1 2", "{file}");
+        }
+        served.ask("/say/go");
+        wait::until("the new code answers", || {
+            served.ask("/slow") == "version 2 2"
+        });
+        assert!(served.running.shutdown());
+    }
+}
+
 #[test]
 fn a_shutdown_lets_slow_requests_end() {
     for (file, text) in APPS {

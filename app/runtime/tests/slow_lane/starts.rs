@@ -1,6 +1,6 @@
 //! The first slow route: its requests wait for the isolates that start because of it.
 
-use super::serve;
+use super::{config, serve};
 use sampan_client::wait;
 
 /// `{LOAD}` is the code that only isolates of the slow lane run as they load.
@@ -59,6 +59,21 @@ fn requests_of_the_first_slow_route_wait_for_the_isolates() {
         assert_eq!(served.ask(&format!("/computes?times={times}")), "quick");
         let log = served.logger.lines();
         assert!(!log.contains("slow routes run in"), "{file}: {log}");
+        assert_eq!(served.ask("/computes"), "slow", "{file}");
+        assert!(served.running.shutdown());
+    }
+}
+
+#[test]
+fn isolates_that_start_after_a_refused_reload_load_the_code_that_serves() {
+    for (file, text, times, _, _) in APPS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let served = serve(folder.path(), file, &text.replace("{LOAD}", "compute(1)"));
+        std::fs::write(folder.path().join(file), "(").expect("written");
+        let broken = config(folder.path(), &served.logger);
+        let reloaded = served.running.reloader().reload(broken);
+        reloaded.expect_err("it does not load");
+        assert_eq!(served.ask(&format!("/computes?times={times}")), "quick");
         assert_eq!(served.ask("/computes"), "slow", "{file}");
         assert!(served.running.shutdown());
     }
