@@ -229,6 +229,29 @@ const CALLS: &[&str] = &[
      Array(1000).fill(b).flat(Infinity).length; })()",
     "[new Array(4e9)].flat().length",
     "[1].flatMap(() => new Array(4e9)).length",
+    // Built-in iterators with four billion steps, walked by other built-ins.
+    "new Set([undefined]).isSupersetOf({ size: 1, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).union({ size: 1, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).intersection({ size: 1, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).difference({ size: 1, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).symmetricDifference({ size: 1, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).isDisjointFrom({ size: 1, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).isSubsetOf({ size: 2, has: Boolean, keys: () => new Array(4e9).values() })",
+    "new Set([1, 2]).union(new Map(Array.from({ length: 3e5 }, (_, i) => [i, i]))).size",
+    "(() => { const s = new Set([1]); s.keys = () => new Array(4e9).values(); return new Set([1]).union(s); })()",
+    "(() => { class S extends Set { keys() { return new Array(4e9).values(); } } return new Set().union(new S()); })()",
+    "(() => { Number.prototype.size = 1; Number.prototype.has = Boolean; Number.prototype.keys = () => new \
+     Array(4e9).values(); return new Set([1]).union(5); })()",
+    "Math.sumPrecise(new Array(4e9).keys())",
+    "Math.sumPrecise(new Uint8Array(1.2e8))",
+    "(() => { Number.prototype[Symbol.iterator] = () => new Array(4e9).keys(); return Math.sumPrecise(5); })()",
+    // Replacements of many matches.
+    "'a'.repeat(4e6).replaceAll('a', 'bb').length",
+    "'a'.repeat(4e6).replaceAll('a', '$&$$').length",
+    "'a'.repeat(4e6).replaceAll('a', '$`').length",
+    "'a'.repeat(4e6).replaceAll('a').length",
+    "'a'.repeat(4e6).replaceAll('', 'b').length",
+    "'ab'.repeat(2e6).replaceAll({ toString: () => 'ab' }, { toString: () => 'b' }).length",
     // Comparisons of long values, and marks that must be sorted.
     "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).indexOf(y); \
      })()",
@@ -658,6 +681,55 @@ fn guarded_builtins_do_their_work() {
         ),
         ("'ab'.replaceAll('', { toString: () => '$&-' })", "-a-b-"),
         ("'axb'.replaceAll('x', { toString: () => '[$&]' })", "a[x]b"),
+        (
+            "'ab'.repeat(2e5).replaceAll('a', '[$&$$$1]') === '[a$$1]b'.repeat(2e5)",
+            "true",
+        ),
+        (
+            "'a'.repeat(2e5).replaceAll('a') === 'undefined'.repeat(2e5)",
+            "true",
+        ),
+        (
+            "'a'.repeat(2e5).replaceAll('', '$&-') === '-' + 'a-'.repeat(2e5)",
+            "true",
+        ),
+        (
+            "('a' + ' '.repeat(2e5)).replaceAll('a', \"[$`$'$$']\").length",
+            "400004",
+        ),
+        (
+            "[...new Set([1, 2]).union({ size: 2, has: Boolean, keys: () => [2, 3].values() })]",
+            "[1,2,3]",
+        ),
+        (
+            "[...new Set([1, 2]).symmetricDifference(new Map([[2, 0], [3, 0]]))]",
+            "[1,3]",
+        ),
+        ("[...new Set([1, 2, 3]).difference(new Set([2]))]", "[1,3]"),
+        (
+            "[...new Set([1, 2]).intersection({ size: 9, has: (x) => x === 2, keys() {} })]",
+            "[2]",
+        ),
+        (
+            "(() => { let closed = 0; const keys = () => ({ next: () => ({ value: 9 }), return: () => ({ c: ++closed }) \
+             }); return [new Set([1]).isSupersetOf({ size: 1, has() {}, keys }), closed]; })()",
+            "[false,1]",
+        ),
+        (
+            "[5, undefined, { size: 1 }].map((other) => { try { new Set([1]).union(other); } catch (error) { return \
+             error.name; } })",
+            r#"["TypeError","TypeError","TypeError"]"#,
+        ),
+        (
+            "[Set.prototype.union.name, Set.prototype.union.length, Math.sumPrecise.length]",
+            r#"["union",1,1]"#,
+        ),
+        ("Math.sumPrecise([0.1, 0.2, -0.1])", "0.2"),
+        ("Math.sumPrecise(new Set([1, 2.5]).values())", "3.5"),
+        (
+            "[[['1']], [5], []].map((x) => { try { Math.sumPrecise(...x); } catch (error) { return error.name; } })",
+            r#"["TypeError","TypeError","TypeError"]"#,
+        ),
         ("Math.max.apply(null, [1, 3, 2])", "3"),
         (
             "(function () { return Math.max.apply(null, arguments); })(1, 3)",

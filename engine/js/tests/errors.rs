@@ -265,6 +265,24 @@ fn a_module_that_hangs_is_told_with_its_lines() {
     let shown = error.to_string();
     assert!(shown.starts_with("wait.js:2: cannot wait here"), "{shown}");
     assert!(shown.ends_with("(it may also be wait.js:3)"), "{shown}");
+
+    // The awaits of functions in other files are not told.
+    let used = "import './wait.js'; export const used = async () => {\n  await 1;\n};";
+    let error = load_files(&[
+        ("app.js", "import './used.js';"),
+        ("used.js", used),
+        ("wait.js", "\nawait new Promise(() => {});"),
+    ])
+    .expect_err("an error");
+    let shown = error.to_string();
+    assert!(shown.starts_with("wait.js:2: cannot wait here"), "{shown}");
+    assert!(!shown.contains("used.js"), "{shown}");
+
+    // In a block: no file awaits outside of all brackets.
+    let error =
+        load_files(&[("app.js", "{\n  await new Promise(() => {});\n}")]).expect_err("an error");
+    let shown = error.to_string();
+    assert!(shown.starts_with("app.js:2: cannot wait here"), "{shown}");
 }
 
 #[test]
@@ -339,6 +357,27 @@ fn values_cross_the_border_and_back() {
     }
     for (value, message) in [
         ("new Map()", "a Map or Set cannot be passed here"),
+        (
+            "[new TypeError('a')]",
+            "an Error cannot be passed here; pass its message",
+        ),
+        ("/a/", "a RegExp cannot be passed here; pass its source"),
+        ("Promise.resolve(1)", "is an await missing?"),
+        (
+            "new Headers({ a: 'b' })",
+            "a Headers cannot be passed here; pass Object.fromEntries(headers)",
+        ),
+        (
+            "{ a: new URLSearchParams('a=1') }",
+            "a URLSearchParams cannot be passed here",
+        ),
+        ("new FormData()", "a FormData cannot be passed here"),
+        ("new Blob(['a'])", "a Blob cannot be passed here"),
+        ("new Response('a')", "a Response cannot be passed here"),
+        (
+            "new Request('http://a/')",
+            "a Request cannot be passed here; pass the fields",
+        ),
         ("2n ** 64n", "more than 64 bits"),
         ("Symbol()", "a symbol cannot"),
         (

@@ -1,5 +1,5 @@
-//! Values that an answer refuses to write as JSON, since `JSON.stringify` would write `{}`: the name of each, and the
-//! advice.
+//! Values that an answer refuses to write as JSON, since `JSON.stringify` would write `{}`, and values that cannot be
+//! passed to a capability, since they would arrive as empty objects: the name of each, and the advice.
 
 use sampan_host::json;
 
@@ -31,7 +31,7 @@ pub const PAIRS: Refused = [
     "write Object.fromEntries(object)",
 ];
 
-/// All of them, by short names.
+/// Those that an answer refuses, by short names.
 pub const ALL: &[(&str, Refused)] = &[
     ("promise", PROMISE),
     ("map", MAP),
@@ -45,3 +45,28 @@ pub const ALL: &[(&str, Refused)] = &[
     ("request", json::REQUEST),
     ("object", json::OBJECT),
 ];
+
+/// The classes whose objects hold no plain data, and the name and advice for one that is passed to a capability.
+const UNPASSABLE: &[(&str, Refused)] = &[
+    ("Map", ["a Map or Set", "use an object or an array"]),
+    ("Set", ["a Map or Set", "use an object or an array"]),
+    ("Error", ["an Error", "pass its message"]),
+    ("RegExp", ["a RegExp", "pass its source"]),
+    ("Request", ["a Request", "pass the fields that are meant"]),
+    ("Response", ["a Response", "pass its status or its text"]),
+    ("Headers", ["a Headers", "pass Object.fromEntries(headers)"]),
+    (
+        "URLSearchParams",
+        ["a URLSearchParams", "pass Object.fromEntries(params)"],
+    ),
+    ("FormData", ["a FormData", "pass Object.fromEntries(form)"]),
+    ("Blob", ["a Blob", "pass await blob.text()"]),
+    ("File", ["a File", "pass await file.text()"]),
+    ("ReadableStream", ["a ReadableStream", "read it first"]),
+];
+
+/// Returns the name and advice for an object of a class that cannot be passed to a capability; `None` for others.
+pub fn unpassable(class: &str) -> Option<Refused> {
+    let found = UNPASSABLE.iter().find(|(name, _)| *name == class);
+    found.map(|(_, refused)| *refused)
+}

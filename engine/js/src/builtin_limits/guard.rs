@@ -4,7 +4,8 @@
 //! without the wrapper.
 //!
 //! The built-in must see what was measured. So a length that a script computes is refused, and texts to search are
-//! converted once, here. `flat` and `flatMap` are replaced by `flat.js`.
+//! converted once, here. `flat` and `flatMap` are replaced by `flat.js`; what walks the iterator of another object goes
+//! through `iterators.js`.
 //!
 //! A wrapper costs about ten nanoseconds. Built-ins that poll, or that must allocate as they go, are not wrapped: an
 //! allocation fails when the script must stop.
@@ -29,9 +30,17 @@ const FLAT: &CStr =
         Err(_) => panic!("NUL in flat.js"),
     };
 
+/// Puts a function that polls between some built-ins and the iterators that they walk.
+const ITERATORS: &CStr =
+    match CStr::from_bytes_with_nul(concat!(include_str!("iterators.js"), "\0").as_bytes()) {
+        Ok(source) => source,
+        Err(_) => panic!("NUL in iterators.js"),
+    };
+
 /// Wraps the built-ins of the table.
 pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
     cx.eval(FLAT, c"sampan:flat.js")?;
+    cx.eval(ITERATORS, c"sampan:iterators.js")?;
     let typed = find(cx, c"Uint8Array.prototype.__proto__")?;
     let typed_length = inspect::getter(cx, typed.raw(), c"length")?;
     let symbols = find(cx, c"Symbol")?;

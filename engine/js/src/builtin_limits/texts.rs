@@ -4,7 +4,12 @@ use crate::builtin_limits::call::Guard;
 use crate::builtin_limits::rules::Rule;
 use crate::builtin_limits::work;
 use crate::values::inspect;
-use crate::vm::sys::{Failure, RawValue, Val, is_nothing, is_object, is_undefined};
+use crate::vm::limits::REPLACEMENTS_MAX;
+use crate::vm::sys::{Failure, RawValue, UNDEFINED, Val, is_nothing, is_object, is_undefined};
+use std::ffi::CStr;
+
+/// Makes a replacement text a function that returns it, of which each call polls.
+const POLLED: &CStr = c"((text) => () => text)";
 
 impl Guard<'_> {
     /// Runs a built-in on texts, which are converted here, so that they are the ones that were measured.
@@ -43,20 +48,43 @@ impl Guard<'_> {
         }
         let (text, wanted) = (cx.to_string(this)?, cx.to_string(first)?);
         self.allow(work::search(cx, text.raw(), wanted.raw())?)?;
+        let given = args.get(1).copied().unwrap_or(UNDEFINED);
+        if self.name() == c"replaceAll" && !cx.is_function(given) {
+            let replacement = self.replacement(original, &text, &wanted, given)?;
+            return Ok(cx.call(original, text.raw(), &[wanted.raw(), replacement.raw()])?);
+        }
         let mut args = args.to_vec();
         args[0] = wanted.raw();
-        let mut replacement = None;
-        if self.name() == c"replaceAll"
-            && cx.length(wanted.raw())? == 0
-            && let Some(value) = args.get_mut(1)
-            && !cx.is_function(*value)
-        {
-            // `$&` is gone through at each character and adds nothing to the result, whose size is limited.
-            let text_of = replacement.insert(cx.to_string(*value)?);
-            *value = text_of.raw();
-            self.allow((cx.length(text.raw())? + 1).saturating_mul(cx.length(*value)?))?;
-        }
         Ok(cx.call(original, text.raw(), &args)?)
+    }
+
+    /// Returns the second argument of `replaceAll` for a text that replaces `wanted`: the text, or a function that
+    /// polls where there may be many matches.
+    fn replacement(
+        &self,
+        original: RawValue<'_>,
+        text: &Val,
+        wanted: &Val,
+        given: RawValue<'_>,
+    ) -> Result<Val, Failure> {
+        let cx = self.cx;
+        let replacement = cx.to_string(given)?;
+        let (length, wanted_length) = (cx.length(text.raw())?, cx.length(wanted.raw())?);
+        if wanted_length == 0 {
+            // `$&` is gone through at each character and adds nothing to the result, whose size is limited.
+            self.allow((length + 1).saturating_mul(cx.length(replacement.raw())?))?;
+        }
+        // A copy of what is around each of many matches soon exceeds the memory limit.
+        if length / wanted_length.max(1) <= REPLACEMENTS_MAX
+            || cx.with_bytes(replacement.raw(), refers_around)?
+        {
+            return Ok(replacement);
+        }
+        // What else a `$` stands for is the same at each match, so also where the text is the match alone.
+        let alone = [wanted.raw(), replacement.raw()];
+        let same = cx.call(original, wanted.raw(), &alone)?;
+        let polled = cx.eval(POLLED, c"sampan:replace")?;
+        Ok(cx.call(polled.raw(), UNDEFINED, &[same.raw()])?)
     }
 
     /// Reports whether what is to be found says itself how, as regular expressions do.
@@ -76,5 +104,42 @@ impl Guard<'_> {
             Some(value) => !is_nothing(value.raw()),
             None => name == c"match" && inspect::is_regexp(wanted),
         })
+    }
+}
+
+/// Reports whether a replacement refers to the text in front of a match or behind it (ECMA-262, GetSubstitution).
+fn refers_around(replacement: &[u8]) -> bool {
+    let mut rest = replacement;
+    while let Some(at) = memchr::memchr(b'$', rest) {
+        rest = match rest.get(at + 1) {
+            Some(b'`' | b'\'') => return true,
+            Some(b'$') => &rest[at + 2..],
+            _ => &rest[at + 1..],
+        };
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_to_the_text_around_a_match_are_found() {
+        for (replacement, refers) in [
+            ("", false),
+            ("$", false),
+            ("$&$1", false),
+            ("$$'", false),
+            ("a$'", true),
+            ("$$$`", true),
+            ("$$$", false),
+        ] {
+            assert_eq!(
+                refers_around(replacement.as_bytes()),
+                refers,
+                "{replacement}"
+            );
+        }
     }
 }

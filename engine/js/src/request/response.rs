@@ -7,6 +7,7 @@
 use crate::promises::tasks::Tasks;
 use crate::request::lent::LentText;
 use crate::request::stream::JsStream;
+use crate::values::inspect;
 use crate::values::json_write;
 use crate::values::value::{append_bytes_of, bytes_of, has_own_class, is_bytes};
 use crate::vm::error;
@@ -291,7 +292,7 @@ pub(crate) fn body_of(
     if let Some(bytes) = bytes_of(cx, value) {
         return Ok(Some((cx.bytes(&bytes)?, None)));
     }
-    if json_write::web_kind(cx, value)?.is_none() {
+    if inspect::web_kind(cx, value)?.is_none() {
         return Ok(None);
     }
     let found = cx.call(cx.core().tables()?.as_body.raw(), UNDEFINED, &[value])?;

@@ -1,7 +1,9 @@
 //! Reads properties without side effects, so that the size checked is the size used.
 
 use crate::vm::limits::PROTOTYPES_MAX;
-use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, address, is_object};
+use crate::vm::sys::{
+    Cx, RawValue, Thrown, UNDEFINED, Val, address, class_id, is_object, is_string,
+};
 use rquickjs::qjs;
 use std::ffi::CStr;
 
@@ -143,6 +145,19 @@ pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue<'_>, max: usize) -> bool {
         }
     }
     false
+}
+
+/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the
+/// key.
+pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Val>, Thrown> {
+    if class_id(value) != cx.core().classes.object {
+        return Ok(None);
+    }
+    let kind = property(cx, value, cx.core().atoms.web_kind, UNDEFINED)?;
+    Ok(match kind {
+        FoundProperty::Value(kind) if is_string(kind.raw()) => Some(kind),
+        _ => None,
+    })
 }
 
 /// Reports whether a value is a proxy.

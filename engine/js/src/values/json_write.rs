@@ -7,7 +7,7 @@
 mod refusals;
 pub(crate) mod strings;
 
-pub(crate) use refusals::{found, web_kind};
+pub(crate) use refusals::found;
 
 use crate::values::layout::Layout;
 use crate::values::property_names::PropertyNames;

@@ -7,6 +7,7 @@ pub(crate) mod json_read;
 pub(crate) mod json_write;
 pub(crate) mod layout;
 pub(crate) mod objects;
+pub(crate) mod passing;
 pub(crate) mod property_names;
 pub(crate) mod reader;
 pub(crate) mod rows;

@@ -3,6 +3,7 @@
 use crate::values::adopted;
 use crate::values::integers::integer;
 use crate::values::objects;
+use crate::values::passing;
 use crate::values::property_names::PropertyNames;
 use crate::values::rows;
 use crate::vm::limits::VALUE_DEPTH_MAX;
@@ -240,9 +241,10 @@ impl<'a> ValueReader<'a> {
             }
             return self.read(plain.raw());
         }
-        // SAFETY: looks at a live value.
-        if unsafe { qjs::JS_IsMap(value.js()) || qjs::JS_IsSet(value.js()) } {
-            return self.refuse("a Map or Set", "; use an object or an array");
+        if (!is_ordinary(cx, value) || has_own_class(cx, value))
+            && let Some([what, advice]) = passing::refused(cx, value)?
+        {
+            return self.refuse(what, &format!("; {advice}"));
         }
         let mut members = Vec::new();
         for name in PropertyNames::of(cx, value)?.iter() {

@@ -34,6 +34,9 @@ pub(crate) const PROTOTYPES_MAX: usize = 16;
 /// The allowed work of a search for a text may be, in characters compared.
 pub(crate) const SEARCH_STEPS_MAX: i64 = 100_000_000;
 
+/// The most matches that `replaceAll` may replace by a text without polls.
+pub(crate) const REPLACEMENTS_MAX: i64 = 100_000;
+
 /// The allowed work of a normalization may be: the sum of the squares of the lengths of runs that may be reordered, in
 /// characters.
 pub(crate) const NORMALIZE_STEPS_MAX: i64 = 100_000_000;

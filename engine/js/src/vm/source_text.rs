@@ -91,16 +91,24 @@ fn specifier(line: &str) -> Option<&str> {
     rest[1..].split_once(quote).map(|(name, _)| name)
 }
 
-/// The lines, from 1, that await outside of any bracket; all that await where there is none.
-pub(crate) fn top_level_awaits(source: &str) -> Vec<u32> {
+/// The lines of a file, from 1, that await.
+#[derive(Debug, Default)]
+pub(crate) struct Awaits {
+    /// Those that do it outside of any bracket.
+    pub(crate) outside: Vec<u32>,
+    pub(crate) anywhere: Vec<u32>,
+}
+
+/// Returns the lines that await at the top level of a module, and all that await: those in a block may do it there too.
+pub(crate) fn top_level_awaits(source: &str) -> Awaits {
     let mut depth = 0i32;
-    let (mut outside, mut anywhere) = (Vec::new(), Vec::new());
+    let mut found = Awaits::default();
     for (index, line) in source.lines().enumerate() {
         let code = line.split("//").next().unwrap_or_default();
         if let Some(before) = before_word(code, "await") {
-            anywhere.push(index as u32 + 1);
+            found.anywhere.push(index as u32 + 1);
             if depth == 0 && !before.contains("=>") && !before.contains("function") {
-                outside.push(index as u32 + 1);
+                found.outside.push(index as u32 + 1);
             }
         }
         for c in code.chars() {
@@ -111,11 +119,7 @@ pub(crate) fn top_level_awaits(source: &str) -> Vec<u32> {
             }
         }
     }
-    if outside.is_empty() {
-        anywhere
-    } else {
-        outside
-    }
+    found
 }
 
 /// Returns the text before the first `word` that is no part of a longer one.
@@ -249,7 +253,9 @@ mod tests {
     fn awaits_inside_of_functions_do_not_count() {
         let source = "const f = async () => { await 1; };\nasync function g() {\n  await 2;\n}\nawait f(); // \
          await\nx(await g());\n";
-        assert_eq!(top_level_awaits(source), [5, 6]);
-        assert_eq!(top_level_awaits("if (x) {\n  await f();\n}\n"), [2]);
+        assert_eq!(top_level_awaits(source).outside, [5, 6]);
+        let in_block = top_level_awaits("if (x) {\n  await f();\n}\n");
+        assert!(in_block.outside.is_empty(), "{in_block:?}");
+        assert_eq!(in_block.anywhere, [2]);
     }
 }

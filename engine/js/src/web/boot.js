@@ -101,6 +101,13 @@
   // A lone surrogate has no UTF-8; everything that goes to native code passes through here.
   const usv = (value) => p.wellFormed(`${value}`);
 
+  // A function that is given fewer arguments than it needs throws (Web IDL). `given` are its `arguments`.
+  function need(count, given, name) {
+    if (given.length < count) {
+      throw new p.TypeError(`${name}: ${count === 1 ? "an argument is" : `${count} arguments are`} needed`);
+    }
+  }
+
   // A Uint8Array over the memory of an ArrayBuffer or of any view, without copying; undefined for others.
   function view(value) {
     if (typeof value !== "object" || value === null) return undefined;
@@ -212,7 +219,7 @@
 
   const web = freeze({
     __proto__: null,
-    p, symbols, host, version, protos, load, peek, native, adopt, tag, report, usv, view, copy, concat, bufferOf,
+    p, symbols, host, version, protos, load, peek, native, adopt, tag, report, need, usv, view, copy, concat, bufferOf,
   });
 
   const globals = {
@@ -251,6 +258,18 @@
         set: (value) => void settle(name, value),
       });
     }
+  }
+
+  // QuickJS-ng takes an argument that is missing for the text "undefined".
+  for (const name of ["atob", "btoa"]) {
+    const original = globalThis[name];
+    const checked = {
+      [name](text) {
+        need(1, arguments, name);
+        return original(text);
+      },
+    };
+    settle(name, checked[name]);
   }
 
   // QuickJS-ng counts `timeOrigin` from the machine's start; the standard wants Unix time.

@@ -1,7 +1,8 @@
 // structuredClone (HTML, section 2.7): cycles, Map, Set, Date, RegExp, errors, buffers and views, Blob and
 // File; `transfer` moves ArrayBuffers.
-(function clone({ p, peek, symbols }) {
+(function clone({ p, peek, native, symbols }) {
   const { TypeError, DOMException } = p;
+  const { isProxy } = native("clone");
   const regexpSource = p.getter(RegExp.prototype, "source");
   const regexpFlags = p.getter(RegExp.prototype, "flags");
   const ERRORS = { __proto__: null, Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
@@ -114,6 +115,7 @@
 
   function refuseUncloneable(value) {
     if (typeof value === "function") refuse("a function");
+    if (isProxy(value)) refuse("a proxy");
     const text = p.toString(value);
     const kind = p.substring(text, 8, text.length - 1);
     if (kind === "Object" || kind === "Array" || kind === "Arguments") return;

@@ -23,10 +23,10 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// The value without blanks at its ends, or nothing where it could not be sent: a control character other than a
-/// tab (Fetch would cut line ends off; here they are a script's mistake wherever they stand), or one above U+00FF.
+/// The value without white space at its ends (Fetch, "normalize"), or nothing where it could not be sent: a control
+/// character other than a tab, or one above U+00FF.
 fn header_value(value: String) -> Option<String> {
-    let trimmed = value.trim_matches([' ', '\t']);
+    let trimmed = value.trim_matches([' ', '\t', '\r', '\n']);
     let allowed = |c: char| c == '\t' || (c >= ' ' && c != '\u{7f}' && c <= '\u{ff}');
     trimmed.chars().all(allowed).then(|| trimmed.to_owned())
 }

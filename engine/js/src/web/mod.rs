@@ -81,7 +81,7 @@ mod url;
 mod tests;
 
 use crate::vm::sys::own_function;
-use rquickjs::{Ctx, Exception, Function, Object, Result};
+use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 
 /// The files of the Web surface by the name under which `boot.js` asks for them.
 const SOURCES: &[(&str, &str)] = &[
@@ -143,6 +143,7 @@ fn compile<'js>(ctx: Ctx<'js>, name: String) -> Result<Function<'js>> {
 fn natives<'js>(ctx: Ctx<'js>, subject: String) -> Result<Object<'js>> {
     let table = Object::new(ctx.clone())?;
     match subject.as_str() {
+        "clone" => table.set("isProxy", Function::new(ctx.clone(), is_proxy)?)?,
         "crypto" => crypto::register(&table)?,
         "encoding" => encoding::register(&table)?,
         "form" => form::register(&table)?,
@@ -158,4 +159,8 @@ fn natives<'js>(ctx: Ctx<'js>, subject: String) -> Result<Object<'js>> {
         }
     }
     Ok(table)
+}
+
+fn is_proxy(value: Value<'_>) -> bool {
+    value.is_proxy()
 }

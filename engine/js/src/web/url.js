@@ -1,6 +1,6 @@
 // URL and URLSearchParams (WHATWG URL). Parsing and the setters are native (the `url` crate); a URL
 // keeps its serialised form and the offsets of its parts, so that a getter is one substring.
-(function url({ p, native, tag, usv }) {
+(function url({ p, native, tag, need, usv }) {
   const { parse, set, origin, parseQuery, serialiseQuery } = native("url");
   const { TypeError } = p;
 
@@ -66,10 +66,12 @@
       return this.#pairs.length / 2;
     }
     append(name, value) {
+      need(2, arguments, "URLSearchParams.append");
       p.push(this.#pairs, usv(name), usv(value));
       this.#update();
     }
     delete(name, value = undefined) {
+      need(1, arguments, "URLSearchParams.delete");
       name = usv(name);
       if (value !== undefined) value = usv(value);
       const kept = [];
@@ -81,11 +83,13 @@
       this.#update();
     }
     get(name) {
+      need(1, arguments, "URLSearchParams.get");
       name = usv(name);
       for (let i = 0; i < this.#pairs.length; i += 2) if (this.#pairs[i] === name) return this.#pairs[i + 1];
       return null;
     }
     getAll(name) {
+      need(1, arguments, "URLSearchParams.getAll");
       name = usv(name);
       const values = [];
       for (let i = 0; i < this.#pairs.length; i += 2) {
@@ -94,6 +98,7 @@
       return values;
     }
     has(name, value = undefined) {
+      need(1, arguments, "URLSearchParams.has");
       name = usv(name);
       if (value !== undefined) value = usv(value);
       for (let i = 0; i < this.#pairs.length; i += 2) {
@@ -102,6 +107,7 @@
       return false;
     }
     set(name, value) {
+      need(2, arguments, "URLSearchParams.set");
       name = usv(name);
       value = usv(value);
       const kept = [];

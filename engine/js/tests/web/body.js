@@ -174,6 +174,16 @@ test("Request basics", async () => {
   throws(TypeError, () => new Request("http://h", { method: "HEAD", body: "x" }));
   throws(TypeError, () => new Request());
 });
+test("Request refuses options that the standard does not have", async () => {
+  for (const init of [{ redirect: "foo" }, { mode: "foo" }, { mode: "navigate" }, { cache: "no" }, { credentials: "yes" },
+    { referrerPolicy: "none" }]) {
+    throws(TypeError, () => new Request("http://h", init), JSON.stringify(init));
+  }
+  const options = { redirect: "error", mode: "no-cors", cache: "reload", credentials: "omit", referrerPolicy: "origin" };
+  const request = new Request(new Request("http://h", options), { redirect: "follow" });
+  equal([request.redirect, request.mode, request.cache, request.credentials, request.referrerPolicy],
+    ["follow", "no-cors", "reload", "omit", "origin"]);
+});
 test("Request from a Request takes its body", async () => {
   const first = new Request("http://h/", { method: "POST", body: "content", headers: { a: "b" } });
   const second = new Request(first, { headers: { c: "d" } });

@@ -63,7 +63,8 @@ test("errors", () => {
   equal([dom.name, dom.message, dom instanceof DOMException], ["AbortError", "m", true]);
 });
 test("what cannot be cloned", () => {
-  for (const value of [() => {}, Symbol(), class {}, new WeakMap(), Promise.resolve(), new Headers(), new Response(), { a: () => {} }, [Symbol()]]) {
+  for (const value of [() => {}, Symbol(), class {}, new WeakMap(), Promise.resolve(), new Headers(), new Response(),
+    { a: () => {} }, [Symbol()], new Proxy({}, {}), [new Proxy([], {})]]) {
     const error = throws("DataCloneError", () => structuredClone(value));
     equal([error instanceof DOMException, error.code], [true, 25]);
   }

@@ -68,6 +68,9 @@ test("atob and btoa", () => {
   equal([btoa(""), btoa("a"), btoa("ab"), btoa("abc"), btoa(null)], ["", "YQ==", "YWI=", "YWJj", "bnVsbA=="]);
   equal([atob("YQ"), atob("YQ=="), atob(" Y\nW\tJ\fj\r "), atob("")], ["a", "a", "abc", ""]);
   throws("InvalidCharacterError", () => btoa("€"));
+  throws(TypeError, () => btoa());
+  throws(TypeError, () => atob());
+  equal([btoa(undefined), atob.name, btoa.length], ["dW5kZWZpbmVk", "atob", 1]);
   for (const bad of ["Y", "YQ=", "YQ===", "=", "Y=Q=", "YW-j", "YQ==YQ==", "\u00a0"]) {
     const error = throws("InvalidCharacterError", () => atob(bad), bad);
     ok(error instanceof DOMException && error.code === 5);

@@ -15,6 +15,13 @@ test("FormData keeps names in order", () => {
   throws(TypeError, () => form.append("x", "text", "name"));
   throws(TypeError, () => new FormData({}));
 });
+test("FormData methods want their arguments", () => {
+  const form = new FormData();
+  for (const name of ["append", "delete", "get", "getAll", "has", "set"]) throws(TypeError, () => form[name](), name);
+  throws(TypeError, () => form.append("a"));
+  throws(TypeError, () => form.set("a"));
+  equal([...form], []);
+});
 test("a Blob becomes a File", () => {
   const form = new FormData();
   form.append("f", new Blob(["x"], { type: "A/B" }));
@@ -76,6 +83,8 @@ test("Blob", async () => {
     ["aß", "z7", 0, "x/y"]);
   equal(new Blob([], { type: "ü" }).type, "");
   throws(TypeError, () => new Blob("text"));
+  throws(TypeError, () => new Blob(["x"], { endings: "foo" }));
+  equal(new Blob(["x"], { endings: "native" }).size, 1);
   (await blob.bytes())[0] = 0;
   equal((await blob.bytes())[0], 0x61, "a blob does not change");
   const chunks = [];

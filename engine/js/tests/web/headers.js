@@ -39,12 +39,15 @@ test("refuses invalid names", () => {
 });
 test("refuses values with control characters", () => {
   const headers = new Headers({ a: "before" });
-  for (const value of ["x\r\nSet-Cookie: y=1", "x\n", "\rx", "x\0", "\u0100", "€", "a\x7fb", "a\x1bb", "\uD800"]) {
+  for (const value of ["x\r\nSet-Cookie: y=1", "x\ny", "\rx\0", "x\0", "x\v", "\fx", "\u0100", "€", "a\x7fb",
+    "a\x1bb", "\uD800"]) {
     throws(TypeError, () => headers.append("a", value), value);
     throws(TypeError, () => headers.set("a", value), value);
     throws(TypeError, () => new Headers({ a: value }), value);
   }
   equal(headers.get("a"), "before");
+  headers.set("a", "\r\n\t secret \n");
+  equal(headers.get("a"), "secret");
   headers.set("a", "tab\tin and \xff");
   equal(headers.get("a"), "tab\tin and \xff");
 });

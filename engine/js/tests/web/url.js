@@ -101,6 +101,13 @@ test("URLSearchParams methods", () => {
   params.forEach((value, key, all) => seen.push(key + value + (all === params)));
   equal(seen, ["b2true", "n0true", "a5true"]);
 });
+test("URLSearchParams methods want their arguments", () => {
+  const params = new URLSearchParams("undefined=1");
+  for (const name of ["append", "delete", "get", "getAll", "has", "set"]) throws(TypeError, () => params[name](), name);
+  throws(TypeError, () => params.append("a"));
+  throws(TypeError, () => params.set("a"));
+  equal([params.toString(), params.get(undefined)], ["undefined=1", "1"]);
+});
 test("sort is stable and by UTF-16 units", () => {
   const params = new URLSearchParams("z=1&\u{1F300}=e&\uFB00=f&a=2&z=0&a=1");
   params.sort();

@@ -6,6 +6,7 @@ use crate::values::{objects, rows};
 use crate::vm::core::Cx;
 use sampan_host::words::cannot_pass;
 use sampan_host::{Error, Value};
+use sampan_js_contract::refused::unpassable;
 
 /// The greatest depth to which a value may nest that is passed to a capability.
 const VALUE_DEPTH_MAX: usize = 256;
@@ -19,6 +20,7 @@ pub(crate) mod classes {
     pub(crate) const MAP: i32 = 4;
     pub(crate) const SET: i32 = 5;
     pub(crate) const NATIVE: i32 = 6;
+    pub(crate) const OTHER: i32 = 7;
     pub(crate) const DATE: i32 = 8;
 }
 
@@ -130,8 +132,24 @@ fn read_object(cx: Cx<'_>, value: Js<'_>, depth: usize) -> Result<Value, Failure
             }
             Ok(Value::List(items))
         }
-        classes::MAP | classes::SET => refuse("a Map or Set", "; use an object or an array"),
+        classes::MAP => refuse_class("Map"),
+        classes::SET => refuse_class("Set"),
+        classes::OTHER => {
+            let class = cx.call_own("classWithoutData", &[value])?;
+            match cx.kind(class) {
+                Kind::Text => refuse_class(&cx.text(class)?),
+                _ => read_members(cx, value, depth),
+            }
+        }
         _ => read_members(cx, value, depth),
+    }
+}
+
+/// Refuses an object of a class whose objects hold no plain data.
+fn refuse_class(class: &str) -> Result<Value, Failure> {
+    match unpassable(class) {
+        Some([what, advice]) => refuse(what, &format!("; {advice}")),
+        None => refuse(&format!("an object of the class {class}"), ""),
     }
 }
 

@@ -1,12 +1,10 @@
 //! The values refused by JSON, and the advice for scripts.
 
 use super::Key;
-use crate::values::inspect::{self, FoundProperty};
+use crate::values::inspect::web_kind;
 use crate::values::objects;
 use crate::values::value::is_bytes;
-use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise, is_string, tag,
-};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, class_id, is_object, is_promise, tag};
 use rquickjs::qjs;
 use sampan_host::{Error, json as host_json};
 use sampan_js_contract::refused::{self, Refused};
@@ -38,19 +36,6 @@ pub(super) fn refused(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Refused>
         Some(host_json::OBJECT)
     } else {
         web_class(cx, value)?
-    })
-}
-
-/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the
-/// key.
-pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Val>, Thrown> {
-    if class_id(value) != cx.core().classes.object {
-        return Ok(None);
-    }
-    let kind = inspect::property(cx, value, cx.core().atoms.web_kind, UNDEFINED)?;
-    Ok(match kind {
-        FoundProperty::Value(kind) if is_string(kind.raw()) => Some(kind),
-        _ => None,
     })
 }
 

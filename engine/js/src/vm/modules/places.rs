@@ -2,7 +2,7 @@
 
 use super::resolve;
 use crate::vm::isolate::Core;
-use crate::vm::source_text::{import_line, top_level_awaits};
+use crate::vm::source_text::{Awaits, import_line, top_level_awaits};
 use sampan_host::{Error, ErrorKind, Place};
 use sampan_js_modules::Asked;
 
@@ -44,12 +44,25 @@ pub(super) fn missing_export(core: &Core, message: &str) -> Option<Error> {
 pub(crate) fn hanging(core: &Core, entry: &str) -> Error {
     const PLACES_MAX: usize = 4;
     let compiled = core.compiled.borrow();
-    let mut places = compiled.iter().flat_map(|file| {
+    let awaits_of = |file: &String| {
         let source = core.scripts.source_text(file).unwrap_or_default();
-        let lines = top_level_awaits(&String::from_utf8_lossy(&source));
-        lines.into_iter().map(|line| Place {
-            file: file.clone(),
-            line,
+        top_level_awaits(&String::from_utf8_lossy(&source))
+    };
+    let awaits: Vec<(&String, Awaits)> = compiled
+        .iter()
+        .map(|file| (file, awaits_of(file)))
+        .collect();
+    // The awaits of functions and blocks are of interest only where there are no others in any file.
+    let is_outside = awaits.iter().any(|(_, found)| !found.outside.is_empty());
+    let mut places = awaits.iter().flat_map(|(file, found)| {
+        let lines = if is_outside {
+            &found.outside
+        } else {
+            &found.anywhere
+        };
+        lines.iter().map(move |line| Place {
+            file: (*file).clone(),
+            line: *line,
         })
     });
     let first = places.next().unwrap_or_else(|| Place {

@@ -53,6 +53,11 @@
         return;
       }
       this.#bytes = gather(parts);
+      const given = options?.endings;
+      const endings = given === undefined ? "transparent" : `${given}`;
+      if (endings !== "transparent" && endings !== "native") {
+        throw new TypeError(`Blob: endings must be "transparent" or "native", not ${p.stringify(endings)}`);
+      }
       const type = options?.type;
       if (type !== undefined) this.#type = typeOf(type);
     }

@@ -1,5 +1,5 @@
 // FormData (XMLHttpRequest standard, section 5) and its two encodings in both directions.
-(function formdata({ p, load, native, tag, usv, concat }) {
+(function formdata({ p, load, native, tag, need, usv, concat }) {
   const { Blob, File, bytesOf } = load("blob");
   const { parseMultipart, parseUrlencoded, boundary } = native("form");
   const { TypeError } = p;
@@ -33,9 +33,11 @@
       if (form !== undefined) throw new TypeError("FormData: there are no form elements here");
     }
     append(name, value, filename = undefined) {
+      need(2, arguments, "FormData.append");
       p.push(this.#entries, entry(arguments.length, name, value, filename));
     }
     set(name, value, filename = undefined) {
+      need(2, arguments, "FormData.set");
       const fresh = entry(arguments.length, name, value, filename);
       const kept = [];
       let placed = false;
@@ -50,6 +52,7 @@
       this.#entries = kept;
     }
     delete(name) {
+      need(1, arguments, "FormData.delete");
       name = usv(name);
       const kept = [];
       for (let i = 0; i < this.#entries.length; i++) {
@@ -58,11 +61,13 @@
       this.#entries = kept;
     }
     get(name) {
+      need(1, arguments, "FormData.get");
       name = usv(name);
       for (let i = 0; i < this.#entries.length; i++) if (this.#entries[i][0] === name) return this.#entries[i][1];
       return null;
     }
     getAll(name) {
+      need(1, arguments, "FormData.getAll");
       name = usv(name);
       const values = [];
       for (let i = 0; i < this.#entries.length; i++) {
@@ -71,6 +76,7 @@
       return values;
     }
     has(name) {
+      need(1, arguments, "FormData.has");
       return this.get(name) !== null;
     }
     forEach(callback, thisArg = undefined) {

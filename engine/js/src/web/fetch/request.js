@@ -16,6 +16,16 @@
     __proto__: null, cache: "default", credentials: "same-origin", integrity: "", keepalive: false, mode: "cors",
     redirect: "follow", referrer: "about:client", referrerPolicy: "",
   };
+  // The texts that an option may be, but for its default.
+  const TEXTS = {
+    __proto__: null,
+    cache: ["no-store", "reload", "no-cache", "force-cache", "only-if-cached"],
+    credentials: ["omit", "include"],
+    mode: ["same-origin", "no-cors"],
+    redirect: ["error", "manual"],
+    referrerPolicy: ["no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin",
+      "origin-when-cross-origin", "strict-origin-when-cross-origin", "unsafe-url"],
+  };
 
   function methodOf(value) {
     const method = `${value}`;
@@ -39,9 +49,17 @@
       const value = init?.[name] ?? input?.[name];
       if (value === undefined || value === DEFAULTS[name]) continue;
       options ??= { __proto__: null };
-      options[name] = typeof DEFAULTS[name] === "boolean" ? !!value : `${value}`;
+      options[name] = typeof DEFAULTS[name] === "boolean" ? !!value : textOf(name, `${value}`);
     }
     return options;
+  }
+  function textOf(name, text) {
+    const texts = TEXTS[name];
+    if (texts !== undefined && text !== DEFAULTS[name] && p.indexOf(texts, text) === -1) {
+      const all = p.join([DEFAULTS[name] || '""', ...texts], ", ");
+      throw new TypeError(`Request: the option ${name} cannot be ${p.stringify(text)}; it may be ${all}`);
+    }
+    return text;
   }
 
   function Request(input, init = undefined) {

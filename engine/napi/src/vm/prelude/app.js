@@ -68,5 +68,5 @@ native.uncaught((error, isRejection) => {
 
 return {
   exports, run, take, next, classify, keyOf, store, describe, served, follow, ended, afterMicrotasks, drop, cancelStream, abort, requestEnded, requestKey,
-  forgetAdded, isCyclic, toJson, dateText, ofMap, keysOfMap, rowsOf, append, newObject, waitingFunction, unfinished, stringify, here, toError, lastThrown, shown,
+  forgetAdded, classWithoutData, isCyclic, toJson, dateText, ofMap, keysOfMap, rowsOf, append, newObject, waitingFunction, unfinished, stringify, here, toError, lastThrown, shown,
 };

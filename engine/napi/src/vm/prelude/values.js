@@ -13,6 +13,18 @@ function classify(value) {
   if (value instanceof Date) return DATE;
   return natives.has(value) ? NATIVE : OTHER;
 }
+// The class of an object that holds no plain data, which would be passed on as `{}`; `undefined` for others.
+function classWithoutData(value) {
+  if (value instanceof Error) return "Error";
+  if (value instanceof RegExp) return "RegExp";
+  if (value instanceof PlatformRequest) return "Request";
+  if (isResponse(value)) return "Response";
+  if (value instanceof Headers) return "Headers";
+  if (value instanceof URLSearchParams) return "URLSearchParams";
+  if (value instanceof FormData) return "FormData";
+  if (value instanceof Blob) return "Blob";
+  return value instanceof ReadableStream ? "ReadableStream" : undefined;
+}
 function isCyclic(value, inside = new Set()) {
   if (typeof value !== "object" || value === null) return false;
   if (inside.has(value)) return true;
