@@ -14,8 +14,8 @@ const INNERMOST_CALLS_MAX: c_int = 12;
 /// The maximum number of outermost calls are shown behind them.
 const OUTERMOST_CALLS_MAX: c_int = 10;
 
-/// `debug.traceback([thread,] [message [, level]])`: the message and the calls on the stack. A message of another type
-/// is returned as given.
+/// `debug.traceback([thread,] [message [, level]])`: the message and the calls on the stack. A message of another type,
+/// also nil, is returned as given.
 pub(crate) unsafe extern "C-unwind" fn traceback(state: State) -> c_int {
     // SAFETY: two stages. The text lies in the isolate's scratch when it is pushed; nothing else on this frame has a
     // destructor then.
@@ -26,10 +26,16 @@ pub(crate) unsafe extern "C-unwind" fn traceback(state: State) -> c_int {
         } else {
             (other, 2)
         };
+        let is_given = lua_gettop(state) >= message;
         lua_settop(state, message + 1);
         let kind = lua_type(state, message);
+        let is_text = match kind {
+            LUA_TNIL => !is_given,
+            LUA_TSTRING | LUA_TNUMBER => true,
+            _ => false,
+        };
         // Hooks are off while a message handler runs, so a script that is told to stop would not be stopped in it.
-        if !matches!(kind, LUA_TNIL | LUA_TSTRING | LUA_TNUMBER) || current().watch.must_stop() {
+        if !is_text || current().watch.must_stop() {
             lua_pushvalue(state, message);
             return 1;
         }

@@ -1,6 +1,7 @@
 //! The hot path: one protected entry in which a handler runs in a pooled coroutine and its result becomes the response.
 
 use crate::coroutines::suspend;
+use crate::request::beside::Beside;
 use crate::request::object::{self, RequestSlot};
 use crate::request::response;
 use crate::request::stream;
@@ -10,7 +11,7 @@ use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
 use crate::vm::state::{State, data, push_ref, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, FileAnswer, LocalFuture, ResponseSink, Step, Value, request};
+use sampan_host::{Error, ErrorKind, FileAnswer, LocalFuture, ResponseSink, Step, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -362,18 +363,16 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
             LUA_OK => {
                 let beside = match lua_gettop(thread.state) {
                     0 | 1 => None,
-                    _ => status_beside(thread.state),
+                    _ => Beside::at(thread.state, 2),
                 };
                 lua_settop(thread.state, 1);
                 lua_xmove(thread.state, state, 1);
                 core.give_thread(thread);
-                match entry.sink.as_deref_mut() {
-                    Some(_) if beside.is_some() => {
-                        CallOutcome::Failed(request::status_beside(beside.unwrap_or_default()))
-                    }
-                    Some(sink) => response::deliver(core, state, sink)
+                match (entry.sink.as_deref_mut(), beside) {
+                    (Some(_), Some(beside)) => CallOutcome::Failed(beside.error(state)),
+                    (Some(sink), None) => response::deliver(core, state, sink)
                         .map_or_else(CallOutcome::Failed, CallOutcome::Done),
-                    None => CallOutcome::Done(None),
+                    (None, _) => CallOutcome::Done(None),
                 }
             }
             LUA_YIELD => {
@@ -407,17 +406,6 @@ pub(crate) unsafe fn raised(state: State, core: &Core, thread: Thread, status: c
         core.has_raised.set(true);
         core.drop_thread(thread);
         fault.0
-    }
-}
-
-/// Returns the second result of a handler, if that looks like a status. Other values, such as the count of `gsub`, are
-/// dropped.
-#[cold]
-unsafe fn status_beside(thread: State) -> Option<f64> {
-    // SAFETY: reads the second result of a coroutine that has ended.
-    unsafe {
-        let number = lua_tonumber(thread, 2);
-        (lua_type(thread, 2) == LUA_TNUMBER && request::is_status(number)).then_some(number)
     }
 }
 

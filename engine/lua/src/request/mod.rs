@@ -1,6 +1,7 @@
 //! One request: the request table, the call of its handler, and what becomes its response.
 
 pub(crate) mod added;
+pub(crate) mod beside;
 pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod guards;

@@ -9,7 +9,7 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::answer::{self, AnswerKind};
-use sampan_host::{Error, ResponseSink, refusals, request};
+use sampan_host::{Error, ResponseSink, refusals};
 use std::ffi::{CStr, c_int};
 
 /// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces
@@ -248,18 +248,44 @@ pub(crate) unsafe extern "C-unwind" fn no_answer(state: State) -> c_int {
     }
 }
 
-/// `host.check_beside(number)`: raises what is said of a result that is followed by a status.
-pub(crate) unsafe extern "C-unwind" fn check_beside(state: State) -> c_int {
-    // SAFETY: two stages.
+/// `host.check_header(builder, name, value)`: raises what is wrong with the bytes of a header field (RFC 9110 section
+/// 5). Values of wrong types are refused when the answer is written.
+pub(crate) unsafe extern "C-unwind" fn check_header(state: State) -> c_int {
+    // SAFETY: two stages; raw reads, and room for one value.
     unsafe {
-        let status = lua_tonumber(state, 1);
-        if !request::is_status(status) {
-            return 0;
-        }
-        let outcome = guard(|| Ok(request::status_beside(status)));
-        *current().result.get() = Some(Err(outcome.unwrap_or_else(|error| error)));
-        raise_result(state)
+        checked(state, || {
+            let name = text_at(state, 2);
+            if lua_type(state, 2) == LUA_TSTRING && !is_token(name) {
+                return Err(refusals::header_name(&String::from_utf8_lossy(name)));
+            }
+            let mut is_fine = is_field_value(text_at(state, 3));
+            if lua_type(state, 3) == LUA_TTABLE {
+                for at in 1..=lua_objlen(state, 3).min(answer::FIELDS_MAX) {
+                    lua_rawgeti(state, 3, at as i64);
+                    is_fine &= is_field_value(text_at(state, -1));
+                    lua_pop(state, 1);
+                }
+            }
+            match is_fine {
+                true => Ok(()),
+                false => Err(Error::script(format!(
+                    "invalid value for header {:?}: control characters such as line ends are not allowed",
+                    String::from_utf8_lossy(name)
+                ))),
+            }
+        })
     }
+}
+
+fn is_token(name: &[u8]) -> bool {
+    let is_token_byte =
+        |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    !name.is_empty() && name.iter().all(is_token_byte)
+}
+
+fn is_field_value(value: &[u8]) -> bool {
+    let is_sent = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
+    value.iter().all(is_sent)
 }
 
 /// `host.location(builder, url)`: the value of the field.

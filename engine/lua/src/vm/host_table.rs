@@ -1,6 +1,7 @@
 //! The table `host`: what the parts of the engine that are written in Lua get from Rust.
 
 use crate::libraries;
+use crate::request::beside;
 use crate::request::body;
 use crate::request::guards;
 use crate::request::object;
@@ -58,7 +59,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 23] = [
+        let functions: [(&CStr, lua_CFunction); 24] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"traceback", libraries::traceback::traceback),
@@ -70,7 +71,8 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"unknown_option", response::unknown_option),
             (c"location", response::location),
             (c"no_answer", response::no_answer),
-            (c"check_beside", response::check_beside),
+            (c"check_beside", beside::check_beside),
+            (c"check_header", response::check_header),
             (c"open_body", body::open),
             (c"read_chunk", body::read_chunk),
             (c"read_whole", body::read_whole),

@@ -207,9 +207,10 @@ unsafe fn push_handler(thread: State, first: c_int) -> bool {
 unsafe fn push_of_chain(thread: State, caller: &lua_Debug, callee: &lua_Debug) -> bool {
     // SAFETY: the caller has room; names are those of `chain.lua`.
     unsafe {
-        // The function that the chain calls beside handlers: it looks at results.
+        // The functions that the chain calls beside handlers: they look at results.
         let is_beside = !callee.name.is_null()
-            && [c"to_response", c"of_handler"].contains(&CStr::from_ptr(callee.name));
+            && [c"to_response", c"answer_of", c"check_beside"]
+                .contains(&CStr::from_ptr(callee.name));
         if is_beside {
             return false;
         }

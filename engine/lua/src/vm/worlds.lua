@@ -26,6 +26,7 @@ function base.getmetatable(value)
   if meta ~= nil and hidden[meta] then return nil end
   return meta
 end
+base.debug.getmetatable = base.getmetatable
 
 -- Random numbers have one source. A request that has chosen the next ones must not choose those of others, so the engine puts them aside.
 local seed, choose = base.math.randomseed, host.choose_random

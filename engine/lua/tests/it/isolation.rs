@@ -168,8 +168,8 @@ fn no_metatable_leads_to_what_requests_share() {
           for at, value in ipairs { response, response.headers, req.headers, app, app.json, app.time, app.json.array \
            {}, 'text', err, req,
                                       require 'string.buffer'.new(), coroutine.create(print), print, 1, true } do
-            local meta = getmetatable(value)
-            if type(meta) == 'table' then seen[#seen + 1] = at end
+            if type(getmetatable(value)) == 'table' then seen[#seen + 1] = at end
+            if type(debug.getmetatable(value)) == 'table' then seen[#seen + 1] = -at end
           end
           return { seen, response.__index == nil, pcall(setmetatable, app, {}), pcall(setmetatable, app.time, {}) }
         end)",
@@ -178,6 +178,19 @@ fn no_metatable_leads_to_what_requests_share() {
         let refused = "cannot change a protected metatable";
         assert_eq!(text, format!(r#"[{{}},true,false,false,"{refused}"]"#));
     }
+}
+
+#[test]
+fn a_metatable_that_a_request_changes_is_not_that_of_the_next() {
+    let rig = load(
+        "app.get('/', function(req)
+          local before = req.headers.mine
+          local meta = debug.getmetatable(req.headers)
+          if meta then meta.__index = function() return 'changed' end end
+          return { before == nil, meta == nil, debug.getmetatable(setmetatable({}, { x = 1 })).x }
+        end)",
+    );
+    assert_eq!(thrice(&rig), ["[true,true,1]"; 3]);
 }
 
 const WALK: &str = include_str!("support/walk.lua");

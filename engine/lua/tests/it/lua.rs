@@ -49,6 +49,71 @@ fn results_become_responses() {
 }
 
 #[test]
+fn a_second_value_behind_an_answer_is_an_error() {
+    let wrapped = "app.use(function(req, next) return next(req) end)\n";
+    for (returned, found) in [
+        ("nil, 'it is broken'", "a string behind it"),
+        ("'a', 'b'", "a string behind it"),
+        ("true, {}", "a table behind it"),
+        ("pcall(function() return 'x' end)", "a string behind it"),
+        ("{ a = 1 }, 404", "404 behind it"),
+    ] {
+        for around in [wrapped, ""] {
+            let source = format!(
+                "local app = require 'sampan'\n{around}app.get('/', function() return {returned} end)"
+            );
+            let error = load(&source).wrapped(get("/")).expect_err(returned);
+            assert!(error.to_string().contains(found), "{returned}: {error}");
+        }
+    }
+    // Middleware returns one value too.
+    let error = load(
+        "local app = require 'sampan'
+        app.use(function(req, next)
+          return nil, 'it is broken'
+        end)
+        app.get('/', function() return 'x' end)",
+    )
+    .wrapped(get("/"))
+    .expect_err("an error");
+    assert!(
+        error.message().contains("this one returned a string"),
+        "{error}"
+    );
+    assert_eq!(error.place().map(|place| place.line), Some(2), "{error:?}");
+    for returned in ["'a', nil", "('a'):gsub('b', 'c')", "'a', 1e9"] {
+        check(&format!("return {returned}"), "a");
+    }
+}
+
+#[test]
+fn header_fields_are_checked_where_they_are_given() {
+    for (headers, told) in [
+        ("['a b'] = '1'", r#"invalid header name "a b""#),
+        ("[''] = '1'", "invalid header name"),
+        (
+            "['x-a'] = '1\\r\\nb: 2'",
+            r#"invalid value for header "x-a""#,
+        ),
+        (
+            "['x-a'] = { '1', 'a\\0' }",
+            r#"invalid value for header "x-a""#,
+        ),
+    ] {
+        for builder in ["text", "html", "json"] {
+            check_error(
+                &format!("app.{builder}('x', {{ headers = {{ {headers} }} }})"),
+                &format!("app.lua:2: app.{builder}: {told}"),
+            );
+        }
+    }
+    check(
+        "return app.text('x', { headers = { ['x-a'] = 'tab\\tand é', ['x-b'] = { 'a', 1 }, ['x-c'] = 2 } })",
+        "x",
+    );
+}
+
+#[test]
 fn results_that_cannot_be_sent_are_errors() {
     check_error("return function() end", "returned a function");
     check_error("local t = {} t.t = t return t", "contains itself");
@@ -65,7 +130,7 @@ fn results_that_cannot_be_sent_are_errors() {
     );
     check_error(
         "return app.text('x', { headers = { a = 'b\\r\\nc' } })",
-        "control byte",
+        "control characters",
     );
 }
 

@@ -79,6 +79,47 @@ fn what_is_refused_says_so_and_what_to_use() {
 }
 
 #[test]
+fn arguments_of_wrong_types_are_told_with_the_names_that_scripts_know() {
+    for (call, told) in [
+        (
+            "xpcall(print)",
+            "bad argument #2 to 'xpcall' (function expected, got no value)",
+        ),
+        (
+            "xpcall(print, 'x')",
+            "bad argument #2 to 'xpcall' (function expected, got string)",
+        ),
+        (
+            "coroutine.wrap()",
+            "bad argument #1 to 'wrap' (function expected, got no value)",
+        ),
+        (
+            "coroutine.wrap({})",
+            "bad argument #1 to 'wrap' (function expected, got table)",
+        ),
+        (
+            "coroutine.resume(1)",
+            "bad argument #1 to 'resume' (coroutine expected)",
+        ),
+    ] {
+        check_error(&format!("\n{call}"), &format!("app.lua:3: {told}"));
+    }
+}
+
+#[test]
+fn functions_of_lua_5_1_that_luajit_has_are_there() {
+    check(
+        "local seen = {}
+         table.foreach({ a = 1 }, function(key, value) seen[1] = key .. value end)
+         local found = table.foreachi({ 5, 6, 7 }, function(at, value) if at == 2 then return value end end)
+         return { table.getn({ 1, 2 }), found, seen[1], gcinfo() > 0, math.floor(gcinfo()) == gcinfo() }",
+        r#"[2,6,"a1",true,true]"#,
+    );
+    check_error("table.foreach({}, 1)", "function expected, got number");
+    check_error("table.insert({}, 0, 'x')", "position out of bounds");
+}
+
+#[test]
 fn looking_for_what_is_refused_raises_nothing() {
     for name in ["ffi", "jit", "newproxy", "package.seeall", "debug.nothing"] {
         check(&format!("return type({name})"), "nil");
@@ -252,8 +293,10 @@ fn a_traceback_shows_the_scripts_lines() {
         "{trace}"
     );
     check(
-        "return { debug.traceback({ 'as it is' })[1], debug.traceback(print) == print }",
-        r#"["as it is",true]"#,
+        "return { debug.traceback({ 'as it is' })[1], debug.traceback(print) == print, debug.traceback(nil) == nil,
+           debug.traceback(nil, 1) == nil, debug.traceback(coroutine.create(print), nil) == nil,
+           debug.traceback():match('^stack traceback:\\n') ~= nil, select(2, xpcall(error, debug.traceback)) == nil }",
+        r#"["as it is",true,true,true,true,true,true]"#,
     );
     check(
         "local co = coroutine.create(function()\n coroutine.yield() end) coroutine.resume(co)

@@ -2,7 +2,8 @@
 --
 -- A file of its own, whose name tells where a handler begins on the stack: one that ends with `return db.query(...)` is gone from there when
 -- the query fails, and the first line of the project is then the middleware's, which is not at fault.
-local to_response, of_handler, unanswered, select, enter, leave = ...
+local to_response, answer_of, unanswered, select, host = ...
+local enter, leave, check_beside = host.enter_span, host.leave_span, host.check_beside
 
 local function chain(req, fallback, handler, ...)
   local wraps, count = { ... }, select("#", ...)
@@ -10,15 +11,16 @@ local function chain(req, fallback, handler, ...)
     if at > count then
       if not handler then return unanswered(fallback) end
       -- Only what answers paths without a route is told of another status.
-      if fallback ~= 200 then return of_handler(handler(request, fallback)) end
-      return of_handler(handler(request))
+      if fallback ~= 200 then return answer_of(nil, handler(request, fallback)) end
+      return answer_of(nil, handler(request))
     end
     local inside
     local function next(other)
       inside = call(at + 1, other or request)
       return inside
     end
-    local result = wraps[at](request, next)
+    local result, beside = wraps[at](request, next)
+    if beside ~= nil then check_beside(beside, wraps[at]) end
     if result == nil and inside then return inside end
     return to_response(result)
   end
@@ -34,9 +36,9 @@ local function traced_chain(req, fallback, handler, ...)
       if not handler then return unanswered(fallback) end
       local span, answer = enter(req, at, around)
       if fallback ~= 200 then
-        answer = of_handler(handler(request, fallback))
+        answer = answer_of(nil, handler(request, fallback))
       else
-        answer = of_handler(handler(request))
+        answer = answer_of(nil, handler(request))
       end
       leave(req, span)
       return answer
@@ -46,7 +48,8 @@ local function traced_chain(req, fallback, handler, ...)
       inside = call(at + 1, other or request, span)
       return inside
     end
-    local result = wraps[at](request, next)
+    local result, beside = wraps[at](request, next)
+    if beside ~= nil then check_beside(beside, wraps[at]) end
     leave(req, span)
     if result == nil and inside then return inside end
     return to_response(result)

@@ -64,7 +64,7 @@ local function check_options(name, options)
   if options.status ~= nil then host.check_status(name, options.status) end
   if options.headers ~= nil then host.check(name, "map", "headers", options.headers) end
   local headers = new_headers()
-  for key, value in pairs(options.headers or {}) do headers[key] = value end
+  for key, value in pairs(options.headers or {}) do host.check_header(name, key, value) headers[key] = value end
   return options.status, headers
 end
 
@@ -128,6 +128,11 @@ local function to_response(value, status)
   headers["content-type"] = types[kind]
   status = status or value == nil and host.status_of_nothing or 200
   return setmetatable({ status = status, headers = headers, body = value, kind = kind }, Response)
+end
+-- An answer has no place for a second value. Numbers that are not a status are dropped, as without middleware.
+local function answer_of(status, value, beside)
+  if beside ~= nil then host.check_beside(beside) end
+  return to_response(value, status)
 end
 
 -- Capabilities ------------------------------------------------------------------------------------------------------------
@@ -522,7 +527,7 @@ for kind, open in pairs(stream_kinds) do
       for key, value in pairs(given or {}) do
         if key == "headers" then
           host.check(title, "map", "headers", value)
-          for name, field in pairs(value) do headers[name] = field end
+          for name, field in pairs(value) do host.check_header(title, name, field) headers[name] = field end
         else
           options[key] = value
         end
@@ -669,10 +674,10 @@ declare(app, "")
 
 local answering_errors = {}
 function answering_errors.not_found(fn)
-  return function(req, status) return to_response(fn(req), status) end
+  return function(req, status) return answer_of(status, fn(req)) end
 end
 function answering_errors.on_error(fn)
-  return function(req, err) return to_response(fn(req, err), err.status) end
+  return function(req, err) return answer_of(err.status, fn(req, err)) end
 end
 for name, around in pairs(answering_errors) do
   app[name] = function(fn)
@@ -689,12 +694,7 @@ local function unanswered(status)
   if type(status) == "table" then return file_response(status[1], status[2]) end
   return setmetatable({ status = status, headers = new_headers(), kind = "empty" }, Response)
 end
--- What a handler returned. Its other values are dropped, as without middleware.
-local function of_handler(value, beside)
-  if type(beside) == "number" then host.check_beside(beside) end
-  return to_response(value)
-end
-local chain, traced_chain = make_chain(to_response, of_handler, unanswered, select, host.enter_span, host.leave_span)
+local chain, traced_chain = make_chain(to_response, answer_of, unanswered, select, host)
 
 -- Requests and errors -------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,12 @@ local isyieldable, status = G.coroutine.isyieldable, G.coroutine.status
 local floor = G.math.floor
 local HOST = host.mark
 
+-- Raises the error of an argument in LuaJIT's words, at the caller of the function that calls this.
+local function bad(at, name, expected, value)
+  local found = value == nil and "no value" or type(value)
+  error("bad argument #" .. at .. " to '" .. name .. "' (" .. expected .. " expected, got " .. found .. ")", 3)
+end
+
 local function copy(from, names)
   local to = {}
   for name in names:gmatch("%S+") do to[name] = from[name] end
@@ -17,7 +23,7 @@ local function copy(from, names)
 end
 
 local env = copy(G, [[assert error ipairs next pairs pcall rawequal rawget rawlen rawset select
-  setmetatable tonumber tostring type unpack _VERSION]])
+  setmetatable tonumber tostring type unpack gcinfo _VERSION]])
 env._G = env
 -- Rows look like tables without a metatable, which may be given another.
 local raw_getmetatable = G.getmetatable
@@ -27,7 +33,8 @@ function env.getmetatable(value)
   if type(meta) == "table" and rawget(meta, 0) == HOST then return nil end
   return meta
 end
-env.table = copy(G.table, "concat insert maxn move pack remove sort clone isarray isempty nkeys")
+env.table = copy(G.table, [[concat foreach foreachi getn insert maxn move pack remove sort clone isarray
+  isempty nkeys]])
 env.table.unpack, env.table.clear = G.unpack, G.require("table.clear")
 -- Sizes that LuaJIT refuses are refused here: compiled code that raises LuaJIT's own error for them can crash.
 local new_table, SIZE_MAX = G.require("table.new"), 2 ^ 26
@@ -93,8 +100,12 @@ function coroutine.yield(...)
   check_yield()
   return raw_yield(...)
 end
-function coroutine.resume(co, ...) return pass(co, raw_resume(co, ...)) end
+function coroutine.resume(co, ...)
+  if type(co) ~= "thread" then error("bad argument #1 to 'resume' (coroutine expected)", 2) end
+  return pass(co, raw_resume(co, ...))
+end
 function coroutine.wrap(fn)
+  if type(fn) ~= "function" then bad(1, "wrap", "function", fn) end
   local co = raw_create(fn)
   return function(...) return rethrow(pass(co, raw_resume(co, ...))) end
 end
@@ -103,6 +114,7 @@ env.coroutine = coroutine
 -- A message handler runs with hooks off while a stop is raised, so that it could not be stopped itself: it is passed over.
 local raw_xpcall, traceback = G.xpcall, host.traceback
 function env.xpcall(fn, handler, ...)
+  if type(handler) ~= "function" then bad(2, "xpcall", "function", handler) end
   -- It looks for the stop itself, and the stack has no room for more where it overflowed.
   if handler == traceback then return raw_xpcall(fn, handler, ...) end
   return raw_xpcall(fn, function(message)
