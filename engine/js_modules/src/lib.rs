@@ -171,6 +171,9 @@ impl Modules {
         if let Some((_, source)) = built_in::find(path) {
             return Ok(self.script(path, Kind::Esm, source.as_bytes().to_vec()));
         }
+        if path == built_in::EMPTY {
+            return Ok(self.script(path, Kind::CommonJs, Vec::new()));
+        }
         let absent = || Error::new(ErrorKind::Load, format!("there is no file {path}"));
         let source = self.sources.read_script(path).ok_or_else(absent)?;
         match extension(path) {

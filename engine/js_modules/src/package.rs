@@ -28,7 +28,7 @@ pub(crate) struct Package {
     #[serde(rename = "type")]
     kind: Target,
     /// The exports, where it says.
-    pub(crate) exports: Target,
+    exports: Target,
     /// The imports of its own files import by `#name`.
     pub(crate) imports: Target,
     workspaces: Target,
@@ -38,7 +38,7 @@ pub(crate) struct Package {
 
 /// Reports whether the text of a `package.json` says that packages lie below its folder, which share what is installed.
 pub fn is_workspace(text: &[u8]) -> bool {
-    Package::read(text).is_ok_and(|package| package.workspaces != Target::Absent)
+    Package::read(text).is_ok_and(|package| package.workspaces.says_something())
 }
 
 impl Package {
@@ -57,15 +57,23 @@ impl Package {
         self.browser.text().or_else(|| self.main.text())
     }
 
-    /// The name in place of `name`, by a map under `browser`: a file is `./lib/x.js`, other names are of packages.
-    pub(crate) fn for_browsers(&self, name: &str) -> Option<&str> {
+    /// Reports whether the package says what it exports.
+    pub(crate) fn has_exports(&self) -> bool {
+        self.exports.says_something()
+    }
+
+    /// The module in place of `name`, by a map under `browser`: a file is `./lib/x.js`, other names are of packages.
+    pub(crate) fn for_browsers(&self, name: &str) -> Option<Replacement<'_>> {
         let Target::Choices(choices) = &self.browser else {
             return None;
         };
         let plain = name.strip_suffix(".js").filter(|_| name.starts_with("./"));
         let fits = |key: &str| key == name || Some(key) == plain;
         let (_, target) = choices.iter().find(|(key, _)| fits(key))?;
-        target.text()
+        match target {
+            Target::False => Some(Replacement::Empty),
+            target => target.text().map(Replacement::Module),
+        }
     }
 
     /// `module` or `commonjs`, where it says.
@@ -81,15 +89,24 @@ impl Package {
         };
         if !has_subpaths {
             let target = (subpath == ".").then_some(&self.exports)?;
-            return target.path(None, conditions, 0).found();
+            return target.path(&Search::exports(conditions), 0).found();
         }
-        self.exports.entry(subpath, conditions)
+        self.exports.entry(subpath, Search::exports(conditions))
     }
 
     /// Returns the target of `#name`: a path below the package's folder, or the name of another package.
     pub(crate) fn imported(&self, name: &str, conditions: &[&str]) -> Option<String> {
-        self.imports.entry(name, conditions)
+        self.imports.entry(name, Search::imports(conditions))
     }
+}
+
+/// The module that takes the place of another where Node.js is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replacement<'a> {
+    /// A module that exports nothing: `false`.
+    Empty,
+    /// A file of the package (`./lib/x.js`), or the name of another package.
+    Module(&'a str),
 }
 
 /// A value of `exports` and `imports`, with its keys in their order.
@@ -100,6 +117,8 @@ pub(crate) enum Target {
     Absent,
     /// `null`: explicitly not exported.
     Never,
+    /// `false`: under `browser` an empty module. It means nothing elsewhere.
+    False,
     Path(String),
     List(Vec<Target>),
     /// Conditions, or subpaths.
@@ -124,7 +143,49 @@ impl Led {
     }
 }
 
+/// The rules by which a target is searched for a path.
+struct Search<'a> {
+    /// The text in place of each `*`.
+    middle: Option<&'a str>,
+    conditions: &'a [&'a str],
+    /// True under `imports`, where a target may be the name of another package.
+    may_name_packages: bool,
+}
+
+impl<'a> Search<'a> {
+    fn exports(conditions: &'a [&'a str]) -> Self {
+        Self {
+            middle: None,
+            conditions,
+            may_name_packages: false,
+        }
+    }
+
+    fn imports(conditions: &'a [&'a str]) -> Self {
+        Self {
+            may_name_packages: true,
+            ..Self::exports(conditions)
+        }
+    }
+
+    /// Reports whether a path is a valid target. Node.js skips others in a list.
+    fn accepts(&self, path: &str) -> bool {
+        match path.strip_prefix("./") {
+            Some(inside) => {
+                let leads_out = |part: &str| matches!(part, "." | ".." | "node_modules");
+                !inside.split(['/', '\\']).any(leads_out)
+            }
+            None => self.may_name_packages && !path.starts_with("../") && !path.starts_with('/'),
+        }
+    }
+}
+
 impl Target {
+    /// Reports whether the field is there, with a value that can mean something.
+    fn says_something(&self) -> bool {
+        !matches!(self, Self::Absent | Self::False)
+    }
+
     fn text(&self) -> Option<&str> {
         match self {
             Self::Path(text) => Some(text),
@@ -133,14 +194,14 @@ impl Target {
     }
 
     /// The target of a key: the key itself, or the longest one with a `*` that fits.
-    fn entry(&self, name: &str, conditions: &[&str]) -> Option<String> {
+    fn entry(&self, name: &str, search: Search<'_>) -> Option<String> {
         let Self::Choices(choices) = self else {
             return None;
         };
         if !name.contains('*')
             && let Some((_, target)) = choices.iter().find(|(key, _)| key == name)
         {
-            return target.path(None, conditions, 0).found();
+            return target.path(&search, 0).found();
         }
         let fitting = choices.iter().filter_map(|(key, target)| {
             let (front, back) = key.split_once('*')?;
@@ -149,25 +210,31 @@ impl Target {
             fits.then_some((front.len(), key.len(), middle, target))
         });
         let (.., middle, target) = fitting.max_by_key(|(front, whole, ..)| (*front, *whole))?;
-        target.path(Some(middle), conditions, 0).found()
+        let search = Search {
+            middle: Some(middle),
+            ..search
+        };
+        target.path(&search, 0).found()
     }
 
-    /// The first path that holds, with `middle` in place of each `*`.
-    fn path(&self, middle: Option<&str>, conditions: &[&str], depth: usize) -> Led {
+    /// The first path that holds.
+    fn path(&self, search: &Search<'_>, depth: usize) -> Led {
         if depth > DEPTH_MAX {
             return Led::On;
         }
         let mut tried = Led::On;
         match self {
-            Self::Absent => Led::On,
+            Self::Absent | Self::False => Led::On,
             Self::Never => Led::Nowhere,
-            Self::Path(path) => {
-                Led::To(middle.map_or_else(|| path.clone(), |middle| path.replace('*', middle)))
-            }
+            Self::Path(path) => Led::To(match search.middle {
+                Some(middle) => path.replace('*', middle),
+                None => path.clone(),
+            }),
             Self::List(targets) => {
                 for target in targets {
-                    match target.path(middle, conditions, depth + 1) {
-                        Led::To(path) => return Led::To(path),
+                    match target.path(search, depth + 1) {
+                        Led::To(path) if search.accepts(&path) => return Led::To(path),
+                        Led::To(_) => tried = Led::Nowhere,
                         other => tried = other,
                     }
                 }
@@ -175,8 +242,8 @@ impl Target {
             }
             Self::Choices(choices) => {
                 for (condition, target) in choices {
-                    if conditions.contains(&condition.as_str()) {
-                        match target.path(middle, conditions, depth + 1) {
+                    if search.conditions.contains(&condition.as_str()) {
+                        match target.path(search, depth + 1) {
                             Led::On => {}
                             led => return led,
                         }
@@ -211,8 +278,11 @@ impl<'de> Visitor<'de> for TargetVisitor {
         Ok(Target::Never)
     }
 
-    fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Target, E> {
-        Ok(Target::Absent)
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Target, E> {
+        Ok(match value {
+            true => Target::Absent,
+            false => Target::False,
+        })
     }
 
     fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Target, E> {
@@ -282,6 +352,16 @@ mod tests {
     }
 
     #[test]
+    fn invalid_targets_of_a_list_are_skipped() {
+        let one = package(r#"{"exports": ["bad", "../up.js", "./a/../b.js", false, "./a.js"]}"#);
+        assert_eq!(one.exported(".", IMPORT).as_deref(), Some("./a.js"));
+        let none = package(r#"{"exports": {"./*": ["./../*.js", "x"]}}"#);
+        assert_eq!(none.exported("./a", IMPORT), None);
+        let imports = package(r##"{"imports": {"#a": ["../up.js", "pkg", "./a.js"]}}"##);
+        assert_eq!(imports.imported("#a", IMPORT).as_deref(), Some("pkg"));
+    }
+
+    #[test]
     fn the_longest_pattern_wins() {
         let one = package(
             r#"{"exports": {"./*": "./all/*.js", "./a/*": "./a/*/*.js", "./a/b/*": null, "./a/*.js": "./js/*.js"}}"#,
@@ -305,5 +385,8 @@ mod tests {
         assert_eq!(odd.exports, Target::Absent);
         assert_eq!(odd.imported("#a", IMPORT).as_deref(), Some("./a.js"));
         assert!(Package::read(b"{").is_err());
+        let off = package(r#"{"exports": false, "browser": false}"#);
+        assert!(!off.has_exports() && off.main().is_none());
+        assert!(!is_workspace(br#"{"workspaces": false}"#));
     }
 }

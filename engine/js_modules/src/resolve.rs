@@ -1,6 +1,7 @@
 //! Which file an import means, by Node.js's rules for modules and with what users of TypeScript leave out.
 
-use crate::package::{IMPORT, Package, REQUIRE};
+use crate::built_in;
+use crate::package::{IMPORT, Package, REQUIRE, Replacement};
 use crate::paths::{
     extension, is_of_package, is_outside, join, package_of, package_root, parent, split_package,
 };
@@ -12,8 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The number of folders above the project's that are looked into. The sources say which of them may be read.
 const FOLDERS_UP_MAX: usize = 16;
 
-/// Endings that may be left out, in the order in which they are tried.
+/// Endings that files of the project may leave out, in the order in which they are tried.
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "js", "jsx", "mjs", "cjs", "json"];
+
+/// Endings that files of packages may leave out: Node.js's own first, as packages may ship their sources beside what
+/// was made from them.
+const PACKAGE_ENDINGS: &[&str] = &["js", "json", "cjs", "mjs", "jsx", "ts", "tsx", "mts"];
 
 /// Node.js's own modules, which packages may ask for. Those with a `node:` in front need not stand here.
 const NODE_MODULES: &[&str] = &[
@@ -139,8 +144,10 @@ impl Resolver {
         let place = package_root(path)?;
         let package = self.package_in(place)?;
         let inside = path.strip_prefix(place)?;
-        let target = package.for_browsers(&format!(".{inside}"))?;
-        self.below(place, &join(place, target))
+        match package.for_browsers(&format!(".{inside}"))? {
+            Replacement::Empty => Some(built_in::EMPTY.to_owned()),
+            Replacement::Module(target) => self.below(place, &join(place, target)),
+        }
     }
 
     fn found(
@@ -167,13 +174,14 @@ impl Resolver {
         }
         if let Some(place) = package_root(importer)
             && let Some(package) = self.package_in(place)
-            && let Some(target) = package.for_browsers(name)
+            && let Some(replacement) = package.for_browsers(name)
         {
-            return match target.starts_with("./") {
-                true => self
+            return match replacement {
+                Replacement::Empty => Ok(built_in::EMPTY.to_owned()),
+                Replacement::Module(target) if target.starts_with("./") => self
                     .below(place, &join(place, target))
                     .ok_or_else(|| format!("there is no file {}", join(place, target))),
-                false => self
+                Replacement::Module(target) => self
                     .bare(place, target, asked)
                     .unwrap_or_else(|| Err(absent(importer, target))),
             };
@@ -254,7 +262,7 @@ impl Resolver {
         };
         if let Some((own, package)) = self.package_above(folder)
             && package.name() == Some(package_name)
-            && package.exports != crate::package::Target::Absent
+            && package.has_exports()
         {
             return Some(self.exported(&own, &package, package_name, &subpath_key, asked));
         }
@@ -283,7 +291,7 @@ impl Resolver {
     ) -> Option<Result<String, String>> {
         let package = self.package_in(place);
         if let Some(package) = &package
-            && package.exports != crate::package::Target::Absent
+            && package.has_exports()
         {
             return Some(self.exported(place, package, name, subpath, asked));
         }
@@ -373,9 +381,13 @@ impl Resolver {
     /// The file that a path means: itself, the TypeScript that its `.js` is made from, with an ending, or the index of
     /// a folder.
     pub(crate) fn file(&self, path: &str) -> Option<String> {
+        let endings = match is_of_package(path) {
+            true => PACKAGE_ENDINGS,
+            false => ENDINGS,
+        };
         self.exact(path)
             .or_else(|| {
-                ENDINGS
+                endings
                     .iter()
                     .find_map(|ending| self.exact(&format!("{path}.{ending}")))
             })
@@ -385,13 +397,13 @@ impl Resolver {
                     .and_then(|package| package.main().map(str::to_owned))?;
                 let main = join(path, &main);
                 self.exact(&main).or_else(|| {
-                    ENDINGS
+                    endings
                         .iter()
                         .find_map(|ending| self.exact(&format!("{main}.{ending}")))
                 })
             })
             .or_else(|| {
-                ENDINGS
+                endings
                     .iter()
                     .find_map(|ending| self.exact(&join(path, &format!("index.{ending}"))))
             })

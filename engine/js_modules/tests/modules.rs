@@ -260,6 +260,58 @@ fn a_package_below_the_parent_reads_across_its_own_further_package_files() {
 }
 
 #[test]
+fn packages_that_ship_their_typescript_are_loaded_from_javascript() {
+    let (_, modules) = project(&[
+        ("node_modules/a/package.json", r#"{"main": "./lib/a"}"#),
+        ("node_modules/a/lib/a.js", ""),
+        ("node_modules/a/lib/a.ts", ""),
+        ("node_modules/a/data.json", "{}"),
+        ("node_modules/a/data.mjs", ""),
+        ("node_modules/b/index.ts", ""),
+        ("node_modules/b/index.js", ""),
+        ("node_modules/b/own.ts", ""),
+    ]);
+    for (importer, name, found) in [
+        ("app.js", "a", "node_modules/a/lib/a.js"),
+        ("app.js", "b", "node_modules/b/index.js"),
+        ("node_modules/a/lib/b.js", "./a", "node_modules/a/lib/a.js"),
+        ("node_modules/a/lib/a.js", "..", "node_modules/a/lib/a.js"),
+        (
+            "node_modules/a/lib/a.js",
+            "../data",
+            "node_modules/a/data.json",
+        ),
+        ("node_modules/b/index.js", "./own", "node_modules/b/own.ts"),
+        ("node_modules/b/index.js", ".", "node_modules/b/index.js"),
+    ] {
+        let resolved = modules.resolve(importer, name, Asked::Require);
+        assert_eq!(resolved.as_deref(), Ok(found), "{name} in {importer}");
+    }
+}
+
+#[test]
+fn modules_that_a_package_switches_off_for_browsers_are_empty() {
+    let (_, modules) = project(&[
+        (
+            "node_modules/a/package.json",
+            r#"{"main": "./a.js", "browser": {"fs": false, "./lib/node.js": false}}"#,
+        ),
+        ("node_modules/a/a.js", ""),
+        ("node_modules/a/lib/node.js", "require('child_process')"),
+    ]);
+    let importer = "node_modules/a/a.js";
+    for name in ["fs", "./lib/node.js", "./lib/node"] {
+        let found = modules.resolve(importer, name, Asked::Require);
+        let script = modules.load(&found.expect(name)).expect("loaded");
+        assert_eq!(script.kind, Kind::CommonJs, "{name}");
+        assert!(script.code.is_empty(), "{name}");
+    }
+    for name in ["fs", "sampan:empty"] {
+        assert!(modules.resolve("app.js", name, Asked::Import).is_err());
+    }
+}
+
+#[test]
 fn packages_give_what_they_have_for_browsers() {
     let (_, modules) = project(&[
         (
