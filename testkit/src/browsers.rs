@@ -3,6 +3,7 @@
 use crate::Answer;
 use crate::cookies::Cookies;
 use crate::scenario::{OneOrMore, Request};
+use sampan_host::clock;
 use std::collections::BTreeMap;
 
 /// The browsers by their names.
@@ -20,7 +21,8 @@ impl Browsers {
             self.0.insert(name.clone(), cookies);
         }
         let cookies = self.0.entry(name.clone()).or_default();
-        if let Some(field) = cookies.field() {
+        let path = path_of(&request.path);
+        if let Some(field) = cookies.field(path, clock::since_1970()) {
             let field = OneOrMore::One(field);
             request.headers.insert("Cookie".to_owned(), field);
         }
@@ -36,7 +38,12 @@ impl Browsers {
             return;
         };
         for line in answer.header("set-cookie") {
-            cookies.keep(line);
+            cookies.keep(path_of(&request.path), line, clock::since_1970());
         }
     }
+}
+
+/// The path of a target, without its query.
+fn path_of(target: &str) -> &str {
+    target.split('?').next().unwrap_or(target)
 }

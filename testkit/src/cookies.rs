@@ -1,36 +1,154 @@
-//! The cookies of one browser, as far as tests need one: by name, without path and domain.
+//! The cookies of one browser (RFC 6265), as far as tests need one: by name and path, without domain.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
 
-/// The cookies that a browser has.
+/// The cookies that a browser has, by name and path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cookies(BTreeMap<String, String>);
+pub(crate) struct Cookies(BTreeMap<(String, String), Cookie>);
+
+#[derive(Clone, Debug)]
+struct Cookie {
+    value: String,
+    /// The time since 1970 at which it expires, if it does.
+    expires: Option<Duration>,
+}
 
 impl Cookies {
-    /// The value of the field `Cookie`, if there are any.
-    pub(crate) fn field(&self) -> Option<String> {
-        let pairs = self.0.iter().map(|(name, value)| format!("{name}={value}"));
-        let pairs: Vec<String> = pairs.collect();
+    /// The value of the field `Cookie` of a request for `path` at a time since 1970, if there are any cookies for it.
+    pub(crate) fn field(&self, path: &str, now: Duration) -> Option<String> {
+        let sent = self.0.iter().filter(|((_, cookie_path), cookie)| {
+            is_below(path, cookie_path) && cookie.expires.is_none_or(|expires| expires > now)
+        });
+        let mut sent: Vec<_> = sent.collect();
+        sent.sort_by_key(|((_, cookie_path), _)| Reverse(cookie_path.len()));
+        let pairs = sent.iter();
+        let pairs: Vec<String> = pairs
+            .map(|((name, _), cookie)| format!("{name}={}", cookie.value))
+            .collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    /// Keeps what a field `Set-Cookie` sets, or forgets what it lets expire.
-    pub(crate) fn keep(&mut self, line: &str) {
-        let Some((name, rest)) = line.split_once('=') else {
+    /// Keeps the cookie that a field `Set-Cookie` sets in the answer to a request for `path` at a time since 1970, or
+    /// forgets the cookie that it lets expire.
+    pub(crate) fn keep(&mut self, path: &str, line: &str, now: Duration) {
+        let mut parts = line.split(';');
+        let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else {
             return;
         };
-        let mut parts = rest.split(';').map(str::trim);
-        let value = parts.next().unwrap_or_default();
-        let expires = parts.any(|part| {
+        let (mut max_age, mut expires, mut own_path) = (None, None, None);
+        for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let (key, value) = (key.trim(), value.trim());
             let is = |wanted: &str| key.eq_ignore_ascii_case(wanted);
-            is("max-age") && (value == "0" || value.starts_with('-'))
-                || is("expires") && value.contains("1970")
-        });
-        if expires {
-            self.0.remove(name);
+            if is("max-age") {
+                max_age = value.parse::<i64>().ok().or(max_age);
+            } else if is("expires") {
+                expires = date(value).or(expires);
+            } else if is("path") {
+                own_path = Some(value).filter(|path| path.starts_with('/'));
+            }
+        }
+        let age = max_age.map(|seconds| Duration::from_secs(seconds.try_into().unwrap_or(0)));
+        let expires = age.map(|age| now.saturating_add(age)).or(expires);
+        let own_path = own_path.unwrap_or_else(|| folder_of(path));
+        let key = (name.trim().to_owned(), own_path.to_owned());
+        if expires.is_some_and(|expires| expires <= now) {
+            self.0.remove(&key);
         } else {
-            self.0.insert(name.to_owned(), value.to_owned());
+            let value = value.trim().to_owned();
+            self.0.insert(key, Cookie { value, expires });
+        }
+    }
+}
+
+/// Reports whether a cookie with this path is sent with a request for `path` (RFC 6265 section 5.1.4).
+fn is_below(path: &str, cookie_path: &str) -> bool {
+    let rest = path.strip_prefix(cookie_path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || cookie_path.ends_with('/'))
+}
+
+/// The path of a cookie that names none: the folder of the request's path.
+fn folder_of(path: &str) -> &str {
+    match path.rfind('/') {
+        None | Some(0) => "/",
+        Some(end) => &path[..end],
+    }
+}
+
+/// The time since 1970 of a date, which may have hyphens as in Netscape's first cookies.
+fn date(text: &str) -> Option<Duration> {
+    let date = httpdate::parse_http_date(text);
+    let date = date.or_else(|_| httpdate::parse_http_date(&text.replace('-', " ")));
+    date.ok()?.duration_since(UNIX_EPOCH).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-01-01.
+    const NOW: Duration = Duration::from_secs(1_767_225_600);
+
+    fn after(lines: &[&str]) -> Cookies {
+        let mut cookies = Cookies::default();
+        for line in lines {
+            cookies.keep("/shop/cart", line, NOW);
+        }
+        cookies
+    }
+
+    #[test]
+    fn cookies_are_sent_until_they_expire() {
+        let cookies = after(&[
+            "a=1; Path=/; Max-Age=10",
+            "b=2; path=/; EXPIRES=Thu, 01 Jan 2026 00:01:00 GMT",
+            "c=3; Path=/; Expires=Thu, 01-Jan-2026 00:02:00 GMT",
+            "d=4; Path=/; Max-Age=300; Expires=Wed, 01 Jan 2020 00:00:00 GMT",
+            "e=5; Path=/; Expires=never",
+        ]);
+        for (seconds, expected) in [
+            (0, "a=1; b=2; c=3; d=4; e=5"),
+            (10, "b=2; c=3; d=4; e=5"),
+            (60, "c=3; d=4; e=5"),
+            (120, "d=4; e=5"),
+            (300, "e=5"),
+        ] {
+            let field = cookies.field("/", NOW + Duration::from_secs(seconds));
+            assert_eq!(field.as_deref(), Some(expected), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn expired_lines_take_a_cookie_away() {
+        for line in [
+            "a=; Path=/; Max-Age=0",
+            "a=; Path=/; Max-Age=-5",
+            "a=; Path=/; Expires=Wed, 01 Jan 2020 00:00:00 GMT",
+            "a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        ] {
+            let cookies = after(&["a=1; Path=/", line]);
+            assert_eq!(cookies.field("/", NOW), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn cookies_are_sent_below_their_paths() {
+        let cookies = after(&["a=1; Path=/", "b=2; Path=/shop/cart", "c=3", "no pair"]);
+        for (path, expected) in [
+            ("/", "a=1"),
+            ("/shopping", "a=1"),
+            ("/shop", "c=3; a=1"),
+            ("/shop/carts", "c=3; a=1"),
+            ("/shop/cart", "b=2; c=3; a=1"),
+            ("/shop/cart/7", "b=2; c=3; a=1"),
+        ] {
+            assert_eq!(
+                cookies.field(path, NOW).as_deref(),
+                Some(expected),
+                "{path}"
+            );
         }
     }
 }

@@ -74,6 +74,9 @@ pub(crate) struct OwnServerArgs {
     /// For a ROUTE: how many threads run scripts [default: one per core].
     #[arg(long, value_name = "N", value_parser = crate::a_count)]
     pub(crate) workers: Option<usize>,
+    /// For a ROUTE: a value of the configuration, such as db.path=other.db.
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }
 
 /// The first Ctrl-C ends the load, so that what was seen so far is told. What else ends the process leaves no copy of a

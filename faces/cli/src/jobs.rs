@@ -2,6 +2,7 @@
 
 mod arguments;
 
+use crate::terminal::escaped;
 use crate::{StorageArgs, counted, say, with_meant_command};
 pub(crate) use arguments::JobsArgs;
 use arguments::{JobsCommand, ListArgs, PlaceArgs, ShowArgs};
@@ -195,6 +196,7 @@ fn list(place: PlaceArgs, args: ListArgs) -> Result<i32, String> {
         say("no jobs")?;
     }
     for (queue, state, count) in &counts {
+        let queue = escaped::line(queue);
         say(format_args!("{queue}: {count} {state}"))?;
     }
     for cron in &crons {
@@ -204,10 +206,8 @@ fn list(place: PlaceArgs, args: ListArgs) -> Result<i32, String> {
             zone,
             next,
         } = cron;
-        say(format_args!(
-            "cron {name} ({pattern}, {zone}): next {}",
-            time(*next)
-        ))?;
+        let told = format!("cron {name} ({pattern}, {zone}): next {}", time(*next));
+        say(escaped::line(&told))?;
     }
     for job in &jobs {
         say(line(job))?;
@@ -215,6 +215,7 @@ fn list(place: PlaceArgs, args: ListArgs) -> Result<i32, String> {
     Ok(0)
 }
 
+/// A job in one line. Its name and its texts may hold data of users.
 fn line(job: &JobView) -> String {
     let JobView {
         id,
@@ -239,7 +240,7 @@ fn line(job: &JobView) -> String {
     if let Some(error) = last_error(job).filter(|_| state != "done") {
         line += &format!(": {}", error.lines().next().unwrap_or_default());
     }
-    line.trim_end().to_owned()
+    escaped::line(line.trim_end())
 }
 
 fn last_error(job: &JobView) -> Option<String> {
@@ -258,10 +259,8 @@ fn show(place: PlaceArgs, args: ShowArgs) -> Result<i32, String> {
         return Ok(0);
     }
     say(line(&job))?;
-    say(format_args!(
-        "queue {}, priority {}",
-        job.queue, job.priority
-    ))?;
+    let queue = escaped::line(&job.queue);
+    say(format_args!("queue {queue}, priority {}", job.priority))?;
     say(format_args!(
         "added {}, due {}",
         time(job.added),
@@ -275,18 +274,19 @@ fn show(place: PlaceArgs, args: ShowArgs) -> Result<i32, String> {
     }
     let args = job.args.as_deref().unwrap_or_default();
     match args.len() > SHOWN_ARGS_BYTES_MAX {
-        false => say(format_args!("arguments {args}"))?,
+        false => say(format_args!("arguments {}", escaped::lines(args)))?,
         true => {
             let start = &args[..args.floor_char_boundary(SHOWN_ARGS_BYTES_MAX)];
             say(format_args!(
-                "arguments {start}... ({} bytes; --json prints all)",
+                "arguments {}... ({} bytes; --json prints all)",
+                escaped::lines(start),
                 args.len()
             ))?;
         }
     }
     for error in parsed(&job.errors).as_array().into_iter().flatten() {
         let at = error["at"].as_i64().unwrap_or(0);
-        let text = error["error"].as_str().unwrap_or_default();
+        let text = escaped::lines(error["error"].as_str().unwrap_or_default());
         say(format_args!(
             "attempt {}, {}: {text}",
             error["attempt"],

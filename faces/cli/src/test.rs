@@ -1,6 +1,6 @@
 //! `sampan test`: runs the tests of a project and shows what became of them.
 
-use crate::terminal::paint;
+use crate::terminal::{escaped, paint};
 use crate::{bench, counted, say, signals};
 use sampan_testkit::project::{self, ProjectWatch, TestOptions, TestOutcome, TestSummary};
 use std::io::{self, IsTerminal, Write};
@@ -132,8 +132,8 @@ impl Style {
             return say(project::json_line(outcome));
         }
         let name = match outcome.name.as_str() {
-            "" => "(does not load)",
-            name => name,
+            "" => "(does not load)".to_owned(),
+            name => escaped::line(name),
         };
         let (mark, colour) = match outcome.failure {
             None => ("ok  ", "32"),
@@ -146,7 +146,10 @@ impl Style {
         say(line)?;
         for name in &outcome.snapshots {
             let name = if name.is_empty() { "" } else { ": " }.to_owned() + name;
-            say(format_args!("     snapshot written{name}"))?;
+            say(format_args!(
+                "     snapshot written{}",
+                escaped::line(&name)
+            ))?;
         }
         let Some(failure) = &outcome.failure else {
             return Ok(());
@@ -157,13 +160,15 @@ impl Style {
                 Some('+') => "32",
                 _ => "0",
             };
-            say(format_args!("     {}", self.coloured(line, colour)))?;
+            let line = escaped::lines(line);
+            say(format_args!("     {}", self.coloured(&line, colour)))?;
         }
         if !failure.log.is_empty() {
             say("     the log meanwhile:")?;
         }
         for line in failure.log.lines() {
-            say(format_args!("       {}", self.coloured(line, "2")))?;
+            let line = escaped::lines(line);
+            say(format_args!("       {}", self.coloured(&line, "2")))?;
         }
         Ok(())
     }

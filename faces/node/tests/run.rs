@@ -218,19 +218,52 @@ fn scripts_that_are_to_follow_their_files_are_refused() {
 
 #[test]
 fn a_number_of_workers_that_cannot_be_is_refused() {
-    let refused = [
-        ("0", "0 workers; it must be 1 to"),
-        ("100000", "100000 workers; it must be 1 to"),
-        ("two", "--workers: 'two' is not a whole number"),
-        ("1.5", "--workers: '1.5' is not a whole number"),
-        ("-1", "--workers: '-1' is not a whole number"),
-    ];
     for runtime in runtimes() {
-        for (workers, fault) in refused {
+        for workers in ["0", "100000", "two", "1.5", "-1"] {
+            let fault = format!("'{workers}' for '--workers': it must be a number from 1 to 1024");
             let mut served = Served::start(&runtime, "refused", &["--workers", workers], &[]);
             assert_eq!(served.ended().code(), Some(2), "{workers}");
             let log = served.log();
-            assert!(log.contains(fault), "{workers}: {log}");
+            assert!(log.contains(&fault), "{workers}: {log}");
+        }
+    }
+}
+
+#[test]
+fn flags_may_come_twice_where_they_list_values() {
+    for runtime in runtimes() {
+        let other = SocketAddr::from(([127, 0, 0, 1], ports::free()));
+        let address = other.to_string();
+        let flags = ["--listen", address.as_str()];
+        let served = Served::start(&runtime, "listen", &flags, &[]).listening();
+        assert_eq!(served.get("/runtime"), "string");
+        let mut client = Client::connect(other).expect("connected");
+        let answer = client.ask("GET", "/runtime", &[], "").expect("answered");
+        assert_eq!(answer.status, 200, "{}", served.log());
+    }
+}
+
+#[test]
+fn mistakes_end_with_the_status_of_the_executable() {
+    for runtime in runtimes() {
+        for (flags, status, fault) in [
+            (
+                &["--db", "a", "--db=b"][..],
+                2,
+                "'--db' cannot be used multiple times",
+            ),
+            (
+                &["--no-migrate", "--no-migrate"][..],
+                2,
+                "cannot be used multiple times",
+            ),
+            (&["--set", "nonsense"][..], 1, "--set nonsense: write it as"),
+            (&["--config", "none.toml"][..], 1, "none.toml"),
+        ] {
+            let mut served = Served::start(&runtime, "mistakes", flags, &[]);
+            assert_eq!(served.ended().code(), Some(status), "{flags:?}");
+            let log = served.log();
+            assert!(log.contains(fault), "{flags:?}: {log}");
         }
     }
 }

@@ -186,12 +186,13 @@ impl TestRequest {
 
     fn set_form(&mut self, members: &[(String, Value)]) -> Result<(), Error> {
         let is_file = |value: &Value| value.get("content").is_some();
-        if !members.iter().any(|(_, value)| is_file(value)) {
+        let fields = || members.iter().flat_map(|(name, value)| each(name, value));
+        if !fields().any(|(_, value)| is_file(value)) {
             let body = encoded(members)?.into_bytes();
             return self.set_body(body, "application/x-www-form-urlencoded");
         }
         let mut body = Vec::new();
-        for (name, value) in members {
+        for (name, value) in fields() {
             let content = value.get("content").unwrap_or(value);
             let mut head = format!(
                 "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"",
@@ -266,6 +267,11 @@ impl TestRequest {
         bytes
     }
 
+    /// The path, without the query.
+    pub(super) fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or(&self.target)
+    }
+
     /// The request in a few words.
     pub(super) fn title(&self) -> String {
         format!("{} {}", self.method, self.target)
@@ -314,16 +320,19 @@ fn no_field(name: &str) -> Error {
 
 fn encoded(members: &[(String, Value)]) -> Result<String, Error> {
     let mut out = form_urlencoded::Serializer::new(String::new());
-    for (name, value) in members {
-        let values = match value {
-            Value::List(values) => values.as_slice(),
-            value => std::slice::from_ref(value),
-        };
-        for value in values {
-            out.append_pair(name, &text_of(value).ok_or_else(|| no_field(name))?);
-        }
+    for (name, value) in members.iter().flat_map(|(name, value)| each(name, value)) {
+        out.append_pair(name, &text_of(value).ok_or_else(|| no_field(name))?);
     }
     Ok(out.finish())
+}
+
+/// The fields of a name: one for each item of a list.
+fn each<'a>(name: &'a str, value: &'a Value) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let values = match value {
+        Value::List(values) => values.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    values.iter().map(move |value| (name, value))
 }
 
 /// As browsers write names of parts: HTML, section 4.10.21.8.
@@ -451,6 +460,25 @@ mod tests {
             text.contains("name=\"f\"; filename=\"a%22.txt\"\r\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn lists_in_forms_with_files_are_parts_of_one_name() {
+        let file = |name: &str| map(&[("content", "x".into()), ("filename", name.into())]);
+        let tags = Value::List(vec!["a".into(), Value::Int(2)]);
+        let files = Value::List(vec![file("1.txt"), file("2.txt")]);
+        let form = ("form", map(&[("tags", tags), ("f", files)]));
+        let text = sent("POST", "/", &[form]).expect("sent");
+        let parts: Vec<&str> = text.split(BOUNDARY).skip(2).collect();
+        for (part, expected) in parts.iter().zip([
+            "name=\"tags\"\r\n\r\na\r\n",
+            "name=\"tags\"\r\n\r\n2\r\n",
+            "name=\"f\"; filename=\"1.txt\"",
+            "name=\"f\"; filename=\"2.txt\"",
+        ]) {
+            assert!(part.contains(expected), "{part}");
+        }
+        assert_eq!(parts.len(), 5, "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::fetching::TestFetcher;
 use super::requests::TestRequest;
 use super::socket_client::TestSocket;
 use crate::cookies::Cookies;
-use sampan_host::{Callback, Context, Error};
+use sampan_host::{Callback, Context, Error, clock};
 use sampan_http::DirectAnswer;
 use sampan_project::Project;
 use sampan_runtime::LocalApp;
@@ -120,7 +120,8 @@ impl TestState {
     /// The cookies of a request's browser.
     pub(super) fn cookies_of(&self, request: &TestRequest) -> Option<String> {
         let browsers = self.browsers.borrow();
-        browsers.get(&request.browser).and_then(Cookies::field)
+        let cookies = browsers.get(&request.browser)?;
+        cookies.field(request.path(), clock::since_1970())
     }
 
     /// Keeps the cookies of an answer.
@@ -129,7 +130,8 @@ impl TestState {
         let cookies = browsers.entry(request.browser.clone()).or_default();
         for (name, value) in &answer.headers {
             if name.eq_ignore_ascii_case("set-cookie") {
-                cookies.keep(&String::from_utf8_lossy(value));
+                let line = String::from_utf8_lossy(value);
+                cookies.keep(request.path(), &line, clock::since_1970());
             }
         }
     }

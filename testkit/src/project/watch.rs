@@ -38,6 +38,11 @@ impl ProjectWatch {
             true => path,
             false => path.parent().unwrap_or(path),
         };
+        // The folder of a file that is named alone, such as `app.lua`.
+        let root = match root.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => root,
+        };
         let mut watch = Self {
             root: root.to_owned(),
             config: config.map(Path::to_owned),
@@ -105,5 +110,18 @@ fn add_below(folder: &Path, whole: bool, depth_left: usize, stamps: &mut Stamps)
         if whole || ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
             add(&path, stamps);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_named_alone_lies_in_the_current_folder() {
+        let watch = ProjectWatch::new(Path::new("app.lua"), None);
+        assert_eq!(watch.root, Path::new("."));
+        // The manifest of the crate in whose folder tests run.
+        assert!(watch.seen.contains_key(Path::new("./Cargo.toml")));
     }
 }

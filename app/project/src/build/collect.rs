@@ -12,8 +12,15 @@ use std::path::{Component, Path, PathBuf};
 
 /// The greatest depth to which folders may nest.
 const DEPTH_MAX: usize = 32;
-/// The first bytes of an SQLite file.
-const SQLITE: &[u8] = b"SQLite format 3\0";
+/// The first bytes of the files of SQLite: a database, its write-ahead log in either byte order, its rollback journal.
+const SQLITE: [&[u8]; 4] = [
+    b"SQLite format 3\0",
+    b"\x37\x7f\x06\x82",
+    b"\x37\x7f\x06\x83",
+    b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
+];
+/// The ends of the names that SQLite gives to files beside a database, also beside one that was renamed since.
+const BESIDE_DATABASE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// The only hidden name that is served, at the top of the static files (RFC 8615).
 const WELL_KNOWN: &str = ".well-known";
 /// Packages of JavaScript: only what is reached of them is packed.
@@ -44,6 +51,7 @@ pub(super) struct Collected {
 }
 
 struct Walk<'a> {
+    root: &'a Path,
     static_folder: &'a str,
     /// The canonical paths of what stays out.
     skipped: Vec<PathBuf>,
@@ -70,9 +78,11 @@ pub(super) fn collect(
     let mut paths = skipped.written.clone();
     paths.push(skipped.output.clone());
     for path in &skipped.databases {
-        paths.extend(["", "-wal", "-shm", "-journal"].map(|ending| database(path, ending)));
+        paths.push(path.clone());
+        paths.extend(BESIDE_DATABASE.map(|ending| database(path, ending)));
     }
     let mut walk = Walk {
+        root,
         static_folder,
         skipped: paths.iter().filter_map(|path| canonical(path)).collect(),
         found: Collected {
@@ -161,7 +171,8 @@ impl Walk<'_> {
                 false => within.to_owned(),
             };
             if !whole.starts_with(&within) {
-                self.leave_out(format!("{inside} (a link out of the project)"));
+                let place = self.left_by_link(&whole, &within);
+                self.leave_out(format!("{inside} (a link out of {place})"));
             } else if !is_folder {
                 self.file(&whole, inside)?;
             } else if depth_left == 0 {
@@ -180,6 +191,14 @@ impl Walk<'_> {
     /// Reports whether a folder is one of those around the folder that it is found in.
     fn is_circle(&self, folder: &Path, whole: &Path) -> bool {
         folder.starts_with(whole)
+    }
+
+    /// Describes the place that a link leads out of: the folder `within`, where it leads to another of the project.
+    fn left_by_link(&self, whole: &Path, within: &Path) -> String {
+        match within.strip_prefix(self.root) {
+            Ok(folder) if whole.starts_with(self.root) => format!("{}/", folder.display()),
+            _ => "the project".to_owned(),
+        }
     }
 
     fn is_shared(&self, inside: &str) -> bool {
@@ -206,7 +225,10 @@ impl Walk<'_> {
             return Ok(());
         }
         let file = File::open(whole).map_err(unreadable)?;
-        if is_database(&file) {
+        let is_beside_database = BESIDE_DATABASE
+            .iter()
+            .any(|ending| inside.ends_with(ending));
+        if is_beside_database || is_database(&file) {
             self.leave_out(format!("{inside} (a database)"));
             return Ok(());
         }
@@ -230,7 +252,10 @@ impl Walk<'_> {
             let name = whole.to_str()?;
             name.strip_suffix(extension)?.strip_suffix('.')
         });
-        let Some(plain) = plain.filter(|_| inside.starts_with(self.static_folder)) else {
+        let is_static = inside
+            .strip_prefix(self.static_folder)
+            .is_some_and(|rest| rest.starts_with('/'));
+        let Some(plain) = plain.filter(|_| is_static) else {
             return false;
         };
         // In seconds, as a server looks at them.
@@ -242,7 +267,10 @@ impl Walk<'_> {
     }
 }
 
+/// Reports whether a file begins as one of SQLite's does.
 fn is_database(file: &File) -> bool {
-    let mut head = [0; SQLITE.len()];
-    file.read_exact_at(&mut head, 0).is_ok() && head == *SQLITE
+    SQLITE.iter().any(|first| {
+        let mut head = vec![0; first.len()];
+        file.read_exact_at(&mut head, 0).is_ok() && head == *first
+    })
 }

@@ -27,33 +27,41 @@ const LARGE: EncoderLevels = EncoderLevels {
 };
 
 /// Adds the encoded forms of the files below a folder, where they pay. Those that are there stay, but for the `stale`
-/// ones, which were made of another content. How many were added.
+/// ones, which were made of another content: all of these are made anew, because an archive keeps no times by which a
+/// server could tell them. How many were added.
 pub(super) fn compress(files: &mut Files, folder: &str, stale: &BTreeSet<String>) -> usize {
-    files.retain(|path, _| !stale.contains(path));
     let prefix = format!("{folder}/");
-    let texts: Vec<(&String, &Vec<u8>)> = files
+    let is_for_encoding = |path: &str, bytes: &[u8]| {
+        bytes.len() >= PLAIN_BYTES_MIN && is_text(content_type(path).as_bytes())
+    };
+    let is_stale = |path: &str| {
+        let mut siblings = SIBLINGS.iter();
+        siblings.any(|(_, extension)| stale.contains(&format!("{path}.{extension}")))
+    };
+    let plains: Vec<(&String, &Vec<u8>)> = files
         .range(prefix.clone()..)
         .take_while(|(path, _)| path.starts_with(&prefix))
-        .filter(|(path, bytes)| {
-            bytes.len() >= PLAIN_BYTES_MIN && is_text(content_type(path).as_bytes())
-        })
+        .filter(|(path, bytes)| is_for_encoding(path, bytes) || is_stale(path))
         .collect();
     let next = AtomicUsize::new(0);
     let work = || {
         let (mut best, mut large) = (Encoders::with_levels(BEST), Encoders::with_levels(LARGE));
         let mut made = Vec::new();
-        while let Some((path, plain)) = texts.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((path, plain)) = plains.get(next.fetch_add(1, Ordering::Relaxed)) {
             let encoders = match plain.len() > BEST_BYTES_MAX {
                 true => &mut large,
                 false => &mut best,
             };
+            let is_for_encoding = is_for_encoding(path, plain);
             for (coding, extension) in SIBLINGS {
                 let path = format!("{path}.{extension}");
-                if files.contains_key(&path) {
+                let is_replaced = stale.contains(&path);
+                let is_new = is_for_encoding && !files.contains_key(&path);
+                if !is_replaced && !is_new {
                     continue;
                 }
                 if let Some(encoded) = encoders.compress(*coding, plain)
-                    && pays(encoded.len(), plain.len())
+                    && (is_replaced || pays(encoded.len(), plain.len()))
                 {
                     made.push((path, encoded));
                 }
@@ -94,10 +102,13 @@ mod tests {
             ("public/b.js".to_owned(), text.clone()),
             ("public/b.js.br".to_owned(), b"stale".to_vec()),
             ("public/c.png".to_owned(), text.clone()),
+            ("public/d.bin".to_owned(), b"new".to_vec()),
+            ("public/d.bin.gz".to_owned(), b"stale".to_vec()),
             ("public/small.css".to_owned(), b"a {}".to_vec()),
             ("templates/t.html".to_owned(), text.clone()),
         ]);
-        let stale = BTreeSet::from(["public/b.js.br".to_owned()]);
+        let stale = ["public/b.js.br", "public/d.bin.gz"];
+        let stale = BTreeSet::from(stale.map(str::to_owned));
         let count = compress(&mut files, "public", &stale);
         let names: Vec<&str> = files.keys().map(String::as_str).collect();
         let expected = [
@@ -110,12 +121,16 @@ mod tests {
             "public/b.js.gz",
             "public/b.js.zst",
             "public/c.png",
+            "public/d.bin",
+            "public/d.bin.gz",
             "public/small.css",
             "templates/t.html",
         ];
-        assert_eq!((names.as_slice(), count), (&expected[..], 5));
+        assert_eq!((names.as_slice(), count), (&expected[..], 6));
         assert_eq!(files["public/a.css.gz"], b"own");
         assert_ne!(files["public/b.js.br"], b"stale");
+        // No text, and no smaller: a server would send the stale one in place of the file.
+        assert_eq!(files["public/d.bin.gz"][..2], [0x1f, 0x8b]);
         let unpacked = zstd::stream::decode_all(&*files["public/a.css.zst"]);
         assert_eq!(unpacked.expect("zstd"), text);
     }

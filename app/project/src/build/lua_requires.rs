@@ -60,9 +60,12 @@ pub(super) fn requires(text: &str) -> Requires {
             }
             Token::Name("require") if depth == 0 => {
                 let before = index.checked_sub(1).map(|before| &tokens[before].1);
+                // Behind `and` and `or` it may never run.
                 let is_other = matches!(
                     before,
-                    Some(Token::Other('.' | ':') | Token::Name("function" | "local"))
+                    Some(
+                        Token::Other('.' | ':') | Token::Name("function" | "local" | "and" | "or")
+                    )
                 );
                 let name = match (ahead(1), ahead(2), ahead(3)) {
                     (Some(Token::Text(name)), ..) => Some(name),
@@ -192,6 +195,8 @@ mod tests {
             "require('a' .. b)",
             "x.require 'a'",
             "pcall(require, 'a')",
+            "local a = x and require('a')",
+            "local a = x or require 'a'",
             "local require = 1",
             "require",
             "'unfinished",

@@ -101,6 +101,7 @@ pub fn build(
     };
     let collected = collect::collect(project.root(), &settings.static_folder, &skipped)?;
     let (mut left_out, mut warnings) = (collected.left_out, settings.warnings);
+    warnings.extend(reached.warnings);
     for path in reached.files.keys() {
         let mut excluded = collected.excluded.iter();
         if excluded.any(|excluded| Path::new(path).starts_with(excluded)) {

@@ -1,8 +1,9 @@
 //! The modules that a project reaches from the file that is run. No script runs for it.
 //!
-//! For JavaScript the modules are resolved and loaded as an isolate does, through sources that note what is read: the
-//! files of packages, their `package.json`, what `tsconfig.json` extends. So a packed project finds exactly what it
-//! found on the disk. Lua files are all packed anyway; here only those that are missing are noticed.
+//! For JavaScript the modules are resolved and loaded as an isolate does, through sources that note what is found and
+//! read: the files of packages, their `package.json`, what `tsconfig.json` extends. So a packed project finds exactly
+//! what it found on the disk. Lua files are all packed anyway, unless a folder of them is left out: here those that are
+//! required at the top level are found, and missing ones are noticed.
 
 use super::Files;
 use super::lua_requires::{self, Requires};
@@ -10,6 +11,7 @@ use crate::Language;
 use crate::files::Project;
 use sampan_host::{Place, Sources};
 use sampan_js_modules::{Asked, ImportWay, Modules};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +31,8 @@ pub(super) struct Reached {
     pub(super) files: Files,
     /// Paths that mean other files: links in `node_modules`.
     pub(super) links: BTreeMap<String, String>,
+    /// The imports that find nothing and that the project may do without, with their lines.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Finds the files that the started file reaches.
@@ -38,10 +42,10 @@ pub(super) struct Reached {
 pub(super) fn reached(project: &Project) -> Result<Reached, String> {
     match project.language() {
         Some(Language::Js) => reached_js(project),
-        _ => {
-            check_lua(&*project.sources(), project.entry())?;
-            Ok(Reached::default())
-        }
+        _ => Ok(Reached {
+            files: reached_lua(&*project.sources(), project.entry())?,
+            ..Reached::default()
+        }),
     }
 }
 
@@ -62,7 +66,7 @@ pub(super) fn scripts(project: &Project) -> Result<Vec<(String, String)>, String
         .collect())
 }
 
-/// Sources that note what is read.
+/// Sources that note what is found and read.
 struct Noting {
     sources: Arc<dyn Sources>,
     reached: Mutex<Reached>,
@@ -85,9 +89,15 @@ impl Sources for Noting {
     fn find(&self, path: &str) -> Option<String> {
         let found = self.sources.find(path)?;
         let path = path.strip_prefix("./").unwrap_or(path);
+        let mut reached = self.reached();
         if found != path {
-            let mut reached = self.reached();
             reached.links.insert(path.to_owned(), found.clone());
+        }
+        // The resolver looks for a file that a `browser` map replaces, and reads only the other one.
+        if let Entry::Vacant(place) = reached.files.entry(found.clone())
+            && let Some(bytes) = self.sources.read(&found)
+        {
+            place.insert(bytes);
         }
         Some(found)
     }
@@ -107,6 +117,7 @@ fn reached_js(project: &Project) -> Result<Reached, String> {
     modules.begin().map_err(fault)?;
     let mut seen = BTreeSet::from([project.entry().to_owned()]);
     let mut next = vec![project.entry().to_owned()];
+    let mut warnings = Vec::new();
     while let Some(path) = next.pop() {
         let script = modules.load(&path).map_err(fault)?;
         for import in script.imports().map_err(fault)? {
@@ -123,32 +134,35 @@ fn reached_js(project: &Project) -> Result<Reached, String> {
                         next.push(found);
                     }
                 }
-                Err(why) if is_needed(&path, &import.name, import.way) => {
+                Err(why) => {
                     let place = Place {
-                        file: path,
+                        file: path.clone(),
                         line: import.line,
                     };
-                    return Err(missing(project, &place, "import", &import.name, &why));
+                    let told = || missing(project, &place, "import", &import.name, &why);
+                    match import.way {
+                        ImportWay::Static => return Err(told()),
+                        ImportWay::Dynamic if is_own_path(&path, &import.name) => {
+                            warnings.push(told());
+                        }
+                        // Packages try what may not be there.
+                        ImportWay::Dynamic | ImportWay::Require => {}
+                    }
                 }
-                // Packages try what may not be there.
-                Err(_) => {}
             }
         }
     }
-    let mut reached = noting.reached();
-    Ok(std::mem::take(&mut *reached))
+    let mut reached = std::mem::take(&mut *noting.reached());
+    reached.warnings = warnings;
+    Ok(reached)
 }
 
-/// Reports whether a project needs the import: a package may try several ways, in the project itself a path that leads
-/// nowhere is a mistake.
-fn is_needed(importer: &str, name: &str, way: ImportWay) -> bool {
-    let is_own =
-        !importer.starts_with("../") && !importer.split('/').any(|part| part == "node_modules");
-    match way {
-        ImportWay::Static => true,
-        ImportWay::Dynamic => is_own && name.starts_with('.'),
-        ImportWay::Require => false,
-    }
+/// Reports whether a file of the project itself imports a path: one that leads nowhere is probably a mistake, while a
+/// package may try several ways.
+fn is_own_path(importer: &str, name: &str) -> bool {
+    let is_of_package =
+        importer.starts_with("../") || importer.split('/').any(|part| part == "node_modules");
+    !is_of_package && name.starts_with('.')
 }
 
 /// An import that finds nothing, with its line.
@@ -160,21 +174,24 @@ fn missing(project: &Project, place: &Place, how: &str, name: &str, why: &str) -
     told
 }
 
-/// Looks for modules that a project in Lua requires at the top level of its files, where it cannot do without.
-fn check_lua(sources: &dyn Sources, entry: &str) -> Result<(), String> {
+/// Finds the entry of a project in Lua and the modules that its files require at their top level, where the project
+/// cannot do without.
+fn reached_lua(sources: &dyn Sources, entry: &str) -> Result<Files, String> {
+    let mut files = Files::new();
     let mut seen = BTreeSet::from([entry.to_owned()]);
     let mut next = vec![entry.to_owned()];
     let mut missing = Vec::new();
     while let Some(file) = next.pop() {
-        let text = sources.read(&file).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        let bytes = sources.read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        files.insert(file.clone(), bytes);
         let Requires {
             names,
             changes_path,
         } = lua_requires::requires(&text);
         if changes_path {
             // Modules come from elsewhere then.
-            return Ok(());
+            return Ok(files);
         }
         for (line, name) in names {
             if lua_requires::BUILT_IN.contains(&&*name) {
@@ -199,7 +216,7 @@ fn check_lua(sources: &dyn Sources, entry: &str) -> Result<(), String> {
             }
         }
     }
-    missing.into_iter().next().map_or(Ok(()), Err)
+    missing.into_iter().next().map_or(Ok(files), Err)
 }
 
 #[cfg(test)]
@@ -214,13 +231,44 @@ mod tests {
     }
 
     #[test]
-    fn what_a_project_cannot_do_without() {
-        assert!(is_needed("app.js", "./a.js", ImportWay::Static));
-        assert!(is_needed("node_modules/a/b.js", "c", ImportWay::Static));
-        assert!(is_needed("lib/a.js", "./late.js", ImportWay::Dynamic));
-        assert!(!is_needed("app.js", "maybe", ImportWay::Dynamic));
-        assert!(!is_needed("node_modules/a/b.js", "./c", ImportWay::Dynamic));
-        assert!(!is_needed("../pkg/b.js", "./c", ImportWay::Dynamic));
-        assert!(!is_needed("node_modules/a/b.js", "./c", ImportWay::Require));
+    fn paths_of_the_project_itself_are_told_from_those_of_packages() {
+        assert!(is_own_path("lib/a.js", "./late.js"));
+        assert!(!is_own_path("app.js", "maybe"));
+        assert!(!is_own_path("node_modules/a/b.js", "./c"));
+        assert!(!is_own_path("../pkg/b.js", "./c"));
+    }
+
+    #[test]
+    fn modules_of_lua_and_the_entry_are_found() {
+        let project = Project::in_memory(
+            "app.lua",
+            &[
+                ("app.lua", "require 'tests.helper'"),
+                ("tests/helper.lua", "return require 'm'"),
+                ("lib/m.lua", "package.path = 'x'"),
+                ("other.lua", ""),
+            ],
+        );
+        let files = reached(&project).expect("all are there").files;
+        let names: Vec<&str> = files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["app.lua", "lib/m.lua", "tests/helper.lua"]);
+    }
+
+    #[test]
+    fn a_file_that_a_package_replaces_is_packed_too() {
+        let project = Project::in_memory(
+            "app.js",
+            &[
+                ("app.js", "import 'dep';"),
+                (
+                    "node_modules/dep/package.json",
+                    r#"{"main": "./lib/main.js", "browser": {"./lib/main.js": "./lib/browser.js"}}"#,
+                ),
+                ("node_modules/dep/lib/main.js", ""),
+                ("node_modules/dep/lib/browser.js", ""),
+            ],
+        );
+        let files = reached(&project).expect("all are there").files;
+        assert!(files.contains_key("node_modules/dep/lib/main.js"));
     }
 }

@@ -1,5 +1,6 @@
 //! The things that can be wrong with a project, as `sampan check` tells them.
 
+use crate::Language;
 use std::fmt;
 
 /// The severity of a finding.
@@ -40,8 +41,7 @@ impl Finding {
                 Some((file, line)) => (file, line, Some(last)),
                 None => (file, last, None),
             };
-            let is_file = !file.is_empty() && !file.contains(['\n', ' ']);
-            is_file.then_some((file, line, column, text))
+            is_file(file).then_some((file, line, column, text))
         });
         let (file, line, column, text) = match place {
             Some((file, line, column, text)) => (Some(file.to_owned()), Some(line), column, text),
@@ -68,6 +68,16 @@ impl Finding {
     }
 }
 
+/// Reports whether the text before a line number is the name of a file. One with a blank may be a sentence, such as
+/// `cannot connect to 127.0.0.1`, unless it ends as files of a project do.
+fn is_file(text: &str) -> bool {
+    let is_of_project = || {
+        let mut others = [".html", ".toml", ".sql", ".json"].iter();
+        Language::of(text).is_some() || others.any(|ending| text.ends_with(ending))
+    };
+    !text.is_empty() && !text.contains('\n') && (!text.contains(' ') || is_of_project())
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
@@ -80,6 +90,24 @@ impl fmt::Display for Finding {
             }
             (Some(file), None) => write!(f, "{file}: {}", self.text),
             (None, _) => f.write_str(&self.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_may_have_blanks() {
+        for (told, place) in [
+            ("my app.lua:3: oh", Some(("my app.lua", 3))),
+            ("app.lua:3: oh", Some(("app.lua", 3))),
+            ("cannot connect to 127.0.0.1:5432: refused", None),
+        ] {
+            let found = Finding::error(told);
+            let found = found.file.as_deref().zip(found.line);
+            assert_eq!(found, place, "{told}");
         }
     }
 }

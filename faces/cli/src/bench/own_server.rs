@@ -24,23 +24,25 @@ impl OwnServer {
     /// # Errors
     /// It does not start, or its database cannot be copied: one line that says what to do.
     pub(crate) fn start(args: &OwnServerArgs) -> Result<Self, String> {
-        Self::start_with(&args.project, args.workers, false)
+        Self::start_with(&args.project, args.workers, args.set.clone(), false)
     }
 
     /// Starts the server with one worker, of which samples can be taken.
-    pub(crate) fn start_profiled(project: &Path) -> Result<Self, String> {
-        Self::start_with(project, Some(1), true)
+    pub(crate) fn start_profiled(project: &Path, set: Vec<String>) -> Result<Self, String> {
+        Self::start_with(project, Some(1), set, true)
     }
 
     fn start_with(
         project: &Path,
         workers: Option<usize>,
+        set: Vec<String>,
         is_profiled: bool,
     ) -> Result<Self, String> {
         let mut config = AppConfig::resolve(&Flags {
             path: project.to_owned(),
             listen: Some("127.0.0.1:0".to_owned()),
             workers,
+            set,
             env_file: sampan_project::config::EnvFile::OfProject,
             ..Flags::default()
         })?;

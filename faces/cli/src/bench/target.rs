@@ -29,7 +29,7 @@ pub(crate) struct RequestArgs {
 
 impl RequestArgs {
     /// Reports whether one request more changes nothing.
-    pub(super) fn is_plain_get(&self) -> bool {
+    pub(crate) fn is_plain_get(&self) -> bool {
         self.method.is_none()
             && self.body.is_none()
             && self.requests.is_none()

@@ -11,6 +11,7 @@ use std::sync::Arc;
 /// Serves the project in this file.
 #[derive(Parser)]
 #[command(
+    name = "sampan",
     version,
     about,
     args_conflicts_with_subcommands = true,

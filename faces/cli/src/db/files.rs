@@ -50,17 +50,18 @@ pub(super) fn dump(args: DumpArgs) -> Result<i32, String> {
     };
     let shown = to.display();
     let told = |error: sampan_host::Error| error.to_string();
-    backup::check_is_other(&session.path, &to).map_err(told)?;
+    let target = backup::target_of(&to).map_err(told)?;
+    backup::check_is_other(&session.path, &target).map_err(told)?;
     if to.exists() && !args.force {
         return Err(format!(
             "{shown} exists: name another file, or replace it with --force"
         ));
     }
     // It gets its name when it is whole.
-    let part = PartialCopy::create(&to, &session.path).map_err(told)?;
+    let part = PartialCopy::create(&target, &session.path).map_err(told)?;
     let written = write_dump(&session, part.file());
     written.map_err(|error| not_dumped(&error, &shown.to_string()))?;
-    let bytes = part.finish(&to).map_err(told)?;
+    let bytes = part.finish(&target).map_err(told)?;
     say(format_args!("{shown}: {bytes} bytes of SQL"))?;
     Ok(0)
 }

@@ -2,6 +2,7 @@
 
 use super::Mode;
 use crate::paint;
+use crate::terminal::escaped;
 use sampan_db::PlanStep;
 use sampan_db::console::{Cell, Output};
 use std::fmt::Write as _;
@@ -269,11 +270,7 @@ fn shown(cell: &Cell<'_>, is_cut: bool) -> String {
         width += one.width().unwrap_or(1);
         match one {
             '\n' => line.push('⏎'),
-            // What would act on the terminal is shown instead.
-            one if one.is_control() => {
-                let _ = write!(line, "{}", one.escape_default());
-            }
-            one => line.push(one),
+            one => escaped::push(&mut line, one),
         }
     }
     line

@@ -7,6 +7,7 @@ use crate::bench::own_server::OwnServer;
 use crate::bench::{self, RequestArgs, Shared};
 use crate::say;
 use clap::Args;
+use sampan_db::backup;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -32,6 +33,9 @@ pub(crate) struct ProfileArgs {
     /// The project's folder.
     #[arg(long, value_name = "DIR|FILE", default_value = ".")]
     project: PathBuf,
+    /// A value of the configuration, such as db.path=other.db.
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    set: Vec<String>,
     /// The number of connections that ask at the same time.
     #[arg(short, long, value_name = "N", default_value = "16", value_parser = bench::connections)]
     connections: usize,
@@ -64,11 +68,17 @@ pub(crate) fn run(args: ProfileArgs) -> Result<i32, String> {
         false => "profile.svg",
     };
     let output = args.output.unwrap_or_else(|| default.into());
-    // Whether it can be written is known before the load, not after it.
-    drop(unfinished(&output)?);
+    // Faults of the output are told before the load, not after it.
+    let target = backup::target_of(&output).map_err(|error| error.to_string())?;
+    drop(unfinished(&target)?);
     let shared = Arc::new(Shared::default());
     bench::watch_signals(&shared)?;
-    let own = OwnServer::start_profiled(&args.project)?;
+    let own = OwnServer::start_profiled(&args.project, args.set)?;
+    if let Some(route) = &args.route
+        && args.request.is_plain_get()
+    {
+        own.check_route(route)?;
+    }
     shared.has_begun.store(true, Relaxed);
     let project = fs::canonicalize(&args.project).unwrap_or(args.project);
     let project = project.file_name().unwrap_or_default().to_string_lossy();
@@ -107,7 +117,7 @@ pub(crate) fn run(args: ProfileArgs) -> Result<i32, String> {
         true => folded(&stacks),
         false => svg::flame_graph(&title, &stacks),
     };
-    write(&output, &text)?;
+    write(&target, &text)?;
     say(format_args!(
         "\n{}{}: {samples} samples",
         hottest(&stacks, samples),

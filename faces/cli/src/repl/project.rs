@@ -253,8 +253,7 @@ impl Drop for Repl {
 fn own_entry(language: Language, entry: Option<&str>) -> (String, String) {
     match language {
         Language::Lua => {
-            let module = entry.map(|entry| entry.trim_end_matches(".lua").replace('/', "."));
-            let run = module.map_or(String::new(), |module| format!("require {module:?} "));
+            let run = entry.map_or(String::new(), required);
             (".repl.lua".to_owned(), format!("{run}{LUA}"))
         }
         Language::Js => {
@@ -264,6 +263,21 @@ fn own_entry(language: Language, entry: Option<&str>) -> (String, String) {
             (".repl.js".to_owned(), format!("{run}{JS}"))
         }
     }
+}
+
+/// Returns Lua that runs a file of the project as a module, on one line.
+fn required(file: &str) -> String {
+    let name = file.strip_suffix(".lua").unwrap_or(file);
+    let module = name.replace('/', ".");
+    let require = format!("require {module:?} ");
+    if !name.contains('.') {
+        return require;
+    }
+    // A dot in a name stands for a slash, so the file is loaded by a path without a place for the name.
+    format!(
+        "do local path = package.path package.path = {file:?} package.preload[{module:?}] = \
+         package.loaders[2]({module:?}) package.path = path end {require}"
+    )
 }
 
 /// An error for people: the message, and the calls of their code.

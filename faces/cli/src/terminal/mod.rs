@@ -1,5 +1,6 @@
-//! The terminal: colour, lines that are typed, and what Ctrl-C does.
+//! The terminal: colour, texts of others, lines that are typed, and what Ctrl-C does.
 
+pub(crate) mod escaped;
 pub(crate) mod paint;
 pub(crate) mod prompt;
 pub(crate) mod signals;

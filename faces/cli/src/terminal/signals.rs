@@ -3,8 +3,12 @@
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::path::{Path, PathBuf};
 use std::{fs, io, thread};
 use tempfile::TempDir;
+
+/// The most attempts to remove a folder in which something is still written.
+const REMOVALS_MAX: usize = 100;
 
 /// The terminal as the command found it.
 pub(crate) struct Terminal(Option<Termios>);
@@ -65,10 +69,50 @@ pub(crate) fn scratch(prefix: &str) -> Result<TempDir, String> {
     let folder = tempfile::Builder::new().prefix(prefix).tempdir();
     let folder = folder.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
     let path = folder.path().to_owned();
-    let leave = move || {
-        // What a test writes meanwhile may be left; nothing of it is the project's.
-        let _ = fs::remove_dir_all(&path);
-    };
-    on_end(|| false, leave)?;
+    on_end(|| false, move || remove(&path))?;
     Ok(folder)
+}
+
+/// Removes a folder in which other threads may still write. Once it has another name, they create no more files in it.
+fn remove(folder: &Path) {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".removed");
+    let renamed = PathBuf::from(name);
+    let folder = match fs::rename(folder, &renamed) {
+        Ok(()) => renamed.as_path(),
+        Err(_) => folder,
+    };
+    for _ in 0..REMOVALS_MAX {
+        if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_folder_is_removed_while_a_thread_writes_in_it() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path().join("work");
+        fs::create_dir(&folder).expect("a folder");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for index in 0_u64.. {
+                    let _ = fs::write(folder.join(index.to_string()), "x");
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            remove(&folder);
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let left = fs::read_dir(scratch.path()).expect("readable").count();
+        assert_eq!(left, 0);
+    }
 }

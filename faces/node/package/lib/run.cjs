@@ -22,6 +22,8 @@ Options:
   -h, --help                          Print help
   -V, --version                       Print version
 `;
+/** The most workers, as for the executable. */
+const WORKERS_MAX = 1024;
 const VALUES = { "--listen": "listen", "--user": "user", "--workers": "workers", "--config": "config", "--db": "db", "--set": "set" };
 
 function refuse(message) {
@@ -29,17 +31,28 @@ function refuse(message) {
   process.exit(2);
 }
 
+function refuseTwice(name) {
+  refuse(`the argument '${name}' cannot be used multiple times`);
+}
+
 function readFlags(args) {
   const flags = { set: [], noMigrate: false };
   for (let at = 0; at < args.length; at += 1) {
     const [name, written] = args[at].startsWith("--") ? split(args[at]) : [args[at]];
     if (name === "--no-migrate" && written === undefined) {
+      if (flags.noMigrate) refuseTwice(name);
       flags.noMigrate = true;
     } else if (Object.hasOwn(VALUES, name)) {
       const value = written ?? args[at += 1];
       if (value === undefined) refuse(`a value is required for '${name}': sampan run --help tells which`);
+      const key = VALUES[name];
+      if (name === "--workers" && !(/^\d+$/.test(value) && value >= 1 && value <= WORKERS_MAX)) {
+        refuse(`invalid value '${value}' for '${name}': it must be a number from 1 to ${WORKERS_MAX}`);
+      }
       if (name === "--set") flags.set.push(value);
-      else flags[VALUES[name]] = value;
+      else if (flags[key] === undefined) flags[key] = value;
+      else if (name === "--listen") flags.listen += `,${value}`;
+      else refuseTwice(name);
     } else if (name.startsWith("-")) {
       refuse(`unexpected argument '${name}': sampan run --help tells which there are`);
     } else if (flags.path !== undefined) {
@@ -73,9 +86,9 @@ function run(flags) {
   try {
     native.run(flags, { ...tools, thread: startThread, ended });
   } catch (error) {
-    // Flags and configuration, as the executable has it.
+    // The project and its configuration, as the executable has it.
     process.stderr.write(`sampan: ${error.message}\n`);
-    process.exit(2);
+    process.exit(1);
   }
 }
 

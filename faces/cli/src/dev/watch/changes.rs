@@ -135,7 +135,8 @@ impl Watched {
             changes.pages |= ending != "css";
             return;
         }
-        let is_loaded = folders.first().is_some_and(|first| FOLDERS.contains(first));
+        // A folder that has gone tells no more than its name.
+        let is_loaded = parts.first().is_some_and(|first| FOLDERS.contains(first));
         changes.project |= is_loaded || SCRIPTS.contains(&ending);
     }
 }
@@ -172,6 +173,9 @@ mod tests {
             ("/p/templates/page.html", project),
             ("/p/locales/de.toml", project),
             ("/p/migrations/0001_a.sql", project),
+            ("/p/migrations", project),
+            ("/p/public", pages),
+            ("/p/other", Default::default()),
             ("/p/sampan.toml", project),
             ("/p/.env", project),
             ("/p/public/app.css", styles),

@@ -5,9 +5,11 @@
 //! looked at again and again (`poll`).
 
 pub(super) mod changes;
+mod links;
 mod poll;
 
 use changes::{Changes, DEPTH_MAX, QUIET, SAVE_TIME_MAX, Watched, find};
+use links::Links;
 use notify::{
     Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
     event::{AccessKind, AccessMode, ModifyKind},
@@ -22,6 +24,7 @@ use std::time::{Duration, Instant};
 
 /// While a file is being written, it is over after this time in any case.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// Watches from now on, on a thread of its own.
 ///
 /// # Errors
@@ -76,6 +79,7 @@ type Told = notify::Result<Event>;
 /// The folders that are watched by the system.
 struct Folders {
     watched: Watched,
+    links: Links,
     watcher: RecommendedWatcher,
     inbox: Receiver<Told>,
 }
@@ -86,6 +90,7 @@ impl Folders {
         let watcher = RecommendedWatcher::new(events, Config::default())?;
         let mut folders = Self {
             watched,
+            links: Links::default(),
             watcher,
             inbox,
         };
@@ -106,6 +111,7 @@ impl Folders {
 
     /// Watches every folder.
     fn watch_all(&mut self) -> notify::Result<()> {
+        self.links = Links::of(&self.watched.root);
         let mut found = Vec::new();
         find(&self.watched, &self.watched.root, DEPTH_MAX, &mut found);
         let config = self.watched.config.as_deref();
@@ -165,17 +171,23 @@ impl Folders {
         }
         let is_write = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_)));
         for path in event.paths {
+            let names = self.links.names(&path);
             if path.is_dir() {
-                let may_be_new = event.kind.is_create() || event.kind.is_modify();
-                if may_be_new && !self.watched.ignores(&path) {
-                    save.folders.insert(path);
+                if event.kind.is_create() || event.kind.is_modify() {
+                    let new = names.into_iter();
+                    save.folders
+                        .extend(new.filter(|name| !self.watched.ignores(name)));
                 }
                 continue;
             }
-            self.watched.add(&mut save.changes, &path);
+            let mut meaning = Changes::default();
+            for name in &names {
+                self.watched.add(&mut meaning, name);
+                self.watched.add(&mut save.changes, name);
+            }
             if !is_write {
                 save.open.remove(&path);
-            } else if self.watched.meaning_of(&path) != Changes::default() {
+            } else if meaning != Changes::default() {
                 save.open.insert(path);
             }
         }
@@ -253,6 +265,33 @@ mod tests {
             assert!(told().styles, "{is_polled}");
             fs::write(root.join("data.db"), "x").expect("written");
             assert!(changes.recv_timeout(Duration::from_millis(600)).is_err());
+        }
+    }
+
+    #[test]
+    fn saves_behind_links_and_folders_that_go_are_told() {
+        for is_polled in [false, true] {
+            let scratch = tempfile::tempdir().expect("a folder");
+            let root = scratch.path().canonicalize().expect("a folder");
+            for (link, target) in [("templates", "aaa"), ("locales", "zzz")] {
+                fs::create_dir(root.join(target)).expect("a folder");
+                std::os::unix::fs::symlink(target, root.join(link)).expect("a link");
+            }
+            fs::create_dir(root.join("migrations")).expect("a folder");
+            fs::write(root.join("migrations/0001_a.sql"), "").expect("written");
+            let logger = Logger::captured(Level::Info);
+            let changes = start(watched(&root, is_polled), &logger).expect("watched");
+            let told = || {
+                let first = changes.recv_timeout(Duration::from_secs(10));
+                while changes.recv_timeout(Duration::from_millis(600)).is_ok() {}
+                first.expect("told").project
+            };
+            for file in ["aaa/a.html", "templates/b.html", "zzz/de.txt"] {
+                fs::write(root.join(file), "a").expect("written");
+                assert!(told(), "{file}, {is_polled}");
+            }
+            fs::rename(root.join("migrations"), root.join("old")).expect("renamed");
+            assert!(told(), "{is_polled}");
         }
     }
 }

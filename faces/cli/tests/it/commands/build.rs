@@ -505,11 +505,6 @@ fn a_missing_module_is_named_with_its_line() {
             "interface A { a: number }\nimport { Hono } from 'hono';\nexport default new Hono();",
             &["app.ts:2: cannot import \"hono\": the package hono is not installed"],
         ),
-        (
-            "app.js",
-            "const later = () =>\n  import('./later.js');\n",
-            &["app.js:2: cannot import \"./later.js\""],
-        ),
         ("app.ts", "let a: = 1;", &["app.ts:1: "]),
     ] {
         let scratch = Scratch::new(&[]);

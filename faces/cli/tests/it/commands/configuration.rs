@@ -35,10 +35,14 @@ fn config_shows_what_is_in_force_and_from_where() {
         again.contains(&format!("workers = 3  # {copy}:3")),
         "{again}"
     );
-    let endpoint = "trace.endpoint=http://u:secret@h";
-    let (_, shown, errors) = run(&["config", &folder, "--set", endpoint]);
-    assert!(shown.contains("endpoint"), "{shown}{errors}");
-    assert!(!shown.contains("secret@"), "{shown}");
+    for endpoint in [
+        "trace.endpoint=http://u:secret@h",
+        "backup.endpoint=http://u:secret@h",
+    ] {
+        let (_, shown, errors) = run(&["config", &folder, "--set", endpoint]);
+        assert!(shown.contains("endpoint"), "{shown}{errors}");
+        assert!(!shown.contains("secret@"), "{shown}");
+    }
     fails(
         &["config", &folder, "--set", "limits.x=1"],
         1,

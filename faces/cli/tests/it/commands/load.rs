@@ -253,6 +253,18 @@ fn a_route_of_a_project_with_tls_is_measured_beside_its_server() {
 }
 
 #[test]
+fn a_project_on_postgres_is_measured_on_a_file_of_sqlite() {
+    let app = "local app = require 'sampan'\napp.get('/', function() return app.db.one('SELECT 1 AS n') end)";
+    let toml = "[db]\nurl = \"postgres://a@127.0.0.1:1/none\"\n";
+    let scratch = Scratch::new(&[("app.lua", app), ("sampan.toml", toml)]);
+    let args = ["/", "--project", &scratch.file(""), "-d", "300ms"];
+    let told = "name one with --set db.url=";
+    fails(&[&["bench"], &args[..]].concat(), 1, &[told]);
+    let figures = figures(&[&args[..], &["--set", "db.url="]].concat());
+    assert!(count(&figures, "statuses", "200") > 0, "{figures}");
+}
+
+#[test]
 fn a_signal_and_a_process_that_was_killed_leave_no_copy_of_the_database() {
     let app = "local app = require 'sampan'\napp.db.exec('CREATE TABLE IF NOT EXISTS t(a)')\napp.get('/', 'hello')";
     let scratch = Scratch::new(&[("app.lua", app)]);

@@ -215,11 +215,28 @@ fn what_cannot_be_profiled_is_told_before_the_load() {
         &["it must be a path of the project"],
     );
     let output = scratch.file("none.svg");
+    fails(
+        &["profile", "/nowhere", "--project", &folder, "-o", &output],
+        1,
+        &["GET /nowhere is answered 404: there is no such route"],
+    );
+    let fifo = scratch.file("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.expect("mkfifo exists").success());
+    fails(
+        &[&args[..], &[&fifo]].concat(),
+        1,
+        &["fifo is not a regular file, so it is not replaced"],
+    );
+    std::fs::remove_file(&fifo).expect("still there");
+    // A request with a header is not sent before the load.
     let args = [
         "profile",
         "/nowhere",
         "--project",
         &folder,
+        "-H",
+        "X-A: b",
         "-d",
         "300ms",
         "-o",

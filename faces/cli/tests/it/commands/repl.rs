@@ -35,6 +35,14 @@ fn piped(args: &[&str], text: &str) -> (i32, String, String) {
 }
 
 #[test]
+fn the_name_of_the_file_may_have_a_dot() {
+    let app = "local m = require 'm' function greet() return m end";
+    let scratch = Scratch::new(&[("my.app.lua", app), ("m.lua", "return 'hello'")]);
+    let (code, out, errors) = piped(&[&scratch.file("my.app.lua")], "greet()\n");
+    assert_eq!((code, out.as_str()), (0, "\"hello\"\n"), "{errors}");
+}
+
+#[test]
 fn lua_has_the_environment_of_the_app() {
     let scratch = Scratch::new(&[("app.lua", LUA)]);
     let input = "greet('you')

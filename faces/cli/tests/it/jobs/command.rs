@@ -9,6 +9,7 @@ const APP: &str = r#"
 local app = require "sampan"
 app.job("fine", function() end)
 app.job("broken", { attempts = 1 }, function(args) error("no " .. args.what) end)
+app.job("hostile", { attempts = 1 }, function() error("\27[2Jgone\nnext") end)
 app.job("held", { timeout = "1 h" }, function(_, job)
   job:progress(40, "forty")
   app.time.sleep(3600)
@@ -122,6 +123,21 @@ fn jobs_are_listed_shown_retried_cancelled_and_removed() {
     assert_eq!(text, "3 jobs are removed\n");
     let (is_fine, text) = jobs(&scratch, &["show", &held.to_string()]);
     assert!(!is_fine && text.contains("there is no job"), "{text}");
+}
+
+#[test]
+fn errors_do_not_act_on_the_terminal() {
+    let scratch = Scratch::new(&[("app.lua", APP)]);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let id = ask(&process, "/hostile");
+    wait::until("the end", || state(&scratch, id)["state"] == "dead");
+    for args in [&["list"][..], &["show", &id.to_string()]] {
+        let (is_fine, text) = jobs(&scratch, args);
+        assert!(is_fine && text.contains("\\u{1b}[2Jgone"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+    let (_, text) = jobs(&scratch, &["show", &id.to_string()]);
+    assert!(text.contains("gone\nnext"), "{text}");
 }
 
 #[test]
