@@ -215,11 +215,10 @@ fn what_cannot_be_profiled_is_told_before_the_load() {
         &["it must be a path of the project"],
     );
     let output = scratch.file("none.svg");
-    fails(
-        &["profile", "/nowhere", "--project", &folder, "-o", &output],
-        1,
-        &["GET /nowhere is answered 404: there is no such route"],
-    );
+    // The server tells that it listens.
+    let (code, _, errors) = run(&["profile", "/nowhere", "--project", &folder, "-o", &output]);
+    let told = "sampan: GET /nowhere is answered 404: there is no such route";
+    assert!(code == 1 && errors.contains(told), "{errors}");
     let fifo = scratch.file("fifo");
     let made = Command::new("mkfifo").arg(&fifo).status();
     assert!(made.expect("mkfifo exists").success());
