@@ -126,12 +126,8 @@ fn names(header: &str) -> BTreeSet<String> {
 /// Runs a tool of the linker and gives what it prints.
 fn tool(command: &mut Command) -> Result<String, Error> {
     let name = command.get_program().display().to_string();
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            format!("{name} is missing: on Debian, `apt-get install binutils`")
-        }
-        _ => format!("{name}: {error}"),
-    })?;
+    let how = "on Debian, `apt-get install binutils`";
+    let output = project::needs(&name, how, command.output())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

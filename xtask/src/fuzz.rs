@@ -1,6 +1,7 @@
 //! `cargo xtask fuzz`: fuzz targets under libFuzzer, guided by the code that an input reaches. `cargo xtask test` runs
 //! the same targets for a moment each, with mutations that know nothing of the code.
 
+use crate::tally::Tally;
 use crate::{Error, project};
 use std::fs;
 use std::path::Path;
@@ -44,15 +45,13 @@ pub(crate) fn run(options: &FuzzOptions) -> Result<bool, Error> {
         let wanted = options.target.as_deref().unwrap_or_default();
         return Err(format!("there is no fuzz target {wanted:?}").into());
     }
-    let (mut passed, mut failed) = (0, 0);
+    let mut tally = Tally::default();
     for name in names {
-        match fuzz(&name, &corpora.join(&name), options.seconds)? {
-            true => passed += 1,
-            false => failed += 1,
-        }
+        let passed = fuzz(&name, &corpora.join(&name), options.seconds)?;
+        tally.add(Tally::one(passed));
     }
-    println!("{passed} passed, {failed} failed");
-    Ok(failed == 0)
+    println!("{tally}");
+    Ok(tally.failed == 0)
 }
 
 /// Runs one target on its corpus and from there on. False if an input failed.

@@ -157,23 +157,17 @@ fn docs() -> Result<bool, Error> {
         .arg("build")
         .arg(book)
         .status();
-    match mdbook {
-        Ok(status) => Ok(status.success()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err("mdbook is missing: run `cargo install --locked mdbook@0.5.4`".into())
-        }
-        Err(error) => Err(format!("mdbook: {error}").into()),
-    }
+    let how = "run `cargo install --locked mdbook@0.5.4`";
+    Ok(project::needs("mdbook", how, mdbook)?.success())
 }
 
 /// Runs cargo-deny, which fetches the RustSec database.
 fn advisories() -> Result<bool, Error> {
-    let is_there = std::process::Command::new("cargo-deny")
+    let version = std::process::Command::new("cargo-deny")
         .arg("--version")
         .output();
-    if is_there.is_err() {
-        return Err("cargo-deny is missing: run `cargo install --locked cargo-deny`".into());
-    }
+    let how = "run `cargo install --locked cargo-deny`";
+    project::needs("cargo-deny", how, version)?;
     start(&["deny", "--workspace", "check", "advisories"], &[])
 }
 

@@ -56,15 +56,10 @@ pub(crate) fn run(options: &NpmOptions) -> Result<bool, Error> {
         .arg(&folder)
         .current_dir(&package)
         .output();
-    let packed = match packed {
-        Ok(packed) if packed.status.success() => packed,
-        Ok(failed) => {
-            return Err(format!("npm pack: {}", String::from_utf8_lossy(&failed.stderr)).into());
-        }
-        Err(error) => {
-            return Err(format!("npm is missing, which comes with Node.js: {error}").into());
-        }
-    };
+    let packed = project::needs("npm", "it comes with Node.js", packed)?;
+    if !packed.status.success() {
+        return Err(format!("npm pack: {}", String::from_utf8_lossy(&packed.stderr)).into());
+    }
     let name = String::from_utf8_lossy(&packed.stdout);
     let archive = folder.join("sampan.tgz");
     fs::rename(folder.join(name.trim()), &archive)?;

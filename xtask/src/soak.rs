@@ -21,16 +21,14 @@ pub(crate) struct SoakOptions {
 ///
 /// # Errors
 ///
-/// When cargo cannot be run.
+/// When cargo cannot be run, or the executable does not build.
 pub(crate) fn run(options: &SoakOptions) -> Result<bool, Error> {
     let program = match &options.program {
         Some(program) => std::path::absolute(program)?,
         None => {
-            let build = ["build", "--quiet", "--release", "--package", "sampan-cli"];
-            if !start(&build, &[])? {
-                return Ok(false);
-            }
-            project::root().join("target/release/sampan")
+            let root = project::root();
+            let mut cargo = project::cargo(&root);
+            project::build_cli(cargo.arg("--quiet"), &root.join("target"), "release", None)?
         }
     };
     let mut arguments = vec![

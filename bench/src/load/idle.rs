@@ -3,27 +3,19 @@
 //! They are a process of their own (`cargo xtask bench idle-client`), so that their memory and their open files are
 //! not the server's.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::Stdio;
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::sync::Arc;
 
 use clap::Args;
 use rustls::{ClientConnection, StreamOwned};
 
+use super::client_process::{ClientProcess, READY, told};
 use crate::Error;
 use crate::peers::certificate::{self, NAME};
-use crate::peers::children::Child;
 use crate::peers::placement::with_files;
 use crate::peers::target::{Protocol, Target};
 use sampan_client::Client;
-
-/// The line that the client process prints once all its connections are idle.
-const READY: &str = "ready";
-
-/// The longest time that it may take to open all connections.
-const READY_SECONDS_MAX: u64 = 60;
 
 /// The options of `cargo xtask bench idle-client`.
 #[derive(Args)]
@@ -37,22 +29,24 @@ pub(crate) struct IdleClient {
     tls: bool,
 }
 
-/// Opens the connections, makes one request on each, says so, and holds them until standard input ends.
+/// Opens the connections, makes one request on each, says so, and holds them until standard input ends. Faults go to
+/// standard output, too.
 ///
 /// # Errors
 ///
-/// When a connection cannot be opened or is not answered.
+/// When there is no certificate.
 pub(crate) fn idle_client(options: &IdleClient) -> Result<bool, Error> {
-    match options.tls {
+    let held = match options.tls {
         true => {
             let config = Arc::new(certificate::client(&crate::root())?);
             hold(options.connections, || secured(options.address, &config))
         }
         false => hold(options.connections, || plain(options.address)),
-    }
+    };
+    Ok(told(&held))
 }
 
-fn hold<T>(count: usize, open: impl Fn() -> Result<T, Error>) -> Result<bool, Error> {
+fn hold<T>(count: usize, open: impl Fn() -> Result<T, Error>) -> Result<(), Error> {
     let mut connections = Vec::with_capacity(count);
     for number in 1..=count {
         let opened = open().map_err(|error| format!("connection {number}: {error}"))?;
@@ -60,7 +54,7 @@ fn hold<T>(count: usize, open: impl Fn() -> Result<T, Error>) -> Result<bool, Er
     }
     println!("{READY}");
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    Ok(true)
+    Ok(())
 }
 
 fn plain(server: SocketAddr) -> Result<Client, Error> {
@@ -90,7 +84,7 @@ fn secured(
 
 /// A running client process; its connections are open until it is dropped.
 pub(crate) struct IdleConnections {
-    _child: Child,
+    _clients: ClientProcess,
 }
 
 impl IdleConnections {
@@ -101,41 +95,11 @@ impl IdleConnections {
     /// When it cannot open them all, with its own words.
     pub(crate) fn open(target: impl Into<Target>, connections: usize) -> Result<Self, String> {
         let target = target.into();
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut command = with_files(program);
-        command.args([
-            "idle-client",
-            &target.address.to_string(),
-            &connections.to_string(),
-        ]);
-        if target.protocol != Protocol::Http {
-            command.arg("--tls");
-        }
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = Child::start(&mut command).map_err(|error| error.to_string())?;
-        let (output, errors) = (child.pipes().stdout.take(), child.pipes().stderr.take());
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            if let Some(pipe) = output {
-                // An empty line is a client that ended, which the other side sees.
-                let _ = BufReader::new(pipe).read_line(&mut line);
-            }
-            let mut words = String::new();
-            if let (true, Some(mut pipe)) = (line.trim() != READY, errors) {
-                let _ = pipe.read_to_string(&mut words);
-            }
-            let _ = sender.send((line, words));
-        });
-        match receiver.recv_timeout(Duration::from_secs(READY_SECONDS_MAX)) {
-            Ok((line, _)) if line.trim() == READY => Ok(Self { _child: child }),
-            Ok((_, words)) => Err(format!("{connections} idle connections: {}", words.trim())),
-            Err(_) => Err(format!(
-                "{connections} idle connections were not open after {READY_SECONDS_MAX} s"
-            )),
-        }
+        let (address, count) = (target.address.to_string(), connections.to_string());
+        let mut arguments = vec!["idle-client", address.as_str(), count.as_str()];
+        arguments.extend((target.protocol != Protocol::Http).then_some("--tls"));
+        let clients = ClientProcess::open(with_files, &arguments)
+            .map_err(|fault| format!("{connections} idle connections: {fault}"))?;
+        Ok(Self { _clients: clients })
     }
 }

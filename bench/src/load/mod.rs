@@ -1,5 +1,6 @@
 //! The load: `sampan bench`, on the processors of the load.
 
+mod client_process;
 pub(crate) mod h2load;
 pub(crate) mod handshakes;
 pub(crate) mod idle;
@@ -92,12 +93,8 @@ pub(crate) fn load_at(
 ) -> Result<LoadResult, String> {
     let mut command = command(root, placement, target.into(), case, seconds, rate)
         .map_err(|error| error.to_string())?;
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let [output, errors] = output_of(&mut command, seconds, LOAD)?;
-    LoadResult::parse(&output).ok_or_else(|| {
-        let (output, errors) = (output.trim(), errors.trim());
-        format!("{LOAD} reported nothing: {output} {errors}")
-    })
+    let texts = output_of(&mut command, seconds, LOAD)?;
+    LoadResult::reported(&texts, "latency_ms", LOAD)
 }
 
 /// Runs a load program to its end, and returns its output and its errors.
@@ -118,6 +115,28 @@ fn output_of(command: &mut Command, seconds: u32, name: &str) -> Result<[String;
         .map_err(|_| format!("{name} did not end"))
 }
 
+/// A command of `sampan bench`, without what is asked for.
+fn load_command(
+    root: &Path,
+    placement: &Placement,
+    connections: u32,
+    timeout: &str,
+    seconds: f64,
+    rate: Option<f64>,
+) -> Command {
+    let threads = placement.load_threads().min(connections as usize);
+    let mut command = placement.load(program(root));
+    command.args(["bench", "--json", "--timeout", timeout]);
+    command.args(["--connections", &connections.to_string()]);
+    command.args(["--threads", &threads.to_string()]);
+    command.args(["--duration", &format!("{seconds}s")]);
+    if let Some(rate) = rate {
+        command.args(["--rate", &rate.to_string()]);
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
 fn command(
     root: &Path,
     placement: &Placement,
@@ -128,15 +147,9 @@ fn command(
 ) -> std::io::Result<Command> {
     let exchange = case.route.measured();
     let several = case.route.several();
-    let (connections, threads) = (case.connections, placement.load_threads());
-    let mut command = placement.load(program(root));
-    command.args(["bench", "--json", "--timeout", TIMEOUT]);
-    command.args(["--connections", &connections.to_string()]);
-    command.args(["--threads", &threads.min(connections as usize).to_string()]);
-    command.args(["--duration", &format!("{seconds}s")]);
-    if let Some(rate) = rate {
-        command.args(["--rate", &rate.to_string()]);
-    }
+    let (seconds, rate) = (f64::from(seconds), rate.map(f64::from));
+    let connections = case.connections;
+    let mut command = load_command(root, placement, connections, TIMEOUT, seconds, rate);
     for field in case.headers.lines() {
         command.args(["--header", field]);
     }
@@ -206,12 +219,19 @@ impl LoadResult {
         self.requests - refused.map_or(0, |(_, count)| *count).min(self.requests)
     }
 
-    fn parse(output: &str) -> Option<Self> {
-        Self::parse_times(output, "latency_ms")
+    /// Reads the report of a load, with the times of this group.
+    ///
+    /// # Errors
+    ///
+    /// When it reported nothing, with what it said instead.
+    fn reported([output, errors]: &[String; 2], group: &str, load: &str) -> Result<Self, String> {
+        Self::parse(output, group).ok_or_else(|| {
+            let (output, errors) = (output.trim(), errors.trim());
+            format!("{load} reported nothing: {output} {errors}")
+        })
     }
 
-    /// Reads a report, with the times of this group.
-    fn parse_times(output: &str, group: &str) -> Option<Self> {
+    fn parse(output: &str, group: &str) -> Option<Self> {
         let report: Value = serde_json::from_str(output).ok()?;
         let micros = |name: &str| Some(report[group][name].as_f64()? * 1e3);
         let refused = report["statuses"].as_object()?.iter();
@@ -251,7 +271,7 @@ mod tests {
     fn reads_the_report_of_the_load() {
         let output = r#"{"answers":500,"answers_per_second":250.0,"latency_ms":{"p50":0.01,"p90":0.02,"p99":0.03,"max":1},
             "statuses":{"200":498,"304":1,"503":1},"errors":{"connect":0,"closed":2,"timeout":0},"unsent":0}"#;
-        let seen = LoadResult::parse(output).expect("a report");
+        let seen = LoadResult::parse(output, "latency_ms").expect("a report");
         assert_eq!(
             (seen.requests, seen.per_second, seen.p99_micros),
             (500, 250.0, 30.0)
@@ -261,6 +281,6 @@ mod tests {
             [("status".to_owned(), 1), ("closed".to_owned(), 2)]
         );
         assert_eq!(seen.fulfilled(), 499);
-        assert_eq!(LoadResult::parse("unable to connect"), None);
+        assert_eq!(LoadResult::parse("unable to connect", "latency_ms"), None);
     }
 }

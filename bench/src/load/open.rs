@@ -3,9 +3,9 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::{LOAD, LoadResult, output_of, program};
+use super::{LOAD, LoadResult, load_command, output_of};
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 
@@ -70,20 +70,13 @@ impl OpenLoad {
             placement,
             server,
         } = site;
-        let mut command = placement.load(program(root));
-        let threads = placement.load_threads().min(self.connections as usize);
-        command.args(["bench", "--json", "--timeout", self.timeout]);
-        command.args(["--method", self.method, "--threads", &threads.to_string()]);
-        command.args(["--connections", &self.connections.to_string()]);
-        command.args(["--duration", &format!("{seconds}s")]);
-        if let Some(rate) = self.rate {
-            command.args(["--rate", &rate.to_string()]);
-        }
+        let (connections, timeout, rate) = (self.connections, self.timeout, self.rate);
+        let mut command = load_command(root, placement, connections, timeout, seconds, rate);
+        command.args(["--method", self.method]);
         if !self.from.is_empty() {
             command.args(["--from", &self.from.join(",")]);
         }
         command.arg(format!("http://{server}{}", self.path));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -94,8 +87,7 @@ impl OpenLoad {
     /// When the load cannot be made, or reports nothing.
     pub(crate) fn run(&self, site: Site<'_>, seconds: u32) -> Result<LoadResult, String> {
         let mut command = self.command(site, f64::from(seconds));
-        let [output, errors] = output_of(&mut command, seconds, LOAD)?;
-        self.result([&output, &errors])
+        self.result(&output_of(&mut command, seconds, LOAD)?)
     }
 
     /// Begins the load, which goes on for so long.
@@ -112,18 +104,12 @@ impl OpenLoad {
         })
     }
 
-    fn result(&self, [output, errors]: [&str; 2]) -> Result<LoadResult, String> {
+    fn result(&self, texts: &[String; 2]) -> Result<LoadResult, String> {
         let group = match self.times {
             Times::All => "wait_ms",
             Times::Accepted => "accepted_ms",
         };
-        LoadResult::parse_times(output, group).ok_or_else(|| {
-            let (output, errors) = (output.trim(), errors.trim());
-            format!(
-                "{LOAD} of {} reported nothing: {output} {errors}",
-                self.path
-            )
-        })
+        LoadResult::reported(texts, group, &format!("{LOAD} of {}", self.path))
     }
 }
 
@@ -146,7 +132,7 @@ impl Background {
         let output = read(pipes.stdout.take().map(std::io::read_to_string));
         let errors = read(pipes.stderr.take().map(std::io::read_to_string));
         let texts = [output, errors].map(Option::unwrap_or_default);
-        let seen = self.load.result([&texts[0], &texts[1]])?;
+        let seen = self.load.result(&texts)?;
         // Refusals are answers, and a request that still waits is a load too.
         match (seen.requests, &seen.errors[..]) {
             (0, [(kind, count), ..]) => Err(format!(

@@ -3,20 +3,17 @@
 //!
 //! The clients are a process of their own, as they have thousands of open files.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{ChildStdin, Stdio};
 use std::time::Duration;
 
 use clap::Args;
 use socket2::{Domain, Socket, Type};
 use tokio::io::AsyncReadExt;
-use tokio::task::LocalSet;
 
-use super::socket_client::READY;
+use super::client_process::{ClientProcess, READY, serve_on_runtime};
 use super::websocket::{accepted, handshake, text_frame};
 use crate::Error;
-use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 
 /// The path of the room.
@@ -50,14 +47,7 @@ pub(crate) struct RoomClient {
 ///
 /// When a socket cannot be opened, or the server ends that of the publisher.
 pub(crate) fn room_client(options: &RoomClient) -> Result<bool, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let served = LocalSet::new().block_on(&runtime, serve(options));
-    if let Err(fault) = &served {
-        println!("{fault}");
-    }
-    Ok(served.is_ok())
+    serve_on_runtime(serve(options))
 }
 
 async fn serve(options: &RoomClient) -> io::Result<()> {
@@ -124,8 +114,7 @@ fn read_on(stream: TcpStream) -> io::Result<()> {
 
 /// A running room; its sockets are open until it is dropped.
 pub(crate) struct Room {
-    _input: ChildStdin,
-    _child: Child,
+    _clients: ClientProcess,
 }
 
 impl Room {
@@ -141,26 +130,11 @@ impl Room {
         members: usize,
         is_stuck: bool,
     ) -> Result<Self, String> {
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut command = placement.load(program);
-        command.args(["room-client", &address.to_string(), &members.to_string()]);
-        if is_stuck {
-            command.arg("--stuck");
-        }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = Child::start(&mut command).map_err(|error| error.to_string())?;
-        let pipes = child.pipes();
-        let pipes = pipes.stdin.take().zip(pipes.stdout.take());
-        let (input, output) = pipes.ok_or("no pipes")?;
-        let mut line = String::new();
-        let read = BufReader::new(output).read_line(&mut line);
-        read.map_err(|error| error.to_string())?;
-        match line.trim() {
-            READY => Ok(Self {
-                _input: input,
-                _child: child,
-            }),
-            fault => Err(format!("a room of {members} sockets: {fault}")),
-        }
+        let (address, count) = (address.to_string(), members.to_string());
+        let mut arguments = vec!["room-client", address.as_str(), count.as_str()];
+        arguments.extend(is_stuck.then_some("--stuck"));
+        let opened = ClientProcess::open(|program| placement.load(program), &arguments);
+        let clients = opened.map_err(|fault| format!("a room of {members} sockets: {fault}"))?;
+        Ok(Self { _clients: clients })
     }
 }

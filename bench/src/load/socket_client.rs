@@ -12,17 +12,14 @@ use clap::Args;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tokio::task::LocalSet;
 
 use super::LoadResult;
+use super::client_process::{READY, serve_on_runtime};
 use super::websocket::{accepted, handshake, text_at, text_frame};
 use crate::Error;
 
 /// The text that a server of `/publish` sends to a socket once it is subscribed.
 const SUBSCRIBED: &str = "subscribed";
-
-/// The line that is printed once all sockets are open.
-pub(super) const READY: &str = "ready";
 
 /// The longest time that a message may be on its way.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -50,14 +47,7 @@ pub(crate) struct SocketClient {
 ///
 /// When standard output is closed.
 pub(crate) fn socket_client(options: &SocketClient) -> Result<bool, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let served = LocalSet::new().block_on(&runtime, serve(options));
-    if let Err(fault) = &served {
-        println!("{fault}");
-    }
-    Ok(served.is_ok())
+    serve_on_runtime(serve(options))
 }
 
 async fn serve(options: &SocketClient) -> io::Result<()> {
@@ -280,6 +270,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream as StdStream};
     use std::sync::{Arc, Mutex};
+    use tokio::task::LocalSet;
 
     /// A server that echoes frames with `change`, or sends them to all sockets of `/publish`.
     fn server(change: fn(&mut Vec<u8>)) -> SocketAddr {

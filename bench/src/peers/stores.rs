@@ -14,18 +14,15 @@ use crate::peers::children::Child;
 use crate::peers::install::{Installer, find, run};
 use crate::peers::placement::Placement;
 use crate::peers::processes::{CpuTimes, resident_bytes};
-use sampan_client::ports;
+use sampan_client::{ports, postgres};
 
 pub(crate) use pgbouncer::PgBouncer;
 
 /// The longest time that one may take to start.
 const START_MILLIS_MAX: u64 = 20_000;
 
-/// The user of the files of PostgreSQL, which refuses to run as root, and of its databases.
+/// The user of the databases of PostgreSQL.
 const USER: &str = "postgres";
-
-/// The folder of Debian's versions of PostgreSQL.
-const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// One of these servers. It is ended, and its files are removed, when it is dropped.
 pub(crate) struct StoreServer {
@@ -104,10 +101,10 @@ impl Postgres {
     ///
     /// When it is missing and may not be installed.
     pub(crate) fn install(installer: &Installer) -> Result<Self, String> {
-        if postgres().is_none() {
+        if postgres::programs().is_none() {
             installer.apt("postgresql")?;
         }
-        let programs = postgres().ok_or("PostgreSQL is not installed")?;
+        let programs = postgres::programs().ok_or("PostgreSQL is not installed")?;
         let version = run(Command::new(programs.join("postgres")).arg("--version"))?;
         let version = version.split_whitespace().nth(2).unwrap_or_default();
         Ok(Self {
@@ -129,10 +126,8 @@ impl Postgres {
     ) -> Result<StoreServer, String> {
         let folder = fresh(above, "postgres")?;
         let port = ports::free();
-        let own = Ownership::of(&folder)?;
-        let mut make = own.command(&self.programs.join("initdb"), |program| {
-            Command::new(program)
-        });
+        postgres::give_to_user(&folder).map_err(|error| error.to_string())?;
+        let mut make = postgres::as_user(&self.programs.join("initdb"));
         make.args([
             "--no-sync",
             "--auth",
@@ -142,9 +137,7 @@ impl Postgres {
             "--pgdata",
         ]);
         run(make.arg(&folder).current_dir(&folder))?;
-        let mut command = own.command(&self.programs.join("postgres"), |program| {
-            placement.server(program)
-        });
+        let mut command = as_user(&self.programs.join("postgres"), placement);
         command.arg("-D").arg(&folder);
         let settings = [
             &format!("port={port}"),
@@ -194,34 +187,12 @@ impl Postgres {
     }
 }
 
-/// The user of programs that refuse to run as root, where the benchmark does.
-enum Ownership {
-    Own,
-    Postgres,
-}
-
-impl Ownership {
-    /// Gives a folder to the user.
-    fn of(folder: &Path) -> Result<Self, String> {
-        if run(Command::new("id").arg("-u"))? != "0" {
-            return Ok(Self::Own);
-        }
-        run(Command::new("chown").arg(USER).arg(folder))?;
-        Ok(Self::Postgres)
-    }
-
-    /// Returns a command of the user.
-    fn command(&self, program: &Path, made: impl Fn(&Path) -> Command) -> Command {
-        match self {
-            Self::Own => made(program),
-            Self::Postgres => {
-                let mut command = made(Path::new("setpriv"));
-                command.args(["--reuid", USER, "--regid", USER, "--init-groups"]);
-                command.arg(program);
-                command
-            }
-        }
-    }
+/// Returns a command of a user who may run PostgreSQL, on the processors of the server.
+fn as_user(program: &Path, placement: &Placement) -> Command {
+    let own = postgres::as_user(program);
+    let mut command = placement.server(own.get_program());
+    command.args(own.get_args());
+    command
 }
 
 /// The URL of the database of a PostgreSQL.
@@ -233,22 +204,6 @@ pub(crate) fn postgres_url(server: &StoreServer) -> String {
 pub(crate) fn database_url(port: u16, database: &str) -> String {
     let address = Ipv4Addr::LOCALHOST;
     format!("postgres://{USER}@{address}:{port}/{database}")
-}
-
-/// The folder with the programs of the newest PostgreSQL.
-fn postgres() -> Option<PathBuf> {
-    let versions = fs::read_dir(VERSIONS).into_iter().flatten();
-    let folders = versions.filter_map(|folder| Some(folder.ok()?.path().join("bin")));
-    let number = |folder: &PathBuf| {
-        let version = folder.parent()?.file_name()?.to_str()?;
-        version.parse::<u32>().ok()
-    };
-    let elsewhere = || find("pg_isready")?.parent().map(Path::to_path_buf);
-    folders
-        .filter(|folder| folder.join("initdb").is_file())
-        .max_by_key(number)
-        .or_else(elsewhere)
-        .filter(|folder| folder.join("initdb").is_file())
 }
 
 impl Redis {

@@ -25,7 +25,7 @@ use crate::routes::{self, Headers, Route};
 use sampan_client::Client;
 
 /// The time that a server is warmed up before it is measured, in seconds.
-const WARM_UP_SECONDS: u32 = 1;
+pub(super) const WARM_UP_SECONDS: u32 = 1;
 
 /// The requests by which a route is checked.
 const CHECKS: u64 = 4;
@@ -204,29 +204,33 @@ impl Bench<'_> {
     }
 }
 
-/// Counts the rows, of which so many were there: what was acknowledged must be there, and no more than that and what was in flight when each of the
-/// two loads ended.
+/// Counts the rows, of which so many were there, or adds up what updates changed: what was acknowledged must be there,
+/// and no more than that and what was in flight when each of the two loads ended.
 pub(super) fn audit(
     server: &PeerServer,
     case: LoadCase,
     seeded: u64,
     acknowledged: u64,
 ) -> Result<(), String> {
-    let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
+    let (before, each, name) = match case.route {
+        Route::Update => (0, rows::PAGE as u64, "sum"),
+        route => (seeded, route.rows_written(), "count"),
+    };
+    let fault = |why: String| format!("GET /count: {why}");
+    let mut client = Client::connect(server.address()).map_err(|error| fault(error.to_string()))?;
     let answer = client
         .ask("GET", "/count", &[], "")
-        .map_err(|error| format!("GET /count: {error}"))?;
+        .map_err(|error| fault(error.to_string()))?;
     let found: serde_json::Value =
-        serde_json::from_slice(&answer.body).map_err(|error| format!("GET /count: {error}"))?;
-    let found = found["count"].as_u64().ok_or("GET /count has no count")?;
-    let each = case.route.rows_written();
-    let least = seeded + each * acknowledged;
+        serde_json::from_slice(&answer.body).map_err(|error| fault(error.to_string()))?;
+    let found = found[name].as_u64();
+    let found = found.ok_or_else(|| fault(String::from_utf8_lossy(&answer.body).into_owned()))?;
+    let least = before + each * acknowledged;
     let most = least + each * (CHECKS + 2 * u64::from(case.connections));
-    if (least..=most).contains(&found) {
-        Ok(())
-    } else {
-        Err(format!(
-            "it has {found} rows where {least} to {most} must be"
-        ))
+    match (least..=most).contains(&found) {
+        true => Ok(()),
+        false => Err(format!(
+            "its {name} is {found} where {least} to {most} must be"
+        )),
     }
 }

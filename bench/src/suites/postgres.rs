@@ -4,8 +4,8 @@
 //! counted.
 
 use clap::Args;
-use serde_json::Value;
 
+use super::db::{WARM_UP_SECONDS, audit};
 use crate::Error;
 use crate::load::load;
 use crate::measure::case::{CONNECTIONS, LoadCase};
@@ -19,16 +19,9 @@ use crate::peers::{Installed, POSTGRES_PEERS, Peer};
 use crate::report;
 use crate::report::targets;
 use crate::routes::{self, Headers, Route, check, rows};
-use sampan_client::Client;
-
-/// The time that a server is warmed up before it is measured, in seconds.
-const WARM_UP_SECONDS: u32 = 1;
 
 /// The largest number of connections of each server to PostgreSQL.
 const POOL: u32 = 16;
-
-/// The requests by which a route is checked.
-const CHECKS: u64 = 4;
 
 /// The file that makes the tables, from the root of the checkout.
 const TABLES: &str = "examples/bench_postgres/migrations/0001_tables.postgres.sql";
@@ -193,7 +186,7 @@ impl Bench<'_> {
         run(database, "CHECKPOINT")?;
         let sample = sample(&server, round, || load(self.options.seconds))?;
         let acknowledged = warmed.fulfilled() + sample.seen.fulfilled();
-        audit(&server, case, acknowledged)?;
+        audit(&server, case, rows::SEEDED, acknowledged)?;
         Ok(sample)
     }
 
@@ -236,31 +229,5 @@ impl Bench<'_> {
             &self.setup.logs,
         )
         .map_err(|fault| format!("does not start: {fault}"))
-    }
-}
-
-/// Looks at the rows: what was acknowledged must be there, and no more than that and what was in flight when each of
-/// the two loads ended.
-fn audit(server: &PeerServer, case: LoadCase, acknowledged: u64) -> Result<(), String> {
-    let (before, each, name) = match case.route {
-        Route::Update => (0, rows::PAGE as u64, "sum"),
-        route => (rows::SEEDED, route.rows_written(), "count"),
-    };
-    let fault = |why: String| format!("GET /count: {why}");
-    let mut client = Client::connect(server.address()).map_err(|error| fault(error.to_string()))?;
-    let answer = client
-        .ask("GET", "/count", &[], "")
-        .map_err(|error| fault(error.to_string()))?;
-    let found: Value =
-        serde_json::from_slice(&answer.body).map_err(|error| fault(error.to_string()))?;
-    let found = found[name].as_u64();
-    let found = found.ok_or_else(|| fault(String::from_utf8_lossy(&answer.body).into_owned()))?;
-    let least = before + each * acknowledged;
-    let most = least + each * (CHECKS + 2 * u64::from(case.connections));
-    match (least..=most).contains(&found) {
-        true => Ok(()),
-        false => Err(format!(
-            "its {name} is {found} where {least} to {most} must be"
-        )),
     }
 }

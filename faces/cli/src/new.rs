@@ -100,26 +100,34 @@ const TYPESCRIPT: &str = r#""typescript": "^5.9.3""#;
 /// The file that is run, and its tests. Nothing where there is no such template in the language.
 fn scripts(language: ProjectLanguage, kind: ProjectKind) -> Option<[ProjectFile; 2]> {
     use {ProjectKind as Kind, ProjectLanguage as Language};
-    let (app, test) = match (language, kind) {
-        (Language::Lua, Kind::Web) => (template!("web/app.lua"), template!("web/app.test.lua")),
-        (Language::Js, Kind::Web) => (template!("web/app.js"), template!("web/app.test.js")),
-        (Language::Ts, Kind::Web) => (template!("web/app.ts"), template!("web/app.test.ts")),
-        (Language::Lua, Kind::Api) => (template!("api/app.lua"), template!("api/app.test.lua")),
-        (Language::Js, Kind::Api) => (template!("api/app.js"), template!("api/app.test.js")),
-        (Language::Ts, Kind::Api) => (template!("api/app.ts"), template!("api/app.test.ts")),
-        (Language::Lua, Kind::Chat) => (template!("chat/app.lua"), template!("chat/app.test.lua")),
-        (Language::Js, Kind::Chat) => (template!("chat/app.js"), template!("chat/app.test.js")),
-        (Language::Ts, Kind::Chat) => (template!("chat/app.ts"), template!("chat/app.test.ts")),
+    let (app_name, app) = match (language, kind) {
+        (Language::Lua, Kind::Web) => ("app.lua", template!("web/app.lua")),
+        (Language::Js, Kind::Web) => ("app.js", template!("web/app.js")),
+        (Language::Ts, Kind::Web) => ("app.ts", template!("web/app.ts")),
+        (Language::Lua, Kind::Api) => ("app.lua", template!("api/app.lua")),
+        (Language::Js, Kind::Api) => ("app.js", template!("api/app.js")),
+        (Language::Ts, Kind::Api) => ("app.ts", template!("api/app.ts")),
+        (Language::Lua, Kind::Chat) => ("app.lua", template!("chat/app.lua")),
+        (Language::Js, Kind::Chat) => ("app.js", template!("chat/app.js")),
+        (Language::Ts, Kind::Chat) => ("app.ts", template!("chat/app.ts")),
         (Language::Lua, Kind::Hono) => return None,
-        (Language::Js, Kind::Hono) => (template!("hono/app.jsx"), template!("hono/app.test.js")),
-        (Language::Ts, Kind::Hono) => (template!("hono/app.tsx"), template!("hono/app.test.ts")),
+        (Language::Js, Kind::Hono) => ("app.jsx", template!("hono/app.jsx")),
+        (Language::Ts, Kind::Hono) => ("app.tsx", template!("hono/app.tsx")),
     };
-    let (app_name, test_name) = match (language, kind) {
-        (Language::Lua, _) => ("app.lua", "tests/app.test.lua"),
-        (Language::Js, Kind::Hono) => ("app.jsx", "tests/app.test.js"),
-        (Language::Js, _) => ("app.js", "tests/app.test.js"),
-        (Language::Ts, Kind::Hono) => ("app.tsx", "tests/app.test.ts"),
-        (Language::Ts, _) => ("app.ts", "tests/app.test.ts"),
+    let test_name = match language {
+        Language::Lua => "tests/app.test.lua",
+        Language::Js => "tests/app.test.js",
+        Language::Ts => "tests/app.test.ts",
+    };
+    // The tests have no types, so JavaScript and TypeScript share their text.
+    let test = match (language, kind) {
+        (Language::Lua, Kind::Web) => template!("web/app.test.lua"),
+        (Language::Lua, Kind::Api) => template!("api/app.test.lua"),
+        (Language::Lua, Kind::Chat) => template!("chat/app.test.lua"),
+        (_, Kind::Web) => template!("web/app.test.js"),
+        (_, Kind::Api) => template!("api/app.test.js"),
+        (_, Kind::Chat) => template!("chat/app.test.js"),
+        (_, Kind::Hono) => template!("hono/app.test.js"),
     };
     Some([(app_name, app), (test_name, test)])
 }

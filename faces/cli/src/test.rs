@@ -1,10 +1,15 @@
 //! `sampan test`: runs the tests of a project and shows what became of them.
 
+use crate::dev::watch;
+use crate::dev::watch::changes::{Changes, Watched};
 use crate::terminal::{escaped, paint};
 use crate::{bench, counted, say, signals};
-use sampan_testkit::project::{self, ProjectWatch, TestOptions, TestOutcome, TestSummary};
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use sampan_testkit::project::{self, TestOptions, TestOutcome, TestSummary};
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// The longest time that one test may take unless told otherwise.
@@ -12,6 +17,9 @@ const TEST_TIME_MAX: &str = "10s";
 
 /// From this time on it is shown how long a test took.
 const SLOW: Duration = Duration::from_millis(100);
+
+/// Folders in which nothing matters to tests, beside hidden ones. The app and the tests write in the last two.
+const NOT_TESTED: &[&str] = &["node_modules", "target", "snapshots", "storage"];
 
 /// The arguments of `sampan test`.
 #[derive(clap::Args)]
@@ -73,7 +81,7 @@ pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
     if !args.watch {
         return once(&options, &style, junit);
     }
-    let mut watch = ProjectWatch::new(&options.path, options.config.as_deref());
+    let changes = changes_of(&options.path, options.config.as_deref())?;
     loop {
         if let Err(message) = once(&options, &style, junit) {
             // The next change may mend it.
@@ -82,12 +90,37 @@ pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
         if !style.is_json {
             say("\nwaiting for changes; Ctrl-C ends")?;
         }
-        watch.changed();
+        changes
+            .recv()
+            .map_err(|_| "the files are not watched any more")?;
+        // Files that changed while the tests ran are told one by one.
+        while changes.try_recv().is_ok() {}
         if style.is_coloured {
             // An empty screen, so that nothing of the run before is taken for this one's.
             say("\u{1b}[2J\u{1b}[H")?;
         }
     }
+}
+
+/// Watches the project at `path`, which is its folder or a file in it. The files are looked at again and again, which
+/// works on every file system.
+fn changes_of(path: &Path, config: Option<&Path>) -> Result<Receiver<Changes>, String> {
+    let folder = match path.is_dir() {
+        true => path,
+        false => path.parent().unwrap_or(path),
+    };
+    // A file that is named alone, such as `app.lua`, lies in the current folder.
+    let root = absolute(folder).or_else(|_| std::env::current_dir());
+    let root = root.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    let watched = Watched {
+        storage: root.join("storage"),
+        root,
+        public: "public".to_owned(),
+        ignored: NOT_TESTED,
+        config: config.and_then(|config| absolute(config).ok()),
+        is_polled: true,
+    };
+    watch::start(watched, &Logger::captured(Level::Warn))
 }
 
 fn is_url(db: &Path) -> bool {

@@ -9,12 +9,12 @@ mod pooler;
 use crate::{ports, wait};
 pub use pooler::Pooler;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// The user of the database, who may do everything, and the password.
@@ -31,7 +31,7 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 const KEEPER: &str = r#"
 trap '' INT TERM
 "$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$2" \
-    -c fsync=off -c max_connections=60 -c shared_buffers=16MB -c max_prepared_transactions=2 \
+    -c fsync=off -c max_connections=100 -c shared_buffers=16MB -c max_prepared_transactions=2 \
     -c log_min_messages=fatal -c log_line_prefix='%m %p ' >>"$2/log" 2>&1 </dev/null &
 server=$!
 read -r word
@@ -51,8 +51,8 @@ pub struct PostgresServer {
     databases: AtomicU32,
 }
 
-/// The server that the tests of a process share while one of them runs.
-static SHARED: Mutex<Weak<PostgresServer>> = Mutex::new(Weak::new());
+/// The server that the tests of a process share. It ends with the process, by its keeper.
+static SHARED: Mutex<Option<Arc<PostgresServer>>> = Mutex::new(None);
 
 impl PostgresServer {
     /// Returns the server that the tests of this process share; `None` where PostgreSQL is not installed, which is
@@ -62,12 +62,10 @@ impl PostgresServer {
     /// It does not start.
     pub fn shared() -> Option<Arc<Self>> {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(server) = shared.upgrade() {
-            return Some(server);
+        if shared.is_none() {
+            *shared = Some(Arc::new(Self::start()?));
         }
-        let server = Arc::new(Self::start()?);
-        *shared = Arc::downgrade(&server);
-        Some(server)
+        shared.clone()
     }
 
     /// Starts a server for one test; `None` where PostgreSQL is not installed, which is printed.
@@ -86,13 +84,7 @@ impl PostgresServer {
         let folder = folder.expect("a folder");
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder.path(), mode).expect("its mode");
-        if is_root() {
-            let status = Command::new("chown")
-                .arg(SYSTEM_USER)
-                .arg(folder.path())
-                .status();
-            assert!(status.expect("chown").success(), "chown {SYSTEM_USER}");
-        }
+        give_to_user(folder.path()).expect("its owner");
         let password = folder.path().join("password");
         fs::write(&password, PASSWORD).expect("the password");
         let mut make = as_user(&programs.join("initdb"));
@@ -268,11 +260,11 @@ impl Drop for PostgresServer {
 }
 
 /// Finds the folder of the programs: that of the `postgres` in the path, or the newest of Debian's.
-fn programs() -> Option<PathBuf> {
-    let in_path = ["/usr/local/bin", "/usr/bin"].map(|folder| Path::new(folder).join("postgres"));
-    let linked = in_path
-        .iter()
-        .find_map(|program| fs::canonicalize(program).ok());
+#[must_use]
+pub fn programs() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let linked = std::env::split_paths(&path)
+        .find_map(|folder| fs::canonicalize(folder.join("postgres")).ok());
     let mut found: Vec<PathBuf> = linked
         .iter()
         .filter_map(|at| at.parent())
@@ -301,8 +293,27 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Runs a program as a user who may run PostgreSQL.
-fn as_user(program: &Path) -> Command {
+/// Gives a folder to the user as whom [`as_user`] runs programs.
+///
+/// # Errors
+/// The system does not permit it.
+pub fn give_to_user(folder: &Path) -> io::Result<()> {
+    if !is_root() {
+        return Ok(());
+    }
+    let status = Command::new("chown")
+        .arg(SYSTEM_USER)
+        .arg(folder)
+        .status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("chown {SYSTEM_USER} failed"))),
+    }
+}
+
+/// Returns a command that runs a program as a user who may run PostgreSQL.
+#[must_use]
+pub fn as_user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
     }

@@ -19,13 +19,11 @@ mod snapshots;
 mod socket;
 mod socket_client;
 mod state;
-mod watch;
 
 pub use api::MODULE;
 pub use discover::locate;
 pub use json::{json_line, json_summary};
 pub use junit::{escaped_xml, junit};
-pub use watch::ProjectWatch;
 
 use file_run::{FileRun, Message};
 use sampan_host::{Module, clock};

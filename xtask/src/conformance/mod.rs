@@ -66,7 +66,9 @@ struct Counts {
 /// Runs the programs. False if a case failed.
 pub(crate) fn run(options: &ConformanceOptions) -> Result<bool, Error> {
     let root = project::root();
-    let executable = build(&root, options.release)?;
+    let profile = if options.release { "release" } else { "dev" };
+    let mut cargo = project::cargo(&root);
+    let executable = project::build_cli(&mut cargo, &root.join("target"), profile, None)?;
     let server = Server::start(&root, &executable)?;
     let (mut rows, mut is_right) = (Vec::new(), true);
     for suite in &SUITES {
@@ -95,17 +97,6 @@ pub(crate) fn run(options: &ConformanceOptions) -> Result<bool, Error> {
         false => println!("docs/how-it-works.md stays: it needs a run in which all programs pass"),
     }
     Ok(is_right)
-}
-
-fn build(root: &Path, is_release: bool) -> Result<PathBuf, Error> {
-    let mut command = project::cargo(root);
-    command.args(["build", "--package", "sampan-cli"]);
-    command.args(is_release.then_some("--release"));
-    if !command.status()?.success() {
-        return Err("the executable does not build".into());
-    }
-    let profile = if is_release { "release" } else { "debug" };
-    Ok(root.join("target").join(profile).join("sampan"))
 }
 
 /// The path of a program, or why it is missing.

@@ -1,36 +1,19 @@
 //! The server that is tested: two processes of `sampan run` with tests/conformance/app.lua, one of them by HTTPS.
 
 use std::fs::{self, File};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 use crate::Error;
-
-/// The longest time that a start may take.
-const START_TIME_MAX: Duration = Duration::from_secs(30);
+use crate::project::RunningServer;
 
 /// Both processes, and the files of the test. The processes end when it is dropped.
 pub(super) struct Server {
     folder: TempDir,
-    plain: Running,
-    tls: Running,
-}
-
-struct Running {
-    process: Child,
-    port: u16,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+    plain: RunningServer,
+    tls: RunningServer,
 }
 
 impl Server {
@@ -77,63 +60,31 @@ impl Server {
 
     /// The port of plain HTTP.
     pub(super) fn plain_port(&self) -> u16 {
-        self.plain.port
+        self.plain.address().port()
     }
 
     /// The port of HTTPS.
     pub(super) fn tls_port(&self) -> u16 {
-        self.tls.port
+        self.tls.address().port()
     }
 }
 
-/// Starts a process on a port that the system chooses.
-fn start(executable: &Path, app: &Path, arguments: &[&str], log: &str) -> Result<Running, Error> {
+/// Starts a process that writes its log beside the app.
+fn start(
+    executable: &Path,
+    app: &Path,
+    arguments: &[&str],
+    log: &str,
+) -> Result<RunningServer, Error> {
     let log = app.with_file_name(log);
-    let mut command = Command::new(executable);
-    command
-        .arg("run")
-        .arg(app)
-        .args(["--listen", "127.0.0.1:0", "--workers", "1"]);
-    command.args(arguments).stdin(Stdio::null());
-    command
-        .stdout(File::create(&log)?)
-        .stderr(File::options().append(true).open(&log)?);
-    let mut process = command.spawn()?;
-    let deadline = Instant::now() + START_TIME_MAX;
-    loop {
-        let text = fs::read_to_string(&log)?;
-        if let Some(port) = port_in(&text)
-            && TcpStream::connect(("127.0.0.1", port)).is_ok()
-        {
-            return Ok(Running { process, port });
-        }
-        if process.try_wait()?.is_some() || Instant::now() > deadline {
-            let _ = process.kill();
-            let _ = process.wait();
-            return Err(format!("the server does not start: {}", text.trim()).into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// The port in the line that tells where a server listens.
-fn port_in(text: &str) -> Option<u16> {
-    let address = text
-        .split_once("listening on ")?
-        .1
-        .split_whitespace()
-        .next()?;
-    address.rsplit_once(':')?.1.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_port_is_read_from_the_log() {
-        let line = "2026-11-26T13:19:21Z INFO listening on https://127.0.0.1:19555 with 1 worker (app.lua)\n";
-        assert_eq!(port_in(line), Some(19_555));
-        assert_eq!(port_in("2026-11-26T13:19:21Z INFO reading\n"), None);
-    }
+    let output = File::create(&log)?;
+    let errors = output.try_clone()?;
+    let started = RunningServer::start(executable, app, |command, _| {
+        command.args(arguments).stdin(Stdio::null());
+        command.stdout(output).stderr(errors);
+    });
+    started.map_err(|error| {
+        let told = fs::read_to_string(&log).unwrap_or_default();
+        format!("{error}: {}", told.trim()).into()
+    })
 }

@@ -97,17 +97,8 @@ pub(crate) fn run(options: &DistOptions) -> Result<bool, Error> {
 
 /// Builds the executable without counts of a load.
 fn build(root: &Path, target: Option<&str>) -> Result<PathBuf, Error> {
-    let mut command = project::cargo(root);
-    command.args(["build", "--profile", PROFILE, "--locked"]);
-    command.args(["--package", "sampan-cli"]);
-    if let Some(target) = target {
-        command.args(["--target", target]);
-    }
-    if !command.status()?.success() {
-        return Err("the executable does not build".into());
-    }
-    let folder = root.join("target").join(target.unwrap_or_default());
-    Ok(folder.join(PROFILE).join("sampan"))
+    let folder = root.join("target");
+    project::build_cli(&mut project::cargo(root), &folder, PROFILE, target)
 }
 
 /// The target of this machine, as rustc names it.

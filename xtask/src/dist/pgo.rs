@@ -3,19 +3,15 @@
 //!
 //! See <https://doc.rust-lang.org/rustc/profile-guided-optimization.html>.
 
-use crate::project::PROFILE;
+use crate::project::{PROFILE, RunningServer};
 use crate::{Error, project};
 use std::ffi::OsString;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 /// The time that each route is under load.
 const LOAD_TIME: &str = "2s";
-/// A server that counts starts more slowly than others.
-const START_TIME_MAX: Duration = Duration::from_secs(20);
 const JSON: &str = r#"{"id":123,"name":"Ada Lovelace","tags":["math","engine"],"active":true}"#;
 /// The header fields that a browser sends beside the rest.
 const BROWSER: [&str; 3] = [
@@ -87,17 +83,10 @@ pub(super) fn build(root: &Path, triple: &str) -> Result<PathBuf, Error> {
 /// Builds with a flag of its own. The target is named so that build scripts and macros do without the flag.
 fn compile(root: &Path, triple: &str, flag: &OsString) -> Result<PathBuf, Error> {
     let folder = root.join("target/pgo");
-    let mut command = project::cargo(root);
-    command
-        .args(["build", "--profile", PROFILE, "--locked"])
-        .args(["--package", "sampan-cli"])
-        .args(["--target", triple, "--target-dir"])
-        .arg(&folder)
-        .env("RUSTFLAGS", flag);
-    if !command.status()?.success() {
-        return Err(format!("it does not build with {}", flag.display()).into());
-    }
-    Ok(folder.join(triple).join(PROFILE).join("sampan"))
+    let mut cargo = project::cargo(root);
+    cargo.env("RUSTFLAGS", flag);
+    let built = project::build_cli(&mut cargo, &folder, PROFILE, Some(triple));
+    built.map_err(|error| format!("{error} with {}", flag.display()).into())
 }
 
 /// Serves an example and asks for its routes, first as a program would, then as a browser.
@@ -105,22 +94,14 @@ fn load(counting: &Path, project: &Path, routes: &[&str], folder: &Path) -> Resu
     let scratch = folder.join("scratch");
     let _ = fs::remove_dir_all(&scratch);
     fs::create_dir_all(&scratch)?;
-    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-    let mut command = Command::new(counting);
-    command.arg("run").arg(project);
-    command.args(["--listen", &address.to_string(), "--workers", "1", "--db"]);
-    command.arg(scratch.join("data.db")).stdout(Stdio::null());
-    command.env("LLVM_PROFILE_FILE", folder.join("raw/%p.profraw"));
-    // The server that examples/bench_fetch asks.
-    command.env("ORIGIN", format!("http://{address}"));
-    let mut server = Server(command.spawn()?);
-    let begun = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        if begun.elapsed() > START_TIME_MAX {
-            return Err(format!("{} does not start", project.display()).into());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let server = RunningServer::start(counting, project, |command, address| {
+        command.arg("--db").arg(scratch.join("data.db"));
+        command.stdout(Stdio::null());
+        command.env("LLVM_PROFILE_FILE", folder.join("raw/%p.profraw"));
+        // The server that examples/bench_fetch asks.
+        command.env("ORIGIN", format!("http://{address}"));
+    })?;
+    let address = server.address();
     for route in routes {
         let (is_post, path) = match route.strip_prefix("POST ") {
             Some(path) => (true, path),
@@ -146,29 +127,8 @@ fn load(counting: &Path, project: &Path, routes: &[&str], folder: &Path) -> Resu
             }
         }
     }
+    // That is when it writes its counts.
     server.end()
-}
-
-/// A server that is killed if it is not ended.
-struct Server(Child);
-
-impl Server {
-    /// Ends it in order; that is when it writes its counts.
-    fn end(&mut self) -> Result<(), Error> {
-        let pid = self.0.id().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status()?;
-        match self.0.wait()?.success() {
-            true => Ok(()),
-            false => Err("the server did not end in order".into()),
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// The `llvm-profdata` of this compiler's LLVM: of its component `llvm-tools`, or of the system.

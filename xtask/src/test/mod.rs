@@ -22,6 +22,12 @@ use step::{CountFormat, TestStep};
 /// The time that the seeded generator runs after the corpus of each target, unless told otherwise.
 const FUZZ_SECONDS: u32 = 2;
 
+/// The programs whose tests wait most of the time: for clocks, processes and servers.
+const WAITING_PROGRAMS: &[&str] = &["docs", "it", "slow_lane", "specs"];
+
+/// The programs that get no more threads than processors: their tests measure, or use all the memory they may.
+const BUSY_PROGRAMS: &[&str] = &["builtins", "last_resort", "process"];
+
 /// The options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct TestOptions {
@@ -71,12 +77,13 @@ pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
     let mut programs = tests(&root)?;
     let doctests = "test --workspace --doc --no-fail-fast";
     programs.insert(0, cargo(&root, "doctests", CountFormat::Libtest, doctests));
-    programs.push(go(&root)?);
+    // Each of these keeps one processor busy for long: at the end the other would have nothing to do.
+    programs.insert(1, go(&root)?);
     if !options.quick {
         // There are few other implementations to compare with, so each has more time.
         let seconds = options.fuzz_seconds;
-        programs.push(fuzz(&root, &[], seconds)?);
-        programs.push(fuzz(&root, &["differential"], 5 * seconds)?);
+        programs.insert(1, fuzz(&root, &[], seconds)?);
+        programs.insert(1, fuzz(&root, &["differential"], 5 * seconds)?);
     }
     let tests = step::run_all("tests", programs);
     total.add(tests.tally);
@@ -132,6 +139,7 @@ fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
                 .join(&artifact.target.name);
             let mut command = std::process::Command::new(&program);
             command
+                .arg(format!("--test-threads={}", threads(&artifact.target.name)))
                 .current_dir(&folder)
                 .env("CARGO_MANIFEST_DIR", &folder);
             let step = TestStep::new(name, command, CountFormat::Libtest);
@@ -140,6 +148,16 @@ fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
     }
     programs.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     Ok(programs.into_iter().map(|(_, step)| step).collect())
+}
+
+/// Returns how many tests of a program run at once. Most tests wait more than they compute.
+fn threads(program: &str) -> usize {
+    let factor = match program {
+        waiting if WAITING_PROGRAMS.contains(&waiting) => 3,
+        busy if BUSY_PROGRAMS.contains(&busy) => 1,
+        _ => 2,
+    };
+    factor * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// `cargo xtask go`, on the library of the build step. Without Go it says so.

@@ -81,8 +81,8 @@ pub(super) fn run(step: TestStep) -> Tally {
     tally
 }
 
-/// Runs steps side by side, as many as there are processors, and prints for each what matters of its output when it has
-/// ended.
+/// Runs steps side by side, one more than there are processors, and prints for each what matters of its output when it
+/// has ended.
 pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Outcome {
     println!("==> {name}");
     let started = Instant::now();
@@ -113,7 +113,7 @@ pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Outcome {
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(work);
         }
     });

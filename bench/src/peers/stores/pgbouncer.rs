@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Ownership, StoreServer, USER, fresh};
+use super::{StoreServer, USER, as_user, fresh};
 use crate::peers::install::{Installer, find, run};
 use crate::peers::placement::Placement;
-use sampan_client::ports;
+use sampan_client::{ports, postgres};
 
 /// The connections to PostgreSQL.
 const CONNECTIONS: usize = 20;
@@ -67,8 +67,8 @@ impl PgBouncer {
                 users.display(),
             ),
         )?;
-        let own = Ownership::of(&folder)?;
-        let mut command = own.command(&self.program, |program| placement.server(program));
+        postgres::give_to_user(&folder).map_err(|error| error.to_string())?;
+        let mut command = as_user(&self.program, placement);
         command.arg(settings);
         let is_ready = || TcpStream::connect(("127.0.0.1", port)).is_ok();
         StoreServer::start(

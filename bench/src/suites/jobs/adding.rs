@@ -18,8 +18,6 @@ use sampan_client::Client;
 pub(super) const LOAD: &str = "64 connections, one worker, durability full, no threads for jobs";
 /// The most that adding a job may cost, divided by the cost of a second INSERT.
 const RATIO_MAX: f64 = 1.3;
-/// The time for which a server is warmed up, in seconds.
-const WARM_UP_SECONDS: u32 = 1;
 
 /// The figures of a sample that are compared.
 type Cost = (&'static str, fn(&Sample) -> f64);
@@ -74,7 +72,7 @@ impl JobsBench<'_> {
         let server = setup.start_with(peer, &placement, 1, Some(&storage))?;
         check::check(server.address(), case.route)?;
         let load = |seconds| load(&setup.root, &placement, server.address(), case, seconds);
-        let warmed = load(WARM_UP_SECONDS)?;
+        let warmed = load(db::WARM_UP_SECONDS)?;
         let sample = sample(&server, round, || load(self.options.shared.seconds))?;
         let acknowledged = warmed.fulfilled() + sample.seen.fulfilled();
         db::audit(&server, case, 0, acknowledged)?;

@@ -1,6 +1,8 @@
 //! Values as the server writes them again, whatever they were written like: so both sides have the same hashes.
 
 use super::profile::is_date;
+use jiff::SignedDuration;
+use jiff::civil::{DateTime, Time};
 use std::borrow::Cow;
 
 /// The largest exponent of a number whose digits are written out.
@@ -100,15 +102,8 @@ pub(super) fn timestamp(text: &str) -> Option<Cow<'_, str>> {
     }
     let rest = rest.strip_prefix([' ', 'T'])?;
     let (clock, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-    let parts: Vec<&str> = clock.split(':').collect();
-    let [hours, minutes, seconds] = parts[..] else {
-        return None;
-    };
-    let is_below = |part: &str, end: u32| {
-        let is_pair = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
-        is_pair && part.parse().is_ok_and(|number: u32| number < end)
-    };
-    let is_clock = is_below(hours, 24) && is_below(minutes, 60) && is_below(seconds, 60);
+    let time: Option<Time> = clock.parse().ok();
+    let is_clock = time.is_some_and(|time| time.to_string() == clock);
     let is_fraction = fraction.len() <= 6 && fraction.bytes().all(|byte| byte.is_ascii_digit());
     (is_clock && is_fraction).then(|| format!("{date} {clock}.{fraction:0<6}").into())
 }
@@ -116,27 +111,20 @@ pub(super) fn timestamp(text: &str) -> Option<Cow<'_, str>> {
 /// Returns a time with a zone as [`timestamp`] does, in UTC. One without a zone is in UTC, as for our connections.
 /// `None` if it is not written so, or leaves the years from 1 to 9999.
 pub(super) fn moment(text: &str) -> Option<Cow<'_, str>> {
-    const DAY_MINUTES: i32 = 24 * 60;
     let Some(at) = text.get(10..)?.find(['Z', 'z', '+', '-']) else {
         return timestamp(text);
     };
     let (local, zone) = text.split_at(10 + at);
     // A date alone has no clock that could be moved.
     let local = timestamp(local).filter(|_| local.len() > 10)?;
-    let offset = offset_minutes(zone)?;
-    let number = |range: std::ops::Range<usize>| local[range].parse::<i32>().ok();
-    let minutes = number(11..13)? * 60 + number(14..16)? - offset;
-    let date = match minutes.div_euclid(DAY_MINUTES) {
-        0 => local[..10].to_owned(),
-        days => beside(&local[..10], days)?,
-    };
-    let clock = minutes.rem_euclid(DAY_MINUTES);
-    let (hours, minutes) = (clock / 60, clock % 60);
-    Some(format!("{date} {hours:02}:{minutes:02}{}", &local[16..]).into())
+    let local: DateTime = local.parse().ok()?;
+    let offset = SignedDuration::from_mins(offset_minutes(zone)?);
+    let utc = local.checked_sub(offset).ok()?;
+    (utc.year() > 0).then(|| format!("{utc:.6}").replacen('T', " ", 1).into())
 }
 
 /// Reads a zone such as `Z`, `+02`, `-0330` or `+05:30`, as minutes before UTC.
-fn offset_minutes(zone: &str) -> Option<i32> {
+fn offset_minutes(zone: &str) -> Option<i64> {
     if matches!(zone, "Z" | "z") {
         return Some(0);
     }
@@ -147,39 +135,13 @@ fn offset_minutes(zone: &str) -> Option<i32> {
     if !is_plain || !matches!(zone.len(), 3 | 5 | 6) {
         return None;
     }
-    let hours: i32 = digits[..2].parse().ok()?;
-    let minutes: i32 = digits.get(2..4).map_or(Some(0), |text| match text {
+    let hours: i64 = digits[..2].parse().ok()?;
+    let minutes: i64 = digits.get(2..4).map_or(Some(0), |text| match text {
         "" => Some(0),
         text => text.parse().ok(),
     })?;
     let all = hours * 60 + minutes;
     (hours < 16 && minutes < 60).then_some(if sign == "-" { -all } else { all })
-}
-
-/// Returns the day before a date (-1) or behind it (1); `None` for other numbers of days, and outside of the years from
-/// 1 to 9999.
-fn beside(date: &str, days: i32) -> Option<String> {
-    let number = |range: std::ops::Range<usize>| date[range].parse::<i32>().ok();
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let near = match days {
-        1 => vec![
-            (year, month, day + 1),
-            (year, month + 1, 1),
-            (year + 1, 1, 1),
-        ],
-        -1 => vec![
-            (year, month, day - 1),
-            (year, month - 1, 31),
-            (year, month - 1, 30),
-            (year, month - 1, 29),
-            (year, month - 1, 28),
-            (year - 1, 12, 31),
-        ],
-        _ => return None,
-    };
-    let near = near.into_iter();
-    let mut near = near.map(|(year, month, day)| format!("{year:04}-{month:02}-{day:02}"));
-    near.find(|date| is_date(date.as_bytes()))
 }
 
 #[cfg(test)]
@@ -227,6 +189,8 @@ mod tests {
             ("2024-05-06", Some("2024-05-06 00:00:00.000000")),
             ("2024-05-06 07:08", None),
             ("2024-05-06 24:00:00", None),
+            ("2024-05-06 23:59:60", None),
+            ("2024-05-06 070809", None),
             ("2024-05-06 07:08:09.1234567", None),
             ("2024-05-06 07:08:09Z", None),
             ("2023-02-29", None),
@@ -249,6 +213,7 @@ mod tests {
             ("2024-01-01 00:00:00+01", Some("2023-12-31 23:00:00.000000")),
             ("2023-12-31 23:00:00-01", Some("2024-01-01 00:00:00.000000")),
             ("0001-01-01 00:00:00+01", None),
+            ("9999-12-31 23:59:59-01", None),
             ("2024-05-06+02", None),
             ("2024-05-06 07:08:09 Europe/Berlin", None),
             ("2024-05-06 07:08:09+02:00:00", None),

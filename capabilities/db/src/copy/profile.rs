@@ -1,6 +1,7 @@
 //! The values that columns hold, and the types of PostgreSQL that take them.
 
 use super::source::{Column, Snapshot, Table, fault};
+use jiff::civil::{Date, DateTime};
 use rusqlite::types::ValueRef;
 use sampan_host::Error;
 
@@ -210,59 +211,26 @@ fn declared_type(declared: &str) -> TargetType {
 
 /// Reports whether a text is a date that PostgreSQL gives back as it is.
 pub(super) fn is_date(text: &[u8]) -> bool {
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
-        return false;
-    };
-    let number = |digits: &[u8]| -> Option<u32> {
-        std::str::from_utf8(digits)
-            .ok()
-            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?
-            .parse()
-            .ok()
-    };
-    let (Some(year), Some(month), Some(day)) = (
-        number(&[*y1, *y2, *y3, *y4]),
-        number(&[*m1, *m2]),
-        number(&[*d1, *d2]),
-    ) else {
-        return false;
-    };
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap => 29,
-        2 => 28,
-        _ => 31,
-    };
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let date = (text.len() == 10).then(|| text.parse::<Date>().ok());
     // There is no year 0.
-    year > 0 && (1..=12).contains(&month) && (1..=days).contains(&day)
+    date.flatten()
+        .is_some_and(|date| date.year() > 0 && date.to_string() == text)
 }
 
 /// Reports whether a text is a timestamp that comes back as it is: `YYYY-MM-DD HH:MM:SS`, with no fraction or one of
 /// three or six digits, as `sampan_postgres` writes it.
 fn is_timestamp(text: &[u8]) -> bool {
-    let Some((date, time)) = text.split_at_checked(10) else {
-        return false;
-    };
-    let (clock, fraction) = time.split_at_checked(9).unwrap_or((time, b""));
-    let [b' ', h1, h2, b':', m1, m2, b':', s1, s2] = clock else {
-        return false;
-    };
-    let is_digits = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
-    let is_clock = is_digits(&[*h1, *h2, *m1, *m2, *s1, *s2])
-        && (*h1, *h2) < (b'2', b'4')
-        && *m1 < b'6'
-        && *s1 < b'6';
-    let is_fraction = match fraction {
-        [] => true,
-        [b'.', digits @ ..] if is_digits(digits) => match digits.len() {
-            3 => digits != b"000",
-            6 => digits[3..] != *b"000",
-            _ => false,
-        },
-        _ => false,
-    };
-    is_date(date) && is_clock && is_fraction
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let time = matches!(text.len(), 19 | 23 | 26).then(|| text.parse::<DateTime>().ok());
+    time.flatten().is_some_and(|time| {
+        let shown = match time.subsec_nanosecond() {
+            0 => format!("{time:.0}"),
+            nanos if nanos % 1_000_000 == 0 => format!("{time:.3}"),
+            _ => format!("{time:.6}"),
+        };
+        time.year() > 0 && shown.replacen('T', " ", 1) == text
+    })
 }
 
 #[cfg(test)]
@@ -327,9 +295,30 @@ mod tests {
             ),
             (
                 "DATETIME",
+                &[Text(b"2023-02-28 23:59:59.120004")],
+                TargetType::Timestamp,
+            ),
+            (
+                "DATETIME",
+                &[Text(b"2023-02-28 23:59:59.120000")],
+                TargetType::Text,
+            ),
+            (
+                "DATETIME",
                 &[Text(b"2023-02-28 24:00:00")],
                 TargetType::Text,
             ),
+            (
+                "DATETIME",
+                &[Text(b"2023-02-28 23:59:60")],
+                TargetType::Text,
+            ),
+            (
+                "DATETIME",
+                &[Text(b"0000-02-28 23:59:59")],
+                TargetType::Text,
+            ),
+            ("DATE", &[Text(b"2024-W09-4")], TargetType::Text),
             (
                 "TIMESTAMP",
                 &[Text(b"2023-02-28T23:59:59Z")],

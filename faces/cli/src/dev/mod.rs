@@ -17,6 +17,6 @@ mod reset;
 mod run;
 mod state;
 mod trace;
-mod watch;
+pub(crate) mod watch;
 
 pub(crate) use args::{DevArgs, run};

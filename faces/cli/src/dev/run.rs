@@ -10,7 +10,7 @@ use super::previews::{self, Previews};
 use super::reset;
 use super::state::Dev;
 use super::watch;
-use super::watch::changes::{Changes, Watched};
+use super::watch::changes::{Changes, NOT_SERVED, Watched};
 use sampan_db::DatabaseConfig;
 use sampan_host::log::Level;
 use sampan_host::mails;
@@ -131,6 +131,7 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         root: dev.root.clone(),
         public: config.serving.static_files.folder.clone(),
         storage: config.storage_folder(),
+        ignored: NOT_SERVED,
         config: flags
             .run
             .config

@@ -2,7 +2,7 @@
 
 use crate::bench::wire::TlsTarget;
 use rustls::StreamOwned;
-use sampan_project::config::{Flags, ListenAddress};
+use sampan_project::config::{EnvFile, Flags, ListenAddress};
 use sampan_runtime::AppConfig;
 use sampan_serve::is_trusted;
 use std::io::{self, Read, Write};
@@ -27,6 +27,55 @@ pub(super) struct Question {
     pub(super) own_path: fn(&AppConfig) -> Result<String, String>,
     /// Returns the address for this question alone, which speaks plain HTTP, if the server of a project has one.
     pub(super) own_address: fn(&AppConfig) -> Option<SocketAddr>,
+}
+
+/// The arguments that name a server.
+#[derive(clap::Args)]
+pub(super) struct AskedServerArgs {
+    /// The server [default: the one of the project here, on this machine]. The certificate of an https:// URL is not
+    /// checked.
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+    /// The project's folder, or a file in it, to find its server.
+    #[arg(
+        long,
+        value_name = "DIR|FILE",
+        default_value = ".",
+        conflicts_with = "url"
+    )]
+    project: PathBuf,
+    // Shown behind the options of the command.
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE", conflicts_with = "url", display_order = 100)]
+    config: Option<PathBuf>,
+    /// A value of the configuration, such as server.listen=127.0.0.1:8081.
+    #[arg(
+        long,
+        value_name = "SECTION.KEY=VALUE",
+        conflicts_with = "url",
+        display_order = 101
+    )]
+    set: Vec<String>,
+}
+
+impl AskedServerArgs {
+    /// Returns the server for a question.
+    ///
+    /// # Errors
+    /// As [`AskedServer::of_url`] and [`AskedServer::of_project`].
+    pub(super) fn ask(self, question: &'static Question) -> Result<AskedServer, String> {
+        if let Some(url) = &self.url {
+            return AskedServer::of_url(question, url);
+        }
+        let flags = Flags {
+            path: self.project,
+            config: self.config,
+            set: self.set,
+            env_file: EnvFile::OfProject,
+            ..Flags::default()
+        };
+        AskedServer::of_project(question, &flags)
+    }
 }
 
 /// The server that is asked.

@@ -1,10 +1,9 @@
 //! `sampan health`: asks a server how it is, for the health checks of containers and for people.
 
-use super::asked::{AskedServer, Question};
+use super::asked::{AskedServer, AskedServerArgs, Question};
 use crate::say;
-use sampan_project::config::{EnvFile, Flags};
+use sampan_project::config::Flags;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// The question about the health of a server.
@@ -24,26 +23,10 @@ static HEALTH: Question = Question {
 /// The arguments of `sampan health`.
 #[derive(clap::Args)]
 pub(crate) struct HealthArgs {
-    /// The server [default: the one of the project here, on this machine]. The certificate of an https:// URL is not
-    /// checked.
-    #[arg(value_name = "URL")]
-    url: Option<String>,
-    /// The project's folder, or a file in it, to find its server.
-    #[arg(
-        long,
-        value_name = "DIR|FILE",
-        default_value = ".",
-        conflicts_with = "url"
-    )]
-    project: PathBuf,
+    #[command(flatten)]
+    server: AskedServerArgs,
     #[command(flatten)]
     asked: AskedArgs,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
-    config: Option<PathBuf>,
-    /// A value of the configuration, such as server.listen=127.0.0.1:8081.
-    #[arg(long, value_name = "SECTION.KEY=VALUE", conflicts_with = "url")]
-    set: Vec<String>,
 }
 
 /// The question, and the form of the answer.
@@ -61,20 +44,7 @@ pub(crate) struct AskedArgs {
 }
 
 pub(crate) fn run(args: HealthArgs) -> Result<i32, String> {
-    let target = match args.url {
-        Some(url) => AskedServer::of_url(&HEALTH, &url)?,
-        None => {
-            let flags = Flags {
-                path: args.project,
-                config: args.config,
-                set: args.set,
-                env_file: EnvFile::OfProject,
-                ..Flags::default()
-            };
-            AskedServer::of_project(&HEALTH, &flags)?
-        }
-    };
-    ask(target, &args.asked)
+    ask(args.server.ask(&HEALTH)?, &args.asked)
 }
 
 /// Asks the server that serves the project of these flags.

@@ -1,12 +1,10 @@
 //! `sampan top`: what a server does, second by second.
 
-use super::asked::{AskedServer, Question};
+use super::asked::{AskedServer, AskedServerArgs, Question};
 use super::scrape::{Between, Scrape};
 use super::view;
 use crate::terminal::paint::is_coloured;
-use sampan_project::config::{EnvFile, Flags};
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// The question for the measurements of a server.
@@ -29,18 +27,8 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 /// The arguments of `sampan top`.
 #[derive(clap::Args)]
 pub(crate) struct TopArgs {
-    /// The server [default: the one of the project here, on this machine]. The certificate of an https:// URL is not
-    /// checked.
-    #[arg(value_name = "URL")]
-    url: Option<String>,
-    /// The project's folder, or a file in it, to find its server.
-    #[arg(
-        long,
-        value_name = "DIR|FILE",
-        default_value = ".",
-        conflicts_with = "url"
-    )]
-    project: PathBuf,
+    #[command(flatten)]
+    server: AskedServerArgs,
     /// The token of [metrics], for a server elsewhere [default: SAMPAN_METRICS_TOKEN].
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
@@ -50,29 +38,10 @@ pub(crate) struct TopArgs {
     /// The time from one look to the next.
     #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=3600))]
     interval: u16,
-    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
-    config: Option<PathBuf>,
-    /// A value of the configuration, such as server.listen=127.0.0.1:8081.
-    #[arg(long, value_name = "SECTION.KEY=VALUE", conflicts_with = "url")]
-    set: Vec<String>,
 }
 
 pub(crate) fn run(args: TopArgs) -> Result<i32, String> {
-    let server = match &args.url {
-        Some(url) => AskedServer::of_url(&METRICS, url)?,
-        None => {
-            let flags = Flags {
-                path: args.project,
-                config: args.config,
-                set: args.set,
-                env_file: EnvFile::OfProject,
-                ..Flags::default()
-            };
-            AskedServer::of_project(&METRICS, &flags)?
-        }
-    };
-    let server = server.with_token(args.token);
+    let server = args.server.ask(&METRICS)?.with_token(args.token);
     let is_live = !args.once && io::stdout().is_terminal();
     let pause = Duration::from_secs(args.interval.into());
     let mut before = scrape(&server)?;

@@ -12,7 +12,7 @@ pub(super) const DEPTH_MAX: usize = 16;
 /// The most folders that are watched.
 const FOLDERS_MAX: usize = 2048;
 /// Folders that are no part of what is served, beside hidden ones.
-const IGNORED: [&str; 3] = ["node_modules", "target", "tests"];
+pub(in crate::dev) const NOT_SERVED: &[&str] = &["node_modules", "target", "tests"];
 /// The endings of scripts, and of what they import.
 const SCRIPTS: [&str; 10] = [
     "lua", "js", "mjs", "cjs", "jsx", "ts", "mts", "tsx", "json", "toml",
@@ -22,7 +22,7 @@ const FOLDERS: [&str; 3] = ["templates", "locales", "migrations"];
 
 /// The changes since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::dev) struct Changes {
+pub(crate) struct Changes {
     /// True if the project changed: scripts, templates, texts, migrations, the configuration, `.env`.
     pub(in crate::dev) project: bool,
     /// Style sheets that are served as files.
@@ -33,17 +33,19 @@ pub(in crate::dev) struct Changes {
 
 /// The files that are watched.
 #[derive(Clone, Debug)]
-pub(in crate::dev) struct Watched {
+pub(crate) struct Watched {
     /// The project's folder.
-    pub(in crate::dev) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The folder in it whose files are served.
-    pub(in crate::dev) public: String,
+    pub(crate) public: String,
     /// The storage folder, in which the app writes.
-    pub(in crate::dev) storage: PathBuf,
+    pub(crate) storage: PathBuf,
+    /// The names of folders in which nothing matters, beside hidden ones.
+    pub(crate) ignored: &'static [&'static str],
     /// A configuration file elsewhere.
-    pub(in crate::dev) config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// True if to poll in any case.
-    pub(in crate::dev) is_polled: bool,
+    pub(crate) is_polled: bool,
 }
 
 /// Adds a folder and those below it.
@@ -83,7 +85,7 @@ impl Watched {
         let Some(parts) = self.parts(folder) else {
             return true;
         };
-        let is_ignored = |part: &&str| part.starts_with('.') || IGNORED.contains(part);
+        let is_ignored = |part: &&str| part.starts_with('.') || self.ignored.contains(part);
         parts.iter().any(is_ignored) || folder == self.storage
     }
 
@@ -150,6 +152,7 @@ mod tests {
             root: root.to_owned(),
             public: "public".to_owned(),
             storage: root.join("storage"),
+            ignored: NOT_SERVED,
             config: None,
             is_polled: false,
         }

@@ -4,7 +4,7 @@
 //! (`node_modules`) cost nothing. Where the system has no watches left, or the file system tells nothing, the files are
 //! looked at again and again (`poll`).
 
-pub(super) mod changes;
+pub(crate) mod changes;
 mod links;
 mod poll;
 
@@ -29,7 +29,7 @@ const WRITE_TIME_MAX: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// The system has no thread left.
-pub(super) fn start(watched: Watched, logger: &Logger) -> Result<Receiver<Changes>, String> {
+pub(crate) fn start(watched: Watched, logger: &Logger) -> Result<Receiver<Changes>, String> {
     let (changes, receiver) = channel();
     let logger = logger.clone();
     // Before this returns, so that what changes from now on is seen.
@@ -220,6 +220,7 @@ fn tell_polling(logger: &Logger, error: &notify::Error) {
 
 #[cfg(test)]
 mod tests {
+    use super::changes::NOT_SERVED;
     use super::*;
     use std::fs;
 
@@ -228,6 +229,7 @@ mod tests {
             root: root.to_owned(),
             public: "public".to_owned(),
             storage: root.join("storage"),
+            ignored: NOT_SERVED,
             config: None,
             is_polled,
         }

@@ -383,10 +383,10 @@ struct Ongoing {
 }
 
 impl Ongoing {
-    /// Starts it with its temporary folders in `temp`.
+    /// Starts it in `folder`, with its temporary folders in `temp`.
     fn start(folder: &Path, args: &[&str], temp: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
-        command.arg("test").arg(folder).args(args);
+        command.current_dir(folder).arg("test").args(args);
         command.env("TMPDIR", temp).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the command starts");
         let out = BufReader::new(child.stdout.take().expect("piped"));
@@ -430,21 +430,26 @@ fn watched_tests_run_again_at_each_change() {
             "local t = require('sampan').t\nt.test('one', function() t.equal(1, {value}) end)\n"
         )
     };
-    let folder = project(&[("app.lua", LUA_APP), ("tests/a.test.lua", &tests(2))]);
-    let temp = tempfile::tempdir().expect("a folder");
-    let mut run = Ongoing::start(folder.path(), &["--watch"], temp.path());
-    let waiting = "waiting for changes";
-    assert!(run.until(waiting).contains("0 passed, 1 failed"));
-    let file = folder.path().join("tests/a.test.lua");
-    fs::write(&file, tests(1)).expect("saved");
-    assert!(run.until(waiting).contains("1 passed, 0 failed"));
-    // An app that does not load is told, and the next change is waited for.
-    fs::write(folder.path().join("app.lua"), "local x = = 1").expect("saved");
-    assert!(run.until(waiting).contains("app.lua:1: "));
-    fs::write(folder.path().join("app.lua"), LUA_APP).expect("saved");
-    assert!(run.until(waiting).contains("1 passed, 0 failed"));
-    assert_eq!(run.interrupt(), Some(130));
-    assert!(is_empty(temp.path()), "its temporary folder is left");
+    for path in [".", "app.lua", "tests/a.test.lua"] {
+        let folder = project(&[("app.lua", LUA_APP), ("tests/a.test.lua", &tests(2))]);
+        let temp = tempfile::tempdir().expect("a folder");
+        let mut run = Ongoing::start(folder.path(), &[path, "--watch"], temp.path());
+        let waiting = "waiting for changes";
+        assert!(run.until(waiting).contains("0 passed, 1 failed"));
+        // What tests write is no change: the next run is that of the test.
+        fs::create_dir(folder.path().join("tests/snapshots")).expect("a folder");
+        fs::write(folder.path().join("tests/snapshots/a.json"), "1").expect("saved");
+        let file = folder.path().join("tests/a.test.lua");
+        fs::write(&file, tests(1)).expect("saved");
+        assert!(run.until(waiting).contains("1 passed, 0 failed"));
+        // An app that does not load is told, and the next change is waited for.
+        fs::write(folder.path().join("app.lua"), "local x = = 1").expect("saved");
+        assert!(run.until(waiting).contains("app.lua:1: "));
+        fs::write(folder.path().join("app.lua"), LUA_APP).expect("saved");
+        assert!(run.until(waiting).contains("1 passed, 0 failed"));
+        assert_eq!(run.interrupt(), Some(130));
+        assert!(is_empty(temp.path()), "its temporary folder is left");
+    }
 }
 
 #[test]
