@@ -44,6 +44,19 @@ impl CertificateFields {
     }
 }
 
+/// Returns the state of a domain's certificate while there is no new one, for a line of the log.
+pub(crate) fn standing(old: Option<&CertificateFields>, now: SystemTime, domain: &str) -> String {
+    match old {
+        Some(old) if old.until > now => {
+            format!("the one in place is valid until {}", date(old.until))
+        }
+        Some(old) => format!("the one in place has ended on {}", date(old.until)),
+        None => format!(
+            "there is none in place, so clients of {domain} get that of [tls] cert, or cannot connect"
+        ),
+    }
+}
+
 /// A moment for people.
 pub(crate) fn date(time: SystemTime) -> String {
     httpdate::fmt_http_date(time)

@@ -10,7 +10,8 @@ use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use std::net::IpAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +22,9 @@ use tokio_rustls::TlsConnector;
 
 /// The longest time of a request.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
+/// The longest time in which one of several addresses has to answer, so that one of a network that drops everything
+/// leaves time for the others.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(4);
 /// The largest answer: a chain of certificates has some kilobytes.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
@@ -102,7 +106,7 @@ impl DirectoryClient {
         let path = target.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = path.parse::<Uri>()?;
         let request = Request::from_parts(parts, body);
-        let socket = TcpStream::connect((host.as_str(), port)).await;
+        let socket = connect(&host, port).await;
         let socket = socket.map_err(|error| format!("cannot connect to {authority}: {error}"))?;
         let response = if is_plain {
             exchange(socket, request).await?
@@ -134,8 +138,28 @@ impl HttpClient for DirectoryClient {
     }
 }
 
+/// Connects to a host.
+async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let addresses: Vec<_> = tokio::net::lookup_host((host, port)).await?.collect();
+    connect_to_one(&addresses, CONNECT_TIME_MAX).await
+}
+
+/// Connects to the first of these addresses that answers. Each has this time, but the last all that is left.
+async fn connect_to_one(addresses: &[SocketAddr], time_max: Duration) -> io::Result<TcpStream> {
+    let Some((last, others)) = addresses.split_last() else {
+        return Err(io::Error::other("the name has no address"));
+    };
+    for address in others {
+        let connected = tokio::time::timeout(time_max, TcpStream::connect(address)).await;
+        if let Ok(Ok(socket)) = connected {
+            return Ok(socket);
+        }
+    }
+    TcpStream::connect(last).await
+}
+
 /// The fault of a handshake with the authority. Where the clock can be its cause, it is named.
-fn shown(authority: &str, error: &std::io::Error) -> String {
+fn shown(authority: &str, error: &io::Error) -> String {
     let text = error.to_string();
     let hint = match text.contains("expired") || text.contains("not valid yet") {
         true => {
@@ -173,4 +197,33 @@ fn retry_after(value: &HeaderValue) -> Option<Duration> {
     }
     let date = httpdate::parse_http_date(text).ok()?;
     date.duration_since(SystemTime::now()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use tokio::net::{TcpListener, TcpSocket};
+
+    #[tokio::test]
+    async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+        let deaf = TcpSocket::new_v4().expect("a socket");
+        deaf.bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
+        let deaf = deaf.listen(1).expect("it listens");
+        let silent = deaf.local_addr().expect("bound");
+        // With its queue full the system drops what else comes.
+        let time_max = Duration::from_millis(200);
+        let mut queued = Vec::new();
+        while let Ok(socket) = tokio::time::timeout(time_max, TcpStream::connect(silent)).await {
+            queued.push(socket.expect("connected"));
+        }
+        let next = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let next = next.expect("bound");
+        let address = next.local_addr().expect("bound");
+        let socket = connect_to_one(&[silent, address], time_max).await;
+        assert_eq!(
+            socket.expect("connected").peer_addr().expect("known"),
+            address
+        );
+    }
 }

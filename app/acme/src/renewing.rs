@@ -1,10 +1,10 @@
 //! The thread that keeps certificates, in whichever process has the lock of their folder.
 
 use crate::account;
-use crate::certificate::{CertificateFields, date};
+use crate::certificate::{CertificateFields, date, standing};
 use crate::client::DirectoryClient;
 use crate::order::{self, Failure};
-use crate::schedule::pause;
+use crate::schedule::{SUGGESTION_PAUSE, bounded, pause};
 use crate::settings::AcmeSettings;
 use crate::state::{RenewalState, Window, seconds, time};
 use crate::store;
@@ -20,8 +20,6 @@ use tokio::sync::watch;
 
 /// The time between two looks at what is due.
 const LOOK_PAUSE: Duration = Duration::from_secs(5);
-/// The time between two questions about when to renew: twice a day.
-const SUGGESTION_PAUSE: Duration = Duration::from_secs(12 * 3_600);
 
 /// The clock that certificates are renewed by.
 pub trait Clock: Send + Sync {
@@ -98,6 +96,7 @@ pub fn start(
             host,
             lock: None,
             told: HashMap::new(),
+            unwritten: HashMap::new(),
         };
         runtime.block_on(async {
             tokio::select! {
@@ -123,6 +122,8 @@ struct Keeper {
     lock: Option<File>,
     /// The last fault that the log was told, by its subject.
     told: HashMap<String, String>,
+    /// The states that could not be written, by their domains: attempts must not be forgotten.
+    unwritten: HashMap<String, RenewalState>,
 }
 
 impl Keeper {
@@ -147,23 +148,67 @@ impl Keeper {
             Err(fault) => self.tell_once("lock", format!("[tls.acme] {fault}")),
         }
         if self.lock.is_some() {
-            // Of a process that was killed.
-            store::clear(&self.settings.challenge_folder());
-            for folder in ["", "certificates", "orders", "state"] {
-                store::clear_fresh(&self.settings.own_folder().join(folder));
-            }
+            self.begin();
         }
         self.lock.is_some()
+    }
+
+    /// Takes over from the process before, which may have been killed.
+    fn begin(&mut self) {
+        store::clear(&self.settings.challenge_folder());
+        let own = self.settings.own_folder();
+        for folder in ["", "certificates", "orders", "state"] {
+            store::clear_fresh(&own.join(folder));
+        }
+        // Those who ask for a renewal put a file there.
+        if let Err(fault) = store::make_folder(&own.join("state")) {
+            self.tell_once("state", format!("[tls.acme] {fault}"));
+        }
+        for domain in self.settings.domains.clone() {
+            self.resume(&domain);
+        }
+    }
+
+    /// Tells the log of an earlier failure that is not tried again at once. Without a valid certificate the next
+    /// attempt is made soon.
+    fn resume(&mut self, domain: &str) {
+        let now = self.clock.now();
+        let mut state = self.state(domain);
+        let certificate = CertificateFields::of_file(&self.settings.certificate_file(domain));
+        let Some(fault) = state.fault.clone() else {
+            return;
+        };
+        if certificate.as_ref().is_none_or(|own| own.until <= now) {
+            state.hasten();
+            self.write(domain, &state);
+        }
+        let due = state.due(certificate.as_ref());
+        if due > now {
+            let text = format!(
+                "[tls.acme] the last attempt to get a certificate for {domain} has failed: {fault}; {}; the next \
+                 attempt is on {}",
+                standing(certificate.as_ref(), now, domain),
+                date(due),
+            );
+            self.host.log(Severity::Error, &text);
+        }
+    }
+
+    /// Returns the state of a domain's renewal.
+    fn state(&mut self, domain: &str) -> RenewalState {
+        let unwritten = self.unwritten.remove(domain);
+        let is_unwritten = unwritten.is_some();
+        let mut state = unwritten.unwrap_or_else(|| RenewalState::read(&self.settings, domain));
+        if state.set_right(self.clock.now()) || is_unwritten {
+            self.write(domain, &state);
+        }
+        state
     }
 
     /// Does what is due for a domain.
     async fn look(&mut self, domain: &str) {
         let now = self.clock.now();
-        let mut state = RenewalState::read(&self.settings, domain);
-        // After a clock that was ahead has been set right, what was noted in its time holds no longer.
-        if state.tried_at > seconds(now + SUGGESTION_PAUSE) {
-            (state.not_before, state.issued_at, state.asked_at) = (0, 0, 0);
-        }
+        let mut state = self.state(domain);
         let certificate = CertificateFields::of_file(&self.settings.certificate_file(domain));
         if let Some(certificate) = &certificate
             && now >= time(state.asked_at) + SUGGESTION_PAUSE
@@ -271,18 +316,11 @@ impl Keeper {
                 state.failures = state.failures.saturating_add(1);
                 let pause = pause(state.failures, asked_pause);
                 state.not_before = seconds(now + pause);
-                let standing = match &old {
-                    Some(old) if old.until > now => {
-                        format!("the one in place is valid until {}", date(old.until))
-                    }
-                    Some(old) => format!("the one in place has ended on {}", date(old.until)),
-                    None => format!(
-                        "there is none in place, so clients of {domain} get that of [tls] cert, or cannot connect"
-                    ),
-                };
+                state.refused_until = seconds(now + bounded(asked_pause));
                 let text = format!(
-                    "[tls.acme] no new certificate for {domain}: {}; {standing}; the next attempt is on {}",
+                    "[tls.acme] no new certificate for {domain}: {}; {}; the next attempt is on {}",
                     failure.reason,
+                    standing(old.as_ref(), now, domain),
                     date(now + pause),
                 );
                 self.host.log(Severity::Error, &text);
@@ -335,6 +373,7 @@ impl Keeper {
 
     fn write(&mut self, domain: &str, state: &RenewalState) {
         if let Err(fault) = state.write(&self.settings, domain) {
+            self.unwritten.insert(domain.to_owned(), state.clone());
             self.tell_once("state", format!("[tls.acme] {fault}"));
         }
     }

@@ -7,6 +7,10 @@ use std::time::Duration;
 const FIRST_PAUSE: Duration = Duration::from_secs(2 * 60);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(6 * 3_600);
+/// The time between two questions about when to renew: twice a day.
+pub(crate) const SUGGESTION_PAUSE: Duration = Duration::from_secs(12 * 3_600);
+/// The pause after an attempt that a start of the server cannot cut short: five attempts an hour.
+pub(crate) const START_PAUSE: Duration = Duration::from_secs(12 * 60);
 /// The longest pause that an authority may ask for.
 const ASKED_PAUSE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 
@@ -14,9 +18,13 @@ const ASKED_PAUSE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 pub(crate) fn pause(failures: u32, asked: Option<Duration>) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(16));
     let pause = doubled.min(PAUSE_MAX);
-    let asked = asked.unwrap_or_default().min(ASKED_PAUSE_MAX);
     // Servers that failed together do not come back together.
-    pause.max(asked).mul_f64(1.0 + random_part() / 4.0)
+    pause.max(bounded(asked)).mul_f64(1.0 + random_part() / 4.0)
+}
+
+/// Returns the pause that an authority asks for, within bounds.
+pub(crate) fn bounded(asked: Option<Duration>) -> Duration {
+    asked.unwrap_or_default().min(ASKED_PAUSE_MAX)
 }
 
 /// Returns a random number from 0 to 1.

@@ -1,7 +1,7 @@
 //! The state of each certificate's renewal, which outlives the process.
 
 use crate::certificate::CertificateFields;
-use crate::schedule::random_part;
+use crate::schedule::{START_PAUSE, SUGGESTION_PAUSE, random_part};
 use crate::settings::AcmeSettings;
 use crate::store;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub(crate) struct RenewalState {
     pub(crate) fault: Option<String>,
     /// The time before which there is no other attempt.
     pub(crate) not_before: u64,
+    /// The time before which the authority wants none (`Retry-After`).
+    pub(crate) refused_until: u64,
     /// The time when the authority was last asked for its suggestion.
     pub(crate) asked_at: u64,
     /// The authority's suggestion for the certificate in place.
@@ -61,6 +63,28 @@ impl RenewalState {
         store::put(&settings.state_file(domain), &text)
     }
 
+    /// Forgets what was noted by a clock that was ahead and has been set right since. Reports whether there was any.
+    pub(crate) fn set_right(&mut self, now: SystemTime) -> bool {
+        let latest = seconds(now + SUGGESTION_PAUSE);
+        let has_tried = self.tried_at > latest;
+        let is_wrong = has_tried || self.asked_at > latest;
+        if has_tried {
+            (self.not_before, self.refused_until, self.issued_at) = (0, 0, 0);
+            self.tried_at = seconds(now);
+        }
+        if is_wrong {
+            self.asked_at = 0;
+        }
+        is_wrong
+    }
+
+    /// Has a server that starts without a certificate try soon: its owner may have mended the cause. A pause that the
+    /// authority asked for stays.
+    pub(crate) fn hasten(&mut self) {
+        let soon = self.tried_at.saturating_add(START_PAUSE.as_secs());
+        self.not_before = self.not_before.min(soon.max(self.refused_until));
+    }
+
     /// Returns the moment of the next attempt, given the certificate in place.
     pub(crate) fn due(&self, certificate: Option<&CertificateFields>) -> SystemTime {
         let Some(certificate) = certificate else {
@@ -73,8 +97,12 @@ impl RenewalState {
             None if lifetime < SHORT_LIFETIME => certificate.from + lifetime / 2,
             None => certificate.from + lifetime * 2 / 3,
         };
-        // With a wrong clock each new certificate may seem old.
-        let pause = lifetime / 10;
+        // With a wrong clock each new certificate may seem old. A window that has passed means that the certificate is
+        // about to be revoked (RFC 9773 section 4.2), so this pause is not longer than that between two questions.
+        let pause = match self.window {
+            Some(_) => (lifetime / 10).min(SUGGESTION_PAUSE),
+            None => lifetime / 10,
+        };
         let again = time(self.issued_at).checked_add(pause);
         planned
             .max(again.unwrap_or(UNIX_EPOCH))
@@ -142,6 +170,64 @@ mod tests {
         // A clock that is far ahead does not order one certificate after another.
         let ahead = now + 400 * DAY;
         state.issued_at = ahead;
+        assert_eq!(state.due(Some(&certificate)), time(ahead + DAY / 2));
+        state.window = None;
         assert_eq!(state.due(Some(&certificate)), time(ahead + 9 * DAY));
+    }
+
+    #[test]
+    fn a_window_that_has_passed_renews_a_new_certificate() {
+        let now = 1_800_000_000;
+        let state = RenewalState {
+            issued_at: now,
+            window: Some(Window::new(time(now - 2 * DAY), time(now - DAY))),
+            ..RenewalState::default()
+        };
+        let due = state.due(Some(&certificate(now, 90)));
+        assert!(due <= time(now + DAY / 2), "{due:?}");
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_leaves_nothing_behind() {
+        let now = 1_800_000_000;
+        let ahead = now + 400 * DAY;
+        let mut state = RenewalState {
+            tried_at: ahead,
+            issued_at: ahead,
+            not_before: ahead,
+            refused_until: ahead,
+            asked_at: ahead,
+            ..RenewalState::default()
+        };
+        assert!(state.set_right(time(now)));
+        let expected = RenewalState {
+            tried_at: now,
+            ..RenewalState::default()
+        };
+        assert_eq!(state, expected);
+        assert!(!state.set_right(time(now)));
+        state.asked_at = ahead;
+        assert!(state.set_right(time(now)));
+        assert_eq!(state, expected);
+    }
+
+    #[test]
+    fn a_start_shortens_pauses_but_not_those_of_the_authority() {
+        let tried_at = 1_800_000_000;
+        for (pause, refused, expected) in [
+            (7 * 3_600, 0, 720),
+            (120, 0, 120),
+            (7 * 3_600, 6 * 3_600, 6 * 3_600),
+            (7 * 3_600, 60, 720),
+        ] {
+            let mut state = RenewalState {
+                tried_at,
+                not_before: tried_at + pause,
+                refused_until: tried_at + refused,
+                ..RenewalState::default()
+            };
+            state.hasten();
+            assert_eq!(state.not_before - tried_at, expected, "{pause} {refused}");
+        }
     }
 }

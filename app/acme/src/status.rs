@@ -68,14 +68,15 @@ pub fn renew(
     domain: &str,
     time_max: Duration,
 ) -> Result<RenewalOutcome, String> {
-    if store::try_lock(&settings.lock_file())?.is_some() {
+    if !store::is_locked(&settings.lock_file())? {
         return Err(format!(
             "no server keeps the certificates of {}: start one with sampan run, which renews them by itself",
             settings.folder.display()
         ));
     }
     let request = settings.request_file(domain);
-    store::put(&request, b"")?;
+    // The server has made the folder.
+    store::replace(&request, b"")?;
     let begin = Instant::now();
     while request.exists() {
         if begin.elapsed() > time_max {

@@ -27,8 +27,12 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), String> {
 
 /// Puts a file in place of the one before. A reader sees the one or the other, also after a crash.
 pub(crate) fn put(file: &Path, contents: &[u8]) -> Result<(), String> {
-    let folder = folder_of(file);
-    make_folder(folder)?;
+    make_folder(folder_of(file))?;
+    replace(file, contents)
+}
+
+/// Puts a file in place as [`put`], in a folder that is there.
+pub(crate) fn replace(file: &Path, contents: &[u8]) -> Result<(), String> {
     let fresh = fresh_name(file);
     let written = write_new(&fresh, contents).and_then(|()| fs::rename(&fresh, file));
     if let Err(error) = written {
@@ -36,7 +40,7 @@ pub(crate) fn put(file: &Path, contents: &[u8]) -> Result<(), String> {
         return Err(format!("cannot write {}: {error}", file.display()));
     }
     // The new name is on the disk with its folder. Some file systems cannot say so.
-    if let Ok(folder) = File::open(folder) {
+    if let Ok(folder) = File::open(folder_of(file)) {
         let _ = folder.sync_all();
     }
     Ok(())
@@ -91,7 +95,7 @@ pub(crate) fn clear_fresh(folder: &Path) {
 /// Takes the lock of a folder, which ends with the file or the process; `None` if another has it.
 pub(crate) fn try_lock(file: &Path) -> Result<Option<File>, String> {
     make_folder(folder_of(file))?;
-    let fault = |error: io::Error| format!("cannot lock {}: {error}", file.display());
+    let fault = |error: io::Error| lock_fault(file, &error);
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false);
     let opened = options.mode(FILE_MODE).open(file).map_err(fault)?;
@@ -100,6 +104,23 @@ pub(crate) fn try_lock(file: &Path) -> Result<Option<File>, String> {
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(fault(error)),
     }
+}
+
+/// Reports whether a process has the lock of a folder. Makes nothing: the asker may be another user than the server.
+pub(crate) fn is_locked(file: &Path) -> Result<bool, String> {
+    let opened = match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened.map_err(|error| lock_fault(file, &error))?,
+    };
+    match opened.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(lock_fault(file, &error)),
+    }
+}
+
+fn lock_fault(file: &Path, error: &io::Error) -> String {
+    format!("cannot lock {}: {error}", file.display())
 }
 
 #[cfg(test)]
@@ -126,11 +147,15 @@ mod tests {
     #[test]
     fn one_has_the_lock() {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("lock");
+        let file = folder.path().join("own/lock");
+        assert!(!is_locked(&file).expect("asked"));
+        assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
         let first = try_lock(&file).expect("locked");
         assert!(first.is_some());
+        assert!(is_locked(&file).expect("asked"));
         assert!(try_lock(&file).expect("asked").is_none());
         drop(first);
+        assert!(!is_locked(&file).expect("asked"));
         assert!(try_lock(&file).expect("locked").is_some());
     }
 }

@@ -1,11 +1,13 @@
 //! Servers behind proxies that tell the client's address by the PROXY protocol.
 
 use sampan_client::certificates::{Identity, connect, trusting};
+use sampan_client::wait;
 use sampan_runtime::{AppConfig, Running, Server};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 const APPS: [(&str, &str); 2] = [
     (
@@ -84,6 +86,56 @@ fn the_clients_address_is_that_of_the_header() {
         assert!(ask(&running, &[unknown, REQUEST]).ends_with("\r\n\r\n127.0.0.1"));
         assert!(running.shutdown());
     }
+}
+
+#[test]
+fn fields_of_a_client_without_a_name_are_not_believed() {
+    const FORWARDED: &[u8] =
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.2.3.4\r\nConnection: close\r\n\r\n";
+    let of = |start: &[u8], rest: &[u8]| [&b"\r\n\r\n\0\r\nQUIT\n"[..], start, rest].concat();
+    let unnamed = [
+        b"PROXY UNKNOWN\r\n".to_vec(),
+        // LOCAL, one without a family, and a Unix socket.
+        of(b"\x20\0\0\0", b""),
+        of(b"\x21\0\0\0", b""),
+        of(b"\x21\x31\0\xd8", &[b'x'; 216]),
+    ];
+    for app in APPS {
+        let folder = project(app);
+        let running = start(folder.path(), "127.0.0.1", "");
+        for header in &unnamed {
+            let answer = ask(&running, &[header, FORWARDED]);
+            assert!(answer.ends_with("\r\n\r\n127.0.0.1"), "{answer}");
+        }
+        // A proxy behind the one that passes bytes on is a client with a name.
+        let trusted = b"PROXY TCP4 127.0.0.1 10.0.0.1 4711 443\r\n";
+        assert!(ask(&running, &[trusted, FORWARDED]).ends_with("\r\n\r\n1.2.3.4"));
+        assert!(running.shutdown());
+    }
+}
+
+#[test]
+fn fields_of_a_client_without_a_name_are_not_believed_after_a_pause() {
+    let folder = project(APPS[0]);
+    let running = start(folder.path(), "127.0.0.1", "");
+    let mut stream = TcpStream::connect(running.address()).expect("it listens");
+    stream.write_all(b"PROXY UNKNOWN\r\n").expect("sent");
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        .expect("sent");
+    let mut first = Vec::new();
+    while !first.ends_with(b"127.0.0.1") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("an answer");
+        first.extend(byte);
+    }
+    // The connection leaves its worker meanwhile.
+    wait::dawdle(Duration::from_millis(1_500));
+    let forwarded =
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.2.3.4\r\nConnection: close\r\n\r\n";
+    let answer = exchange(&mut stream, &[forwarded]);
+    assert!(answer.ends_with("\r\n\r\n127.0.0.1"), "{answer}");
+    assert!(running.shutdown());
 }
 
 #[test]

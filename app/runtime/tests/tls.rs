@@ -72,6 +72,31 @@ fn text_of(mut stream: Secured) -> String {
 }
 
 #[test]
+fn both_families_may_be_listed_with_one_port() {
+    let identity = Identity::new(&["localhost"]);
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    let folder = project("app.lua", LUA);
+    let [port, plain] = [ports::free(), ports::free()];
+    let text = format!(
+        "[server]\nlisten = [\"0.0.0.0:{port}\", \"[::]:{port}\"]\nworkers = 1\n\
+         [tls]\ncert = {certificate:?}\nkey = {key:?}\nredirect = true\n\
+         redirect_listen = [\"[::]:{plain}\", \"0.0.0.0:{plain}\"]\n"
+    );
+    let config = AppConfig::from_text(folder.path(), &text).expect("valid");
+    let server = Server::start(config).expect("it starts");
+    let trusted = Arc::new(trusting(&[&identity.certificate]));
+    for host in ["127.0.0.1", "[::1]"] {
+        let at = |port: u16| -> SocketAddr { format!("{host}:{port}").parse().expect("valid") };
+        let shown = text_of(connect(at(port), &trusted, "localhost"));
+        assert!(shown.starts_with("TLSv1.3|"), "{host}: {shown}");
+        let mut stream = TcpStream::connect(at(plain)).expect("it listens");
+        let (head, _) = ask(&mut stream, "/", "localhost");
+        assert!(head.starts_with("HTTP/1.1 308 "), "{host}: {head}");
+    }
+    assert!(server.shutdown());
+}
+
+#[test]
 fn scripts_see_the_tls_of_their_clients() {
     let (identity, authority) = (Identity::new(&["localhost"]), Authority::new());
     let own = authority.issue("alice");

@@ -36,6 +36,8 @@ impl Peer {
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteEnd {
     pub(crate) peer: Peer,
+    /// True if a proxy has opened the connection and has named no client: the peer is that proxy.
+    pub(crate) is_unnamed: bool,
     /// Known after the handshake; `None` without TLS.
     pub(crate) tls: Option<Rc<TlsInfo>>,
 }
@@ -45,6 +47,7 @@ impl RemoteEnd {
     pub(crate) fn plain(peer: impl Into<Peer>) -> Self {
         Self {
             peer: peer.into(),
+            is_unnamed: false,
             tls: None,
         }
     }

@@ -109,6 +109,7 @@ impl Request {
         self.streamed.is_none().then(|| OwnedRequest {
             decoder: self.decoder.whole(),
             peer: self.client.peer,
+            is_unnamed: self.client.is_unnamed,
             tls: tls.cloned(),
         })
     }
@@ -298,6 +299,12 @@ impl Request {
         self.client.peer
     }
 
+    /// Reports whether its client is not known, because a proxy has named none by the PROXY protocol. The peer is that
+    /// proxy, which has not read the request: any field may be the client's own.
+    pub fn has_unnamed_client(&self) -> bool {
+        self.client.is_unnamed
+    }
+
     /// The TLS of its connection; `None` on a plain one.
     pub fn tls(&self) -> Option<&TlsInfo> {
         self.client.tls.as_deref()
@@ -318,6 +325,7 @@ impl Request {
 pub struct OwnedRequest {
     decoder: Decoder,
     peer: Peer,
+    is_unnamed: bool,
     tls: Option<TlsInfo>,
 }
 
@@ -326,6 +334,7 @@ impl OwnedRequest {
     pub fn into_request(self) -> Rc<Request> {
         let mut request = Request::empty(RemoteEnd {
             peer: self.peer,
+            is_unnamed: self.is_unnamed,
             tls: self.tls.map(Rc::new),
         });
         request.decoder = self.decoder;

@@ -103,8 +103,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
         Limits::DEFAULT.write_idle_millis_max
     }
 
-    /// Counts bytes that wait for the client, unless several futures share its connection. See
-    /// [`Upgraded::note_unsent`].
+    /// Counts bytes that wait for the client. See [`Upgraded::note_unsent`].
     fn note_unsent(&self, _bytes: usize, _has_moved: bool) {}
 }
 
@@ -162,7 +161,7 @@ impl Upgraded {
 
     /// Notes how many bytes the future holds that its client has not taken, for [`Limits::unsent_bytes_max`].
     /// `has_moved` says that the client has just taken some. Over a limit, connections whose clients read slowest are
-    /// closed, which may be this one. Streams of HTTP/2 are not counted.
+    /// closed, which may be this one. Those of HTTP/2 are closed with all their streams.
     pub fn note_unsent(&self, bytes: usize, has_moved: bool) {
         self.socket.note_unsent(bytes, has_moved);
     }

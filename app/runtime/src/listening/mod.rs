@@ -78,17 +78,22 @@ pub(crate) fn open_plain(
     limits: &Limits,
     user: Option<&User>,
 ) -> Result<Vec<Listening>, String> {
-    let addresses = config.base.tls.iter().flat_map(|tls| &tls.redirect_listen);
+    let Some(tls) = &config.base.tls else {
+        return Ok(Vec::new());
+    };
     let open = |address| {
         let taken = new_process::take(SocketUse::Redirect, address)?.map(Listening::of);
-        let bind = || bind_as(address, config, limits, user, "[tls] redirect_listen");
+        let bind = || {
+            let option = "[tls] redirect_listen";
+            bind_as(address, &tls.redirect_listen, config, limits, user, option)
+        };
         let listening = taken.map_or_else(bind, Result::Ok)?;
         Ok(Listening {
             usage: SocketUse::Redirect,
             ..listening.with_proxies(config)
         })
     };
-    addresses.map(open).collect()
+    tls.redirect_listen.iter().map(open).collect()
 }
 
 /// Listens for those who ask for the measurements, if they have an address of their own.
@@ -106,7 +111,7 @@ pub(crate) fn open_metrics(
     };
     let address = ListenAddress::Tcp(address);
     let taken = new_process::take(SocketUse::Metrics, &address)?.map(Listening::of);
-    let bind = || bind_as(&address, config, limits, user, "[metrics] listen");
+    let bind = || bind_as(&address, &[], config, limits, user, "[metrics] listen");
     let listening = taken.map_or_else(bind, Result::Ok)?;
     Ok(Some(Listening {
         usage: SocketUse::Metrics,
@@ -172,6 +177,7 @@ fn bind(
 ) -> Result<Listening, String> {
     bind_as(
         address,
+        &config.base.listen,
         config,
         limits,
         user,
@@ -179,16 +185,23 @@ fn bind(
     )
 }
 
-/// Listens on an address that `option` names.
+/// Listens on an address that `option` names, and that may be one of a list.
 fn bind_as(
     address: &ListenAddress,
+    list: &[ListenAddress],
     config: &AppConfig,
     limits: &Limits,
     user: Option<&User>,
     option: &str,
 ) -> Result<Listening, String> {
     let acceptor = match address {
-        ListenAddress::Tcp(address) => Acceptor::bind(*address, limits),
+        ListenAddress::Tcp(address) => {
+            let others = list.iter().filter_map(|other| match other {
+                ListenAddress::Tcp(other) => Some(*other),
+                ListenAddress::Unix(_) => None,
+            });
+            Acceptor::bind_beside(*address, others, limits)
+        }
         ListenAddress::Unix(path) => {
             Acceptor::bind_unix(path, config.base.socket_mode, user.map(User::ids), limits)
         }

@@ -7,15 +7,24 @@ use sampan_client::pebble::{Pebble, PebbleOptions};
 use sampan_client::{ports, wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 const RENEWAL_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Puts a certificate in place that ends in a day.
 pub(crate) fn put_old(settings: &AcmeSettings) -> CertificateFields {
+    put_aged(settings, 89, false)
+}
+
+/// Puts a certificate of 90 days in place, of which so many have passed. The authority can be asked about it if it has
+/// the identifier of its key.
+fn put_aged(settings: &AcmeSettings, days: u64, is_askable: bool) -> CertificateFields {
     let old = Identity::changed(&["localhost"], |params| {
-        params.not_before = (SystemTime::now() - Duration::from_secs(89 * DAY)).into();
-        params.not_after = (SystemTime::now() + Duration::from_secs(DAY)).into();
+        params.not_before = (SystemTime::now() - Duration::from_secs(days * DAY)).into();
+        params.not_after = (SystemTime::now() + Duration::from_secs((90 - days) * DAY)).into();
+        params.use_authority_key_identifier_extension = is_askable;
     });
     let file = settings.certificate_file("localhost");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
@@ -132,6 +141,86 @@ fn a_limit_of_the_authority_is_heeded() {
     assert_eq!(kept.host.count("no new certificate"), 1);
 }
 
+/// A directory that takes no orders, and the number of times that it was asked for.
+fn closed_directory() -> (String, Arc<AtomicUsize>) {
+    let asked = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&asked);
+    let directory = directory(move |origin, path| {
+        if path == "/dir" {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+        let refused = || answered("403 Forbidden", "", r#"{"detail":"closed"}"#);
+        usual(origin, path).unwrap_or_else(refused)
+    });
+    (directory, asked)
+}
+
+#[test]
+fn a_clock_that_is_set_right_asks_once_and_not_at_each_look() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (directory, asked) = closed_directory();
+    let settings = settings(folder.path(), directory);
+    put_aged(&settings, 10, true);
+    let kept = Kept::start(settings);
+    let status = || status(&kept.settings).remove(0);
+    kept.clock.go_ahead(400 * DAY);
+    wait::until("a failure", || status().failures == 1);
+    kept.clock.set_right();
+    wait::until("the right time", || {
+        let latest = SystemTime::now() + Duration::from_secs(DAY);
+        status().tried.is_some_and(|tried| tried < latest)
+    });
+    let asked = wait::settled("questions", || asked.load(Ordering::SeqCst));
+    assert!(asked < 10, "{asked}");
+}
+
+#[test]
+fn attempts_are_not_forgotten_where_they_cannot_be_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (directory, _) = closed_directory();
+    let settings = settings(folder.path(), directory);
+    put_old(&settings);
+    let file = settings.certificate_file("localhost");
+    let own = file.parent().and_then(|folder| folder.parent());
+    let state = own.expect("a folder").join("state");
+    std::fs::write(&state, "").expect("written");
+    let kept = Kept::start(settings);
+    kept.host.wait_for("no new certificate");
+    wait::dawdle(Duration::from_millis(200));
+    assert_eq!(kept.host.count("no new certificate"), 1);
+    // It is written as soon as that can be done.
+    std::fs::remove_file(state).expect("removed");
+    wait::until("the state", || status(&kept.settings)[0].failures == 1);
+    assert_eq!(kept.host.count("no new certificate"), 1);
+}
+
+#[test]
+fn a_start_tells_the_last_failure_and_tries_soon_without_a_certificate() {
+    const MINUTE: u64 = 60;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (directory, _) = closed_directory();
+    let mut kept = Kept::start(settings(folder.path(), directory));
+    let failures = |kept: &Kept| status(&kept.settings)[0].failures;
+    wait::until("a failure", || failures(&kept) == 1);
+    // After the fourth failure, 20 minutes ahead, the pause has 16 minutes or more.
+    for (minutes, expected) in [(3, 2), (6, 3), (11, 4)] {
+        kept.clock.go_ahead(minutes * MINUTE);
+        wait::until(expected, || failures(&kept) == expected);
+    }
+    kept.stop();
+    let kept = Kept::start(kept.settings.clone());
+    let line = kept.host.wait_for("the last attempt");
+    assert!(
+        line.contains("has failed: ") && line.contains("closed"),
+        "{line}"
+    );
+    assert!(line.contains("there is none in place"), "{line}");
+    assert!(line.contains("the next attempt is on "), "{line}");
+    assert_eq!(kept.host.count("no new certificate"), 0);
+    kept.clock.go_ahead((20 + 13) * MINUTE);
+    wait::until("an attempt", || failures(&kept) == 5);
+}
+
 #[test]
 fn answers_that_are_not_acme_are_refused() {
     for answer in ["", "<html>", "{}", "{\"newNonce\":1}"] {
@@ -236,6 +325,9 @@ fn a_renewal_needs_a_server_that_keeps_the_certificate() {
         fault.starts_with("no server keeps the certificates of "),
         "{fault}"
     );
+    // Another user may ask than that of the server.
+    let mut made = std::fs::read_dir(folder.path()).expect("read");
+    assert!(made.next().is_none());
     let _kept = Kept::start(settings.clone());
     let outcome = wait::found("a server", || {
         renew(&settings, "localhost", RENEWAL_TIME_MAX).ok()

@@ -44,10 +44,15 @@ pub(crate) fn client(request: &Request, trusted: &[TrustedProxy]) -> Option<IpAd
     proxies::client(trusted, request.peer().ip(), said.into_iter())
 }
 
+/// Reports whether a trusted proxy has sent the request. With the PROXY protocol one that names no client passes bytes
+/// on, so what looks like its fields may be the client's own.
+pub(crate) fn is_of_trusted_proxy(request: &Request, trusted: &[TrustedProxy]) -> bool {
+    !request.has_unnamed_client() && proxies::is_trusted(trusted, request.peer().ip())
+}
+
 /// The id that a request brings along, or one of its own. Where proxies are named, only they are believed.
 pub(crate) fn id_of(request: &Request, info: &RouteInfo) -> Box<str> {
-    let is_believed =
-        || info.trusted.is_empty() || proxies::is_trusted(&info.trusted, request.peer().ip());
+    let is_believed = || info.trusted.is_empty() || is_of_trusted_proxy(request, &info.trusted);
     let sent = request.header(id::HEADER).and_then(id::sane);
     match sent.filter(|_| is_believed()) {
         Some(id) => id.into(),
@@ -61,7 +66,7 @@ pub(crate) fn forwarded<'a>(
     trusted: &[TrustedProxy],
     name: &str,
 ) -> Vec<&'a str> {
-    if !proxies::is_trusted(trusted, request.peer().ip()) {
+    if !is_of_trusted_proxy(request, trusted) {
         return Vec::new();
     }
     let lines = request

@@ -1,7 +1,6 @@
 //! The trace of a request that arrives: whose it is, and the attributes of its own span.
 
-use crate::request::proxies;
-use crate::request::route_info::RouteInfo;
+use crate::request::route_info::{RouteInfo, is_of_trusted_proxy};
 use sampan_host::trace::{Attributes, RemoteParent, SpanKind, SpanStatus, Trace, Tracer};
 use sampan_http::{Request, RequestOutcome};
 use std::rc::Rc;
@@ -32,8 +31,7 @@ impl TracedRequest {
     /// Begins the trace of a request, within that of its caller. Where proxies are named, only they are believed, as
     /// with ids.
     pub(crate) fn begin(tracer: &Rc<Tracer>, request: &Request, info: &RouteInfo) -> Self {
-        let is_believed =
-            || info.trusted.is_empty() || proxies::is_trusted(&info.trusted, request.peer().ip());
+        let is_believed = || info.trusted.is_empty() || is_of_trusted_proxy(request, &info.trusted);
         let sent = request.header("traceparent").filter(|_| is_believed());
         let trace = Trace::begin(tracer, sent.and_then(|sent| parent(request, sent)));
         let head = trace.is_recorded().then(|| {

@@ -67,7 +67,25 @@ impl Acceptor {
     /// # Errors
     /// Those of the system; `AddrInUse` and `PermissionDenied` are the usual ones.
     pub fn bind(address: SocketAddr, limits: &Limits) -> io::Result<Acceptor> {
-        Listener::tcp(address, limits).map(Acceptor::of)
+        Self::bind_beside(address, [], limits)
+    }
+
+    /// Binds as [`Acceptor::bind`], beside these addresses of the server. All addresses of IPv6 (`[::]`) are those of
+    /// IPv4 too, unless there is one of IPv4 with the same port.
+    ///
+    /// # Errors
+    /// As [`Acceptor::bind`].
+    pub fn bind_beside(
+        address: SocketAddr,
+        others: impl IntoIterator<Item = SocketAddr>,
+        limits: &Limits,
+    ) -> io::Result<Acceptor> {
+        let is_all_of_v6 = address.is_ipv6() && address.ip().is_unspecified();
+        let is_same_port = |other: SocketAddr| other.is_ipv4() && other.port() == address.port();
+        // For port 0 the system chooses one for each.
+        let is_only_v6 =
+            is_all_of_v6 && address.port() != 0 && others.into_iter().any(is_same_port);
+        Listener::tcp(address, is_only_v6, limits).map(Acceptor::of)
     }
 
     /// Listens on a Unix socket at `path`, with these rights, and owned by this user and group if they are given. A

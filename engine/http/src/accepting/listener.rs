@@ -58,11 +58,15 @@ impl Drop for SocketFile {
 }
 
 impl Listener {
-    /// Listens on an address, which can be used again at once after an earlier process has ended.
-    pub(crate) fn tcp(address: SocketAddr, limits: &Limits) -> io::Result<Self> {
+    /// Listens on an address, which can be used again at once after an earlier process has ended. All addresses of IPv6
+    /// are those of IPv4 too, unless `is_only_v6`.
+    pub(crate) fn tcp(address: SocketAddr, is_only_v6: bool, limits: &Limits) -> io::Result<Self> {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
+        if is_only_v6 {
+            socket.set_only_v6(true)?;
+        }
         socket.bind(&address.into())?;
         socket.listen(limits.backlog_max)?;
         Ok(Self {

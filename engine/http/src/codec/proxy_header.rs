@@ -11,6 +11,10 @@ const TEXT_BYTES_MAX: usize = 107;
 const TEXT_START: &[u8] = b"PROXY ";
 /// The first bytes of a header of version 2 (section 2.2).
 const BINARY_START: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+/// The version and the command of a proxy that speaks for itself, behind these bytes.
+const BINARY_LOCAL: u8 = 0x20;
+/// The beginning of a line for a client whose address is not known.
+const TEXT_UNKNOWN: &[u8] = b"PROXY UNKNOWN";
 /// The bytes of a header of version 2 up to its addresses.
 const BINARY_FIXED_BYTES: usize = 16;
 /// The most bytes of a header of version 2 that are read. Its fields may hold certificates.
@@ -71,7 +75,22 @@ fn text_len(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     }
 }
 
+/// Reports whether a header tells no address, whatever else is in it (sections 2.1 and 2.2).
+fn is_without_address(bytes: &[u8]) -> bool {
+    if let Some(rest) = bytes.strip_prefix(TEXT_UNKNOWN) {
+        return rest == b"\r\n" || rest.starts_with(b" ") && rest.ends_with(b"\r\n");
+    }
+    let rest = bytes.strip_prefix(BINARY_START);
+    rest.is_some_and(|rest| rest.first() == Some(&BINARY_LOCAL))
+}
+
 fn whole(bytes: &[u8]) -> ProxyHeader {
+    if is_without_address(bytes) {
+        return ProxyHeader::Complete {
+            len: bytes.len(),
+            client: None,
+        };
+    }
     let client = match HeaderResult::parse(bytes) {
         HeaderResult::V1(Ok(header)) => match header.addresses {
             v1::Addresses::Tcp4(ip) => Some((IpAddr::from(ip.source_address), ip.source_port)),
@@ -142,6 +161,20 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_with_no_address_is_skipped() {
+        for (family, rest) in [(0x11, &[][..]), (0x99, &[]), (0xff, &[1, 2, 3])] {
+            let bytes = binary(0, family, rest);
+            assert_eq!(parse_proxy_header(&bytes), complete(bytes.len(), None));
+        }
+        let text = b"PROXY UNKNOWN a b c d e f g\r\n";
+        assert_eq!(parse_proxy_header(text), complete(text.len(), None));
+        let text = b"PROXY UNKNOWN\r\n";
+        assert_eq!(parse_proxy_header(text), complete(text.len(), None));
+        let unix = binary(1, 0x31, &[b'x'; 216]);
+        assert_eq!(parse_proxy_header(&unix), complete(unix.len(), None));
+    }
+
+    #[test]
     fn each_beginning_is_incomplete() {
         let text = b"PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n".to_vec();
         let bytes = binary(1, 0x11, &[203, 0, 113, 7, 10, 0, 0, 1, 0x12, 0x67, 1, 0xbb]);
@@ -156,7 +189,7 @@ mod tests {
     #[test]
     fn anything_else_is_invalid() {
         let long = [b"PROXY TCP4 ".as_slice(), &[b'1'; 200]].concat();
-        let wrong: [&[u8]; 9] = [
+        let wrong: [&[u8]; 12] = [
             b"GET / HTTP/1.1\r\n",
             b"\x16\x03\x01",
             b"PROXY\r\n",
@@ -164,6 +197,9 @@ mod tests {
             b"PROXY TCP4 1.2.3.4 1.2.3.4 1 70000\r\n",
             b"PROXY TCP4 1.2.3.4 1.2.3.4 1 2\n",
             b"PROXY UDP4 1.2.3.4 1.2.3.4 1 2\r\n",
+            b"PROXY UNKNOWN\n",
+            b"PROXY UNKNOWNS\r\n",
+            &binary(1, 0x91, &[0; 12]),
             &long,
             &binary(1, 0x11, &[1, 2, 3]),
         ];

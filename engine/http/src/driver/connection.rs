@@ -141,10 +141,12 @@ impl<S: Socket> Connection<S> {
     ) -> io::Result<Self> {
         let address = SockRef::from(&socket).peer_addr()?;
         let peer = Peer::of(&address);
+        let local_address = || Some(socket.local_addr().ok()?.ip());
+        let local_address = opening.tls.and_then(|_| local_address());
         let socket = Arc::new(runtime.socket(socket)?);
         let transport = match opening.tls {
             None => Transport::plain(socket),
-            Some(tls) => Transport::secured(socket, tls)?,
+            Some(tls) => Transport::secured(socket, tls, local_address)?,
         };
         let read_by = local.now_millis() + local.limits.head_millis_max;
         let mut connection = Self::with(transport, RemoteEnd::plain(peer), read_by, local);

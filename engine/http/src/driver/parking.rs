@@ -41,6 +41,8 @@ pub(super) struct Parked {
     pub(super) tls: Option<RestingSession>,
     /// The client, or the one that a proxy has told.
     pub(super) peer: Peer,
+    /// True if the peer is a proxy that has named no client.
+    pub(super) is_unnamed: bool,
     /// A request has come before, so that HTTP/2 cannot begin any more.
     pub(super) has_served: bool,
     /// When it is closed if nothing comes, on the process clock.

@@ -1,6 +1,7 @@
 //! The open-file limit: every connection is a file, and the default of many systems is 1,024 of them.
 
 use crate::limits::Limits;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that a process needs besides its connections and what `reserved` covers.
 const OWN_FILES: u64 = 64;
@@ -27,32 +28,24 @@ pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
 }
 
 /// Raises the soft limit to the hard one, and that to `wanted` where it is permitted. Returns what is allowed then.
-#[allow(unsafe_code)] // the standard library has no call for resource limits
 fn raise_to(wanted: u64) -> u64 {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the pointer is to a live rlimit, which getrlimit fills and does not keep.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
-        // Unknown; the accept loop copes with running out.
-        return wanted;
+    let limit = getrlimit(Resource::Nofile);
+    let soft = limit.current.unwrap_or(u64::MAX);
+    let hard = limit.maximum.unwrap_or(u64::MAX);
+    let useful = wanted.max(hard.min(USEFUL_FILES_MAX));
+    if soft >= useful {
+        return soft;
     }
-    let useful = wanted.max(limit.rlim_max.min(USEFUL_FILES_MAX));
-    if limit.rlim_cur >= useful {
-        return limit.rlim_cur;
-    }
-    for hard in [limit.rlim_max.max(wanted), limit.rlim_max] {
-        let raised = libc::rlimit {
-            rlim_cur: useful.min(hard),
-            rlim_max: hard,
+    for hard in [hard.max(wanted), hard] {
+        let raised = Rlimit {
+            current: Some(useful.min(hard)),
+            maximum: (hard != u64::MAX).then_some(hard),
         };
-        // SAFETY: the pointer is to a live rlimit, which setrlimit only reads.
-        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) } == 0 {
-            return raised.rlim_cur;
+        if setrlimit(Resource::Nofile, raised).is_ok() {
+            return useful.min(hard);
         }
     }
-    limit.rlim_cur
+    soft
 }
 
 #[cfg(test)]
@@ -60,19 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(unsafe_code)]
     fn all_that_the_system_allows_is_used() {
-        let mut limit = libc::rlimit {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
-        // SAFETY: `limit` is a place for the limits of this process, which both calls only read or fill.
-        unsafe {
-            assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
-            limit.rlim_cur = limit.rlim_max.min(900);
-            assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
-        }
-        assert_eq!(raise_to(500), limit.rlim_max.min(USEFUL_FILES_MAX));
+        let mut limit = getrlimit(Resource::Nofile);
+        let hard = limit.maximum.unwrap_or(u64::MAX);
+        limit.current = Some(hard.min(900));
+        setrlimit(Resource::Nofile, limit).expect("a lower limit is always allowed");
+        assert_eq!(raise_to(500), hard.min(USEFUL_FILES_MAX));
     }
 
     #[test]

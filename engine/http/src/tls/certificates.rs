@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,7 +17,8 @@ use rustls::{Error, InconsistentKeys};
 
 use super::x509::CertificateFields;
 
-/// A certificate that ends sooner than this is worth a warning.
+/// The time before the end of a certificate from which on it is worth a warning, if that is less than a third of its
+/// lifetime.
 const WARN_BEFORE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The two files of a certificate.
@@ -61,15 +63,24 @@ pub(super) struct Certificates {
     keys: Vec<Arc<CertifiedKey>>,
     /// The certificates for each name: places in `keys`. A name that begins with `*` stands for any first label.
     names: HashMap<String, Vec<usize>>,
-    /// The first certificate for an IP address, which clients cannot ask for (RFC 6066 section 3).
-    of_address: Option<usize>,
+    /// The certificates for each IP address: places in `keys`. Clients cannot ask for one (RFC 6066 section 3): they
+    /// get those of the address that they have connected to.
+    addresses: HashMap<IpAddr, Vec<usize>>,
+    /// The address whose certificates clients get that have connected to another one, as behind NAT.
+    main_address: Option<MainAddress>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct MainAddress {
+    address: IpAddr,
+    is_preferred: bool,
 }
 
 /// The facts about a certificate that decide who gets it.
 pub(super) struct OwnFacts {
     /// Its names, in small letters.
     names: Vec<String>,
-    has_address: bool,
+    addresses: Vec<IpAddr>,
     warning: Option<String>,
 }
 
@@ -79,43 +90,46 @@ impl Certificates {
         let mut certificates = Self {
             keys: Vec::new(),
             names: HashMap::new(),
-            of_address: None,
+            addresses: HashMap::new(),
+            main_address: None,
         };
         let mut warnings = Vec::new();
         for files in files {
-            warnings.extend(certificates.add(files)?);
+            warnings.extend(certificates.add(files, false)?);
         }
         Ok((certificates, warnings))
     }
 
-    /// Reads one more certificate. Also returns a warning, if clients will not accept it for long.
-    fn add(&mut self, files: &CertificateFiles) -> Result<Option<String>, TlsError> {
+    /// Reads one more certificate. One that is preferred comes before all others for its names and addresses. Also
+    /// returns a warning, if clients will not accept it for long.
+    pub(super) fn add(
+        &mut self,
+        files: &CertificateFiles,
+        is_preferred: bool,
+    ) -> Result<Option<String>, TlsError> {
         let (key, own) = read_pair(files)?;
         let place = self.keys.len();
+        let put = |places: &mut Vec<usize>| match is_preferred {
+            true => places.insert(0, place),
+            false => places.push(place),
+        };
         for name in own.names {
-            self.names.entry(name).or_default().push(place);
+            put(self.names.entry(name).or_default());
         }
-        if own.has_address {
-            self.of_address.get_or_insert(place);
+        let is_first = |main: MainAddress| is_preferred && !main.is_preferred;
+        if let Some(address) = own.addresses.first().copied()
+            && self.main_address.is_none_or(is_first)
+        {
+            self.main_address = Some(MainAddress {
+                address,
+                is_preferred,
+            });
+        }
+        for address in own.addresses {
+            put(self.addresses.entry(address).or_default());
         }
         self.keys.push(Arc::new(key));
         Ok(own.warning)
-    }
-
-    /// Reads one more certificate, which comes before all others for its names. Also returns a warning, if clients
-    /// will not accept it for long.
-    pub(super) fn add_preferred(
-        &mut self,
-        files: &CertificateFiles,
-    ) -> Result<Option<String>, TlsError> {
-        let place = self.keys.len();
-        let warning = self.add(files)?;
-        for places in self.names.values_mut() {
-            if places.last() == Some(&place) {
-                places.rotate_right(1);
-            }
-        }
-        Ok(warning)
     }
 
     /// The certificates for a name in small letters.
@@ -127,20 +141,36 @@ impl Certificates {
         });
         places.map(Vec::as_slice)
     }
-}
 
-impl ResolvesServerCert for Certificates {
-    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let name = hello.server_name();
-        let of_address = self.of_address.filter(|_| name.is_none());
-        let other = [of_address.unwrap_or(0)];
-        let named = name.and_then(|name| self.named(name));
-        let places = named.unwrap_or(&other);
+    /// The certificates for clients that ask for no name and have connected to this address.
+    fn addressed(&self, local: Option<IpAddr>) -> Option<&[usize]> {
+        let own = local.and_then(|address| self.addresses.get(&address));
+        let main = || self.addresses.get(&self.main_address?.address);
+        own.or_else(main).map(Vec::as_slice)
+    }
+
+    /// Chooses the certificate for a client that has connected to an address.
+    pub(super) fn choose(
+        &self,
+        hello: &ClientHello<'_>,
+        local: Option<IpAddr>,
+    ) -> Option<Arc<CertifiedKey>> {
+        let places = match hello.server_name() {
+            Some(name) => self.named(name),
+            None => self.addressed(local),
+        };
+        let places = places.unwrap_or(&[0]);
         // Of several kinds of keys for a name the first that the client can check.
         let keys = || places.iter().filter_map(|place| self.keys.get(*place));
         let schemes = hello.signature_schemes();
         let fits = keys().find(|key| key.key.choose_scheme(schemes).is_some());
         fits.or_else(|| keys().next()).cloned()
+    }
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.choose(&hello, None)
     }
 }
 
@@ -155,7 +185,7 @@ pub(super) fn read_pair(files: &CertificateFiles) -> Result<(CertifiedKey, OwnFa
     let names = own.dns_names().into_iter().map(str::to_ascii_lowercase);
     let facts = OwnFacts {
         names: names.collect(),
-        has_address: own.has_address(),
+        addresses: own.addresses(),
         warning: warning(&files.certificate, &own, SystemTime::now()),
     };
     Ok((read_key(files, chain)?, facts))
@@ -245,11 +275,13 @@ fn warning(file: &Path, fields: &CertificateFields<'_>, now: SystemTime) -> Opti
         httpdate::fmt_http_date(UNIX_EPOCH + since)
     };
     let (from, until) = fields.validity().into_inner();
+    let third = u64::try_from(until.saturating_sub(from) / 3).unwrap_or_default();
+    let warn_before = WARN_BEFORE.min(Duration::from_secs(third));
     let fault = if seconds(now) > until {
         format!("the certificate has expired on {}", date(until))
     } else if seconds(now) < from {
         format!("the certificate is not valid before {}", date(from))
-    } else if seconds(now + WARN_BEFORE) > until {
+    } else if seconds(now + warn_before) > until {
         format!("the certificate expires on {}", date(until))
     } else {
         return None;
@@ -261,6 +293,28 @@ fn warning(file: &Path, fields: &CertificateFields<'_>, now: SystemTime) -> Opti
 mod tests {
     use super::*;
     use rcgen::{CertificateParams, KeyPair};
+
+    #[test]
+    fn certificates_that_end_soon_are_warned_of_by_their_lifetime() {
+        let key = KeyPair::generate().unwrap();
+        for (days, at, is_warned) in [
+            (6_u32, 0_u32, false),
+            (6, 3, false),
+            (6, 5, true),
+            (90, 82, false),
+            (90, 84, true),
+        ] {
+            let day = Duration::from_secs(24 * 3600);
+            let from = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+            let mut params = CertificateParams::new(["example.org".to_owned()]).unwrap();
+            params.not_before = from.into();
+            params.not_after = (from + days * day).into();
+            let der = params.self_signed(&key).unwrap().der().to_vec();
+            let fields = CertificateFields::read(&der).unwrap();
+            let warning = warning(Path::new("cert.pem"), &fields, from + at * day);
+            assert_eq!(warning.is_some(), is_warned, "{days} {at} {warning:?}");
+        }
+    }
 
     #[test]
     fn a_certificate_without_extensions_is_told_with_the_remedy() {

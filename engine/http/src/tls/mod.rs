@@ -12,6 +12,7 @@ mod x509;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -44,8 +45,8 @@ const HTTP2: &[u8] = b"h2";
 /// The files that TLS of a listener is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// The certificates. A client gets the first that is for the name that it asks for, else the first; one that asks
-    /// for no name gets the first that is for an IP address, if there is one.
+    /// The certificates. A client gets the first that is for the name that it asks for, else the first. One that asks
+    /// for no name gets the first that is for the IP address that it has connected to, else the first for any address.
     pub certificates: Vec<CertificateFiles>,
     /// The certificates that an ACME client keeps, behind those.
     pub acme: Option<AcmeFiles>,
@@ -183,12 +184,17 @@ impl Tls {
         Arc::clone(&current)
     }
 
-    /// Begins a connection on the server's side. Also returns where the name that its client asks for is found.
-    pub(crate) fn accept(&self) -> io::Result<(UnbufferedServerConnection, Arc<AskedName>)> {
+    /// Begins a connection on the server's side, to this address of it. Also returns where the name that its client
+    /// asks for is found.
+    pub(crate) fn accept(
+        &self,
+        local: Option<IpAddr>,
+    ) -> io::Result<(UnbufferedServerConnection, Arc<AskedName>)> {
         let current = self.current();
         let asked = Arc::new(AskedName {
             certificates: Arc::clone(&current.certificates),
             challenges: current.challenges.clone(),
+            local: local.map(|address| address.to_canonical()),
             name: OnceLock::new(),
             strict_transport: current.strict_transport.clone(),
         });
@@ -231,7 +237,7 @@ impl ServerSide {
     ) -> Result<(Self, Vec<String>), TlsError> {
         let (mut certificates, mut warnings) = Certificates::read(&settings.certificates)?;
         for files in settings.acme.iter().flat_map(AcmeFiles::pairs) {
-            match certificates.add_preferred(&files) {
+            match certificates.add(&files, true) {
                 _ if !files.certificate.exists() => {}
                 Ok(warning) => warnings.extend(warning),
                 Err(fault) if is_first => warnings.push(fault.to_string()),
@@ -321,6 +327,8 @@ fn verifier(
 pub(crate) struct AskedName {
     certificates: Arc<Certificates>,
     challenges: Option<Arc<Path>>,
+    /// The address that the client has connected to.
+    local: Option<IpAddr>,
     name: OnceLock<Box<str>>,
     strict_transport: Option<Arc<str>>,
 }
@@ -344,7 +352,7 @@ impl ResolvesServerCert for AskedName {
         }
         match &self.challenges {
             Some(folder) if acme::is_challenge(&hello) => acme::answer(folder, &hello),
-            _ => self.certificates.resolve(hello),
+            _ => self.certificates.choose(&hello, self.local),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! one.
 
 use std::fmt::Write;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use x509_parser::asn1_rs::Tag;
@@ -61,10 +62,13 @@ impl<'a> CertificateFields<'a> {
         names.collect()
     }
 
-    /// Reports whether it is for an IP address.
-    pub(super) fn has_address(&self) -> bool {
-        self.names()
-            .any(|name| matches!(name, GeneralName::IPAddress(_)))
+    /// Returns the IP addresses that it is for (RFC 5280 section 4.2.1.6).
+    pub(super) fn addresses(&self) -> Vec<IpAddr> {
+        let addresses = self.names().filter_map(|name| match name {
+            GeneralName::IPAddress(bytes) => address_of(bytes),
+            _ => None,
+        });
+        addresses.collect()
     }
 
     /// Returns the subject as text, the most specific part first: `CN=alice,O=Example` (RFC 4514).
@@ -83,6 +87,15 @@ impl<'a> CertificateFields<'a> {
         parts.reverse();
         parts.join(",")
     }
+}
+
+/// Reads an IP address; `None` for bytes of another length.
+fn address_of(bytes: &[u8]) -> Option<IpAddr> {
+    if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+        return Some(four.into());
+    }
+    let sixteen = <[u8; 16]>::try_from(bytes).ok()?;
+    Some(IpAddr::from(sixteen).to_canonical())
 }
 
 /// Appends `CN=value`, or the object identifier and the bytes of an attribute that has no text (RFC 4514 section 2.3).
@@ -176,8 +189,8 @@ mod tests {
             fields.subject(),
             "CN=\\#al\u{fc}ce,O=\\ A\\, B \\+ C #,C=DE"
         );
+        assert_eq!(fields.addresses(), [IpAddr::from([127, 0, 0, 1])]);
         // `date -u -d 1999-12-31 +%s`, and 2051-03-01, which needs four digits of the year.
-        assert!(fields.has_address());
         assert_eq!(fields.validity(), 946_598_400..=2_561_241_600);
     }
 

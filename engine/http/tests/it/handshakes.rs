@@ -1,4 +1,5 @@
-//! Clients that abuse handshakes of TLS: many that never end, and a second one within a connection.
+//! Handshakes of clients that ask for no name, and of clients that abuse them: many that never end, and a second one
+//! within a connection.
 
 mod common;
 
@@ -8,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use common::secure::settings;
+use common::secure::{files, settings};
 use common::*;
 use rustls::version::TLS12;
 use rustls::{ClientConnection, ConnectionTrafficSecrets};
 use sampan_client::certificates::{Identity, client_of, connect, trusting};
-use sampan_http::{Limits, Tls, raise_open_files};
+use sampan_http::{AcmeFiles, Limits, Tls, TlsSettings, raise_open_files};
 
 const CLIENTS: usize = 2000;
 
@@ -84,6 +85,57 @@ fn two_thousand_slow_handshakes_leave_room_for_others() {
     assert!(grown < CLIENTS * CLIENT_KIB_MAX, "{grown} KiB");
     drop(slow);
     wait::until("their ends", || server.handle.connections() == 0);
+}
+
+/// Reports whether a client that expects this certificate gets it. It knows the server, which it finds at 127.0.0.1, by
+/// the address `name`, so that it asks for no name.
+fn is_shown(settings: TlsSettings, expected: &Identity, name: &str) -> bool {
+    let (tls, _) = Tls::read(settings).unwrap();
+    let make = echo(&Arc::default());
+    let server = Server::start_on(Limits::default(), Some(tls), make, |note| {
+        eprintln!("{note}");
+    });
+    let config = Arc::new(trusting(&[&expected.certificate]));
+    let mut stream = connect(server.address, &config, name);
+    let mut part = [0; 12];
+    let sent = stream.write_all(&get("/"));
+    sent.is_ok() && stream.read_exact(&mut part).is_ok() && &part == b"HTTP/1.1 200"
+}
+
+#[test]
+fn a_client_without_a_name_gets_the_certificate_of_the_address() {
+    let named = Identity::new(&["localhost"]);
+    let other = Identity::new(&["192.0.2.1"]);
+    let own = Identity::new(&["192.0.2.2", "127.0.0.1"]);
+    let of = |identities: &[&Identity]| TlsSettings {
+        certificates: identities.iter().map(|one| files(one)).collect(),
+        ..settings(&named)
+    };
+    assert!(is_shown(of(&[&named, &other, &own]), &own, "127.0.0.1"));
+    // Behind NAT clients know another address than the one that they arrive at.
+    assert!(is_shown(of(&[&named, &other]), &other, "192.0.2.1"));
+}
+
+#[test]
+fn a_client_without_a_name_gets_the_certificate_of_acme_before_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = Identity::new(&["192.0.2.1"]);
+    let renewed = ["192.0.2.2", "192.0.2.3"].map(|name| Identity::new(&[name]));
+    let certificates = [0, 1].map(|at: usize| {
+        let file = folder.path().join(format!("{at}.pem"));
+        let parts = [renewed[at].key_file(), renewed[at].certificate_file()];
+        let parts = parts.map(|part| std::fs::read_to_string(part).unwrap());
+        std::fs::write(&file, parts.concat()).unwrap();
+        file
+    });
+    let settings = TlsSettings {
+        acme: Some(AcmeFiles {
+            certificates: certificates.to_vec(),
+            challenges: folder.path().to_owned(),
+        }),
+        ..settings(&own)
+    };
+    assert!(is_shown(settings, &renewed[0], "192.0.2.2"));
 }
 
 #[test]

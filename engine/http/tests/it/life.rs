@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::{BufRead, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use common::*;
+use sampan_client::ports;
 use sampan_http::{Acceptor, Answer, Limits, Opening, Request, WorkerHandle, Workers};
 
 #[test]
@@ -101,6 +102,22 @@ fn start_one(
         );
     });
     (handle, thread)
+}
+
+#[test]
+fn all_addresses_of_both_families_share_a_port() {
+    let limits = Limits::default();
+    let port = ports::free();
+    let four: SocketAddr = format!("0.0.0.0:{port}").parse().unwrap();
+    let six: SocketAddr = format!("[::]:{port}").parse().unwrap();
+    for list in [[four, six], [six, four]] {
+        let bind = |address: SocketAddr| Acceptor::bind_beside(address, list, &limits).unwrap();
+        let acceptors = list.map(bind);
+        assert_eq!(acceptors.map(|one| one.local_addr().unwrap()), list);
+    }
+    // Alone it is for clients of IPv4 too.
+    let _alone = Acceptor::bind_beside(six, [six], &limits).unwrap();
+    let _client = TcpStream::connect(("127.0.0.1", port)).unwrap();
 }
 
 #[test]

@@ -28,6 +28,7 @@ impl<S: Socket> Connection<S> {
         let left = parked.ends_at.saturating_sub(process_millis());
         let client = RemoteEnd {
             peer: parked.peer,
+            is_unnamed: parked.is_unnamed,
             tls: parked.tls.as_ref().map(|tls| Rc::new(tls.info())),
         };
         let transport = Transport::resumed(socket, parked.tls);
@@ -75,6 +76,7 @@ impl<S: Socket> Connection<S> {
             socket: socket.into(),
             tls: self.transport.take_session(),
             peer: self.client.peer,
+            is_unnamed: self.client.is_unnamed,
             has_served: self.has_served,
             ends_at: process_millis().saturating_add(left),
         };

@@ -29,8 +29,9 @@ impl<S: Socket> Connection<S> {
                     if !matches!(read, Poll::Ready(Ok(taken)) if taken == len) {
                         return Poll::Ready(false);
                     }
-                    if let Some(client) = client {
-                        self.client.peer = Peer::Tcp(client);
+                    match client {
+                        Some(client) => self.client.peer = Peer::Tcp(client),
+                        None => self.client.is_unnamed = true,
                     }
                     self.is_proxied = false;
                     return Poll::Ready(true);

@@ -352,7 +352,8 @@ impl<S: Socket> Http2<S> {
     /// Counts what the client has not read, which may close this connection or slower ones.
     fn note_unsent(&mut self) {
         let wire = self.wire.borrow();
-        let bytes = wire.held_bytes() + self.context.outflow.held_bytes();
+        let outflow = &self.context.outflow;
+        let bytes = wire.held_bytes() + outflow.held_bytes() + outflow.tunnel_bytes();
         let has_moved = wire.taken() > self.taken_before;
         self.taken_before = wire.taken();
         if bytes < COUNTED_BYTES_MIN {

@@ -16,17 +16,50 @@ pub(super) struct Outflow {
     moved: RefCell<Vec<usize>>,
     /// The memory that is kept for this client alone.
     held_bytes: Cell<usize>,
+    /// The bytes that tunnels hold and have not handed over.
+    tunnel_bytes: Cell<usize>,
 }
 
 impl Outflow {
-    /// Returns the memory that waits for the client, in bytes.
+    /// Returns the memory that waits for the client, in bytes, without what tunnels hold.
     pub(super) fn held_bytes(&self) -> usize {
         self.held_bytes.get()
+    }
+
+    /// Returns the number of bytes that tunnels hold for the client.
+    pub(super) fn tunnel_bytes(&self) -> usize {
+        self.tunnel_bytes.get()
     }
 
     /// Takes the keys of the streams of which bytes have gone, into an empty list.
     pub(super) fn take_moved(&self, keys: &mut Vec<usize>) {
         std::mem::swap(&mut *self.moved.borrow_mut(), keys);
+    }
+}
+
+/// The part of one tunnel in [`Outflow::tunnel_bytes`].
+pub(super) struct TunnelShare {
+    outflow: Rc<Outflow>,
+    bytes: Cell<usize>,
+}
+
+impl TunnelShare {
+    pub(super) fn new(outflow: &Rc<Outflow>) -> Self {
+        Self {
+            outflow: Rc::clone(outflow),
+            bytes: Cell::new(0),
+        }
+    }
+
+    pub(super) fn set(&self, bytes: usize) {
+        let others = self.outflow.tunnel_bytes.get() - self.bytes.replace(bytes);
+        self.outflow.tunnel_bytes.set(others + bytes);
+    }
+}
+
+impl Drop for TunnelShare {
+    fn drop(&mut self) {
+        self.set(0);
     }
 }
 

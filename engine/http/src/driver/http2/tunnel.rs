@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::context::StreamContext;
 use super::exchange::{Exchange, ExchangeState, Outgoing, Step};
-use super::piece::{Piece, Sent, Source};
+use super::piece::{Piece, Sent, Source, TunnelShare};
 use crate::driver::deadlines::NEVER;
 use crate::driver::departures::Departure;
 use crate::driver::local::Local;
@@ -82,6 +82,7 @@ impl Exchange {
             wake_at: Rc::clone(&wake_at),
             departure: Rc::clone(&departure),
             sent: Rc::clone(&self.sent),
+            share: TunnelShare::new(&context.outflow),
             local: Rc::clone(&context.local),
         };
         let take = || take(Upgraded::new(Vec::new(), Box::pin(socket)));
@@ -180,6 +181,7 @@ struct TunnelSocket {
     wake_at: Rc<Cell<u64>>,
     departure: Rc<Departure>,
     sent: Rc<Sent>,
+    share: TunnelShare,
     local: Rc<Local>,
 }
 
@@ -229,6 +231,11 @@ impl Io for TunnelSocket {
 
     fn write_idle_millis_max(&self) -> u64 {
         self.local.limits.write_idle_millis_max
+    }
+
+    /// The connection counts it, with all else that waits for the client.
+    fn note_unsent(&self, bytes: usize, _has_moved: bool) {
+        self.share.set(bytes);
     }
 }
 

@@ -6,7 +6,7 @@
 mod session;
 
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -60,8 +60,8 @@ impl<S: Socket> Transport<S> {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(super) fn secured(socket: Arc<S>, tls: &Tls) -> io::Result<Self> {
-        let (connection, asked) = tls.accept()?;
+    pub(super) fn secured(socket: Arc<S>, tls: &Tls, local: Option<IpAddr>) -> io::Result<Self> {
+        let (connection, asked) = tls.accept(local)?;
         let session = Box::new(TlsSession::new(connection, asked));
         Ok(Self {
             socket,

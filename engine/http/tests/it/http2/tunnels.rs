@@ -68,6 +68,13 @@ async fn wait_for_end(socket: Upgraded, is_for_time: bool) -> io::Result<String>
     Ok("the end".to_owned())
 }
 
+/// Says that so many bytes wait for the client, until that ends the tunnel.
+async fn hold(mut socket: Upgraded, bytes: usize) -> io::Result<String> {
+    socket.note_unsent(bytes, false);
+    let len = socket.read(&mut [0; 10]).await?;
+    Ok(format!("{len} bytes"))
+}
+
 struct Tunnels {
     server: Server,
     ends: Ends,
@@ -98,6 +105,7 @@ fn start_with(limits: Limits) -> Tunnels {
                 Box::pin(async move {
                     assert!(path != "/panic", "as asked");
                     let ended = match path.as_str() {
+                        "/hold" => hold(socket, 5_000_000).await,
                         "/write" => write_on(socket, written).await,
                         "/end" => wait_for_end(socket, false).await,
                         "/time" => wait_for_end(socket, true).await,
@@ -236,6 +244,22 @@ fn resets_panics_and_lost_connections_end_their_tunnels_alone() {
     wait::until("the connection", || {
         tunnels.server.handle.connections() == 0
     });
+}
+
+#[test]
+fn bytes_that_tunnels_hold_are_counted_while_they_live() {
+    let tunnels = start();
+    let mut client = tunnels.client();
+    let unsent = || tunnels.server.handle.unsent().bytes();
+    let (mut first, _of_first) = open(&mut client, "/hold");
+    let (_second, _of_second) = open(&mut client, "/hold");
+    client.wait(async {
+        wait::until_async("both", || unsent() >= 10_000_000).await;
+        first.send_data(Bytes::from_static(b"end"), true).unwrap();
+        wait::until_async("one", || (5_000_000..10_000_000).contains(&unsent())).await;
+    });
+    drop(client);
+    wait::until("none", || unsent() == 0);
 }
 
 #[test]
