@@ -100,12 +100,23 @@ impl Grants {
     }
 }
 
-/// Reports whether a folder holds files of many programs: a folder at the top of the file system, or the folder of a
-/// user.
+/// Folders that hold files of many programs.
+const SHARED: [&str; 16] = [
+    "/", "/boot", "/dev", "/etc", "/home", "/opt", "/proc", "/root", "/run", "/srv", "/sys",
+    "/tmp", "/usr", "/var", "/var/lib", "/var/tmp",
+];
+/// The folders with the homes of users.
+const HOMES: [&str; 2] = ["/home", "/var/home"];
+
+/// Reports whether a folder holds files of many programs: a folder of the system, or the home of a user. Others at the
+/// top of the file system were made for one purpose, as `/certs` in a container.
 fn is_shared(folder: &Path) -> bool {
-    let depth = folder.components().count();
-    let is_home = folder.starts_with("/home") && depth <= 3;
-    depth <= 2 || is_home || folder.starts_with("/var/lib") && depth <= 3
+    let is_one_of =
+        |folders: &[&str], folder: &Path| folders.iter().any(|one| folder == Path::new(one));
+    let is_home = folder
+        .parent()
+        .is_some_and(|above| is_one_of(&HOMES, above));
+    is_home || is_one_of(&SHARED, folder)
 }
 
 #[cfg(test)]
@@ -137,8 +148,13 @@ mod tests {
             ("/", true),
             ("/etc", true),
             ("/home/me", true),
+            ("/root", true),
+            ("/run", true),
+            ("/var/lib", true),
             ("/etc/app", false),
             ("/home/me/app", false),
+            ("/certs", false),
+            ("/mnt", false),
         ] {
             assert_eq!(is_shared(Path::new(folder)), shared, "{folder}");
         }

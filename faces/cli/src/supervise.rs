@@ -7,6 +7,7 @@
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
+use sampan_runtime::{SUPERVISED, StartedProgram, UpgradeProcess};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::signal_name;
@@ -31,6 +32,9 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// A server that has run for so long has started well: the next pause is the shortest again.
 const STEADY_TIME: Duration = Duration::from_secs(10);
 
+/// The interval at which a starter is looked at that a server has left.
+const STARTER_PAUSE: Duration = Duration::from_millis(10);
+
 /// The signals that are passed on.
 const PASSED_ON: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGUSR2];
 
@@ -50,13 +54,38 @@ impl Backoff {
     }
 }
 
+/// The number of a process that has ended, and its end.
+type End = (Pid, WaitStatus);
+
+/// The ends of processes that are not dealt with yet.
+#[derive(Default)]
+struct Ends {
+    /// The end of the server.
+    server: Option<End>,
+    /// The bad end of a process that was not known as the server: the process of an upgrade may crash early.
+    crash: Option<End>,
+}
+
+/// The processes that a server which has ended leaves to its supervisor.
+enum Left {
+    /// An upgrade has put this one in the server's place.
+    Server(Pid),
+    /// The process that starts the new one of an upgrade. It ends soon, and may leave one itself.
+    Starter,
+    /// None, or other programs.
+    Nothing,
+}
+
 /// The process that watches the server.
 struct Supervisor {
+    /// The path by which this process was started. It may lead to another version later.
     program: PathBuf,
     arguments: Vec<OsString>,
     signals: Receiver<i32>,
     /// True once the server has been told to end.
     is_stopping: bool,
+    /// True once a server has crashed, or an upgrade has replaced it. The reason why the next cannot start may go away.
+    has_served: bool,
 }
 
 /// Runs the command of this process without `--supervise`, again and again until it ends in good order. Returns its
@@ -65,7 +94,7 @@ struct Supervisor {
 /// # Errors
 /// The server cannot be started, or signals cannot be watched.
 pub(crate) fn run() -> Result<i32, String> {
-    let program = env::current_exe().map_err(|error| format!("{FLAG}: {error}"))?;
+    let program = StartedProgram::of_process()?.path().to_owned();
     let arguments = env::args_os().skip(1).filter(|argument| argument != FLAG);
     let (sender, signals) = channel();
     let watched = PASSED_ON.into_iter().chain([SIGCHLD]);
@@ -83,6 +112,7 @@ pub(crate) fn run() -> Result<i32, String> {
         arguments: arguments.collect(),
         signals,
         is_stopping: false,
+        has_served: false,
     };
     supervisor.supervise()
 }
@@ -90,17 +120,16 @@ pub(crate) fn run() -> Result<i32, String> {
 impl Supervisor {
     fn supervise(mut self) -> Result<i32, String> {
         let mut backoff = Backoff(PAUSE_MIN);
-        let mut has_crashed = false;
         loop {
             let started = Instant::now();
             let (server, end) = self.watch(self.start()?)?;
             let status = status_of(end);
-            // One that cannot start says why, and a new start would say the same. After a crash the reason may go away.
-            let cannot_start = !has_crashed && matches!(status, 1 | 2);
+            // One that cannot start says why, and a new start would say the same.
+            let cannot_start = !self.has_served && matches!(status, 1 | 2);
             if status == 0 || cannot_start || self.is_stopping {
                 return Ok(status);
             }
-            has_crashed = true;
+            self.has_served = true;
             let pause = backoff.next(started.elapsed());
             let millis = pause.as_millis();
             say(&format!(
@@ -117,6 +146,7 @@ impl Supervisor {
         // A group of its own: Ctrl-C would reach it twice.
         let child = Command::new(&self.program)
             .args(&self.arguments)
+            .env(SUPERVISED, "1")
             .process_group(0)
             .spawn();
         let child = child.map_err(|error| format!("{}: {error}", self.program.display()))?;
@@ -124,55 +154,66 @@ impl Supervisor {
         number.ok_or_else(|| format!("{FLAG}: the system gave no number of a process"))
     }
 
-    /// Passes signals on until the server has crashed, or none is left. Returns the number of the last, and its end.
-    fn watch(&mut self, mut server: Pid) -> Result<(Pid, WaitStatus), String> {
-        let first = server;
-        let (mut end, mut crashed) = (None, None);
+    /// Passes signals on until the server has ended and no process of an upgrade goes on in its place. Returns the end
+    /// of the last one.
+    fn watch(&mut self, mut server: Pid) -> Result<End, String> {
+        let mut ends = Ends::default();
         loop {
-            loop {
-                match wait(WaitOptions::NOHANG) {
-                    Ok(Some((ended, status))) if ended == server => {
-                        if status_of(status) != 0 {
-                            return Ok((server, status));
-                        }
-                        end = Some(status);
+            let has_children = ends.gather(server)?;
+            match ends.server {
+                None if !has_children => return Err(format!("{FLAG}: the server is lost")),
+                // Another program: processes of an upgrade come here when the server has ended.
+                None => ends.crash = None,
+                Some(end) => match Left::find() {
+                    Left::Server(next) => {
+                        self.follow(end, next);
+                        (server, ends) = (next, Ends::default());
                     }
-                    Ok(Some((ended, status))) => {
-                        // The process of an upgrade may crash before it is known as the server.
-                        let is_upgrade = end.is_some() || server != first;
-                        if is_upgrade && status_of(status) != 0 {
-                            crashed = Some((ended, status));
-                        }
+                    Left::Starter => {}
+                    Left::Nothing => {
+                        // One that was there at first may have ended meanwhile.
+                        ends.gather(server)?;
+                        let crash = ends.crash.filter(|_| !self.is_stopping);
+                        return Ok(crash.unwrap_or(end));
                     }
-                    Err(Errno::INTR) => {}
-                    Ok(None) => break,
-                    Err(Errno::CHILD) => {
-                        if let Some(crashed) = crashed.filter(|_| !self.is_stopping) {
-                            return Ok(crashed);
-                        }
-                        let end = end.ok_or_else(|| format!("{FLAG}: the server is lost"))?;
-                        return Ok((server, end));
-                    }
-                    Err(error) => return Err(format!("{FLAG}: {error}")),
+                },
+            }
+            let has_ended = ends.server.is_some();
+            let signal = match has_ended {
+                true => self.signals.recv_timeout(STARTER_PAUSE),
+                false => {
+                    let signal = self.signals.recv();
+                    signal.map_err(|_| RecvTimeoutError::Disconnected)
                 }
-            }
-            // Behind an end in good order there may be the process of an upgrade, or the one that started it.
-            if end.is_some()
-                && let Some(next) = child()
-            {
-                (server, end) = (next, None);
-            }
-            match self.signals.recv() {
-                Ok(SIGCHLD) => {}
-                Ok(signal) => self.pass_on(signal, server),
-                Err(_) => return Err(format!("{FLAG}: signals do not arrive any more")),
+            };
+            match signal {
+                Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(signal) => self.pass_on(signal, Some(server).filter(|_| !has_ended)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("{FLAG}: signals do not arrive any more"));
+                }
             }
         }
     }
 
-    fn pass_on(&mut self, signal: i32, server: Pid) {
+    /// Watches the process of an upgrade from now on, in the place of the old one.
+    fn follow(&mut self, (old, status): End, next: Pid) {
+        self.has_served = true;
+        if status_of(status) != 0 && !self.is_stopping {
+            let (told, next) = (told(status), next.as_raw_nonzero());
+            say(&format!(
+                "the old server (process {old}) {told}: process {next}, which an upgrade started, goes on"
+            ));
+        }
+        if self.is_stopping {
+            // The signal reached the old process only. The new one may have ended too.
+            let _ = kill_process(next, Signal::TERM);
+        }
+    }
+
+    fn pass_on(&mut self, signal: i32, server: Option<Pid>) {
         self.is_stopping |= matches!(signal, SIGTERM | SIGINT);
-        if let Some(signal) = Signal::from_named_raw(signal) {
+        if let (Some(signal), Some(server)) = (Signal::from_named_raw(signal), server) {
             // It may have ended: then its end is read next.
             let _ = kill_process(server, signal);
         }
@@ -192,12 +233,41 @@ impl Supervisor {
     }
 }
 
-/// Returns the newest child of this process: the one that an upgrade has put in the server's place.
-fn child() -> Option<Pid> {
-    let own = getpid().as_raw_nonzero();
-    let children = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).ok()?;
-    let newest = children.split_whitespace().next_back()?;
-    Pid::from_raw(newest.parse().ok()?)
+impl Ends {
+    /// Reads the ends of all processes that have ended. Returns true if this process has others.
+    fn gather(&mut self, server: Pid) -> Result<bool, String> {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((ended, status))) if ended == server => self.server = Some((ended, status)),
+                Ok(Some((ended, status))) if status_of(status) != 0 => {
+                    self.crash = Some((ended, status));
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return Ok(true),
+                Err(Errno::CHILD) => return Ok(false),
+                Err(error) => return Err(format!("{FLAG}: {error}")),
+            }
+        }
+    }
+}
+
+impl Left {
+    /// Looks among the children of this process. There may be others: process 1 of a container gets all orphans.
+    fn find() -> Self {
+        let own = getpid().as_raw_nonzero();
+        let children = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
+        let children = children.unwrap_or_default();
+        let newest_first = children.split_whitespace().rev();
+        let mut found = Self::Nothing;
+        for pid in newest_first.filter_map(|pid| pid.parse::<i32>().ok().and_then(Pid::from_raw)) {
+            match UpgradeProcess::of(pid.as_raw_nonzero().get().unsigned_abs()) {
+                Some(UpgradeProcess::Server) => return Self::Server(pid),
+                Some(UpgradeProcess::Starter) => found = Self::Starter,
+                None => {}
+            }
+        }
+        found
+    }
 }
 
 /// Returns the exit status of a process as shells tell it: 128 + the number of a signal that ended it.

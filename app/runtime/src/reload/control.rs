@@ -3,10 +3,14 @@
 //!
 //! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They
 //! are visible to every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
+//! Each user may also listen on such a name. A caller trusts a process of its own user or root whose number is the one
+//! in the name, and waits for no other without an end.
 
 use super::requests::ReloadRequests;
 use crate::upgrade::old_process::UpgradeRequests;
-use rustix::net::sockopt::socket_peercred;
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Uid, geteuid};
 use sampan_host::log::Level;
 use sampan_log::Logger;
@@ -15,6 +19,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +37,13 @@ const READ_TIME_MAX: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 /// The longest that a caller may say, in bytes.
 const LINE_BYTES_MAX: u64 = 64;
+/// The longest time that a server may take to accept a connection, and to take a request.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+/// The longest time that root waits for the server of another user, which may never answer. A user's own server may
+/// take as long as the project wants.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+/// The longest answer that is read, in bytes.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 /// The list of the Unix sockets of this network namespace.
 const SOCKETS: &str = "/proc/net/unix";
 
@@ -148,10 +160,11 @@ pub fn ask_servers(root: &Path, request: ControlRequest) -> Result<Vec<ControlAn
         ControlRequest::Upgrade => UPGRADE,
     };
     let answers = server_pids(root)?.into_iter();
-    let answers = answers.map(|pid| (pid, ask(&format!("{}{pid}", prefix(root)), line)));
+    let answers = answers.map(|pid| (pid, ask(root, pid, line)));
     let told = answers.filter_map(|(pid, told)| {
         let outcome = match told {
             Ok(None) => return None,
+            Ok(Some(told)) if told.is_empty() => Err("it ended before it answered".to_owned()),
             Ok(Some(told)) => match told.strip_prefix(DONE) {
                 Some(done) => Ok(done.to_owned()),
                 None => Err(told),
@@ -163,11 +176,23 @@ pub fn ask_servers(root: &Path, request: ControlRequest) -> Result<Vec<ControlAn
     Ok(told.collect())
 }
 
-/// The processes that serve the project in a folder.
+/// The processes that serve the project in a folder, but for those of other users.
 pub fn server_pids(root: &Path) -> Result<BTreeSet<u32>, String> {
     let list = std::fs::read_to_string(SOCKETS);
     let list = list.map_err(|error| format!("cannot read {SOCKETS}: {error}"))?;
-    Ok(pids(&list, &prefix(root)))
+    let mut pids = pids(&list, &prefix(root));
+    // There need be no process with the number that a name has.
+    pids.retain(|pid| {
+        let process = std::fs::metadata(format!("/proc/{pid}"));
+        process.is_ok_and(|process| is_obeyed_by(Uid::from_raw(process.uid())))
+    });
+    Ok(pids)
+}
+
+/// Reports whether servers of a user may answer this process.
+fn is_obeyed_by(user: Uid) -> bool {
+    let own = geteuid();
+    own == Uid::ROOT || user == own || user == Uid::ROOT
 }
 
 /// The processes that listen on names with this beginning. The list has connections too.
@@ -178,17 +203,58 @@ fn pids(list: &str, prefix: &str) -> BTreeSet<u32> {
         .collect()
 }
 
-/// `None` if it is another user's, who may have made the name up.
-fn ask(name: &str, line: &str) -> io::Result<Option<String>> {
-    let mut server = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
-    let (who, own) = (socket_peercred(&server)?.uid, geteuid());
-    if own != Uid::ROOT && who != own && who != Uid::ROOT {
+/// Sends a line to a server, and returns its answer. `None` if another process has made its name up.
+fn ask(root: &Path, pid: u32, line: &str) -> io::Result<Option<String>> {
+    let name = format!("{}{pid}", prefix(root));
+    let mut server = connect(&name, CONNECT_TIME_MAX)?;
+    let peer = socket_peercred(&server)?;
+    let is_named = u32::try_from(peer.pid.as_raw_pid()) == Ok(pid);
+    if !is_named || !is_obeyed_by(peer.uid) {
         return Ok(None);
     }
     server.write_all(format!("{line}\n").as_bytes())?;
-    let mut told = String::new();
-    server.read_to_string(&mut told)?;
-    Ok(Some(told))
+    let is_trusted = peer.uid == geteuid() || peer.uid == Uid::ROOT;
+    let time_max = Some(ANSWER_TIME_MAX).filter(|_| !is_trusted);
+    read_answer(&server, time_max).map(Some)
+}
+
+/// Connects to the name of a server, within a time: a process that does not accept keeps others waiting.
+fn connect(name: &str, time_max: Duration) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // It counts for connecting and for sending.
+    set_socket_timeout(&socket, Timeout::Send, Some(time_max))?;
+    let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) => Ok(UnixStream::from(socket)),
+        Err(Errno::AGAIN) => Err(io::ErrorKind::TimedOut.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads an answer to its end, within a time if there is one.
+fn read_answer(server: &UnixStream, time_max: Option<Duration>) -> io::Result<String> {
+    let deadline = time_max.map(|time_max| Instant::now() + time_max);
+    let mut limited = server.take(ANSWER_BYTES_MAX);
+    let (mut told, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        if let Some(deadline) = deadline {
+            let rest = deadline.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            server.set_read_timeout(Some(rest))?;
+        }
+        match limited.read(&mut piece) {
+            Ok(0) => return Ok(String::from_utf8_lossy(&told).into_owned()),
+            Ok(len) => told.extend_from_slice(&piece[..len]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -208,5 +274,50 @@ mod tests {
             line(&format!("{here}x")),
         );
         assert_eq!(pids(&list, &here), BTreeSet::from([17]));
+    }
+
+    /// Listens on the name of a process, for a folder.
+    fn listen_as(root: &Path, pid: u32) -> UnixListener {
+        let name = format!("{}{pid}", prefix(root));
+        let address = SocketAddr::from_abstract_name(name).expect("a name");
+        UnixListener::bind_addr(&address).expect("a socket")
+    }
+
+    #[test]
+    fn a_name_that_another_process_made_up_is_left_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (init, own) = (1, std::process::id());
+        // The number of no process.
+        let _absent = listen_as(folder.path(), u32::MAX);
+        let _others = listen_as(folder.path(), init);
+        let _own = listen_as(folder.path(), own);
+        let pids = server_pids(folder.path()).expect("a list");
+        assert!(pids.contains(&own) && !pids.contains(&u32::MAX), "{pids:?}");
+        let answer = ask(folder.path(), init, RELOAD);
+        assert_eq!(answer.expect("connected"), None);
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_given_up() {
+        let (own, mut other) = UnixStream::pair().expect("a pair");
+        let time = Some(Duration::from_millis(10));
+        let fault = read_answer(&own, time).expect_err("too late");
+        assert_eq!(fault.kind(), io::ErrorKind::TimedOut);
+        other.write_all(b"done").expect("sent");
+        drop(other);
+        assert_eq!(read_answer(&own, None).expect("an answer"), "done");
+    }
+
+    #[test]
+    fn a_server_that_never_accepts_is_given_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pid = std::process::id();
+        let listener = listen_as(folder.path(), pid);
+        rustix::net::listen(&listener, 0).expect("a shorter queue");
+        let name = format!("{}{pid}", prefix(folder.path()));
+        // The queue has room for one.
+        let _waiting = connect(&name, CONNECT_TIME_MAX).expect("connected");
+        let fault = connect(&name, Duration::from_millis(10)).expect_err("too late");
+        assert_eq!(fault.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -1,6 +1,7 @@
 //! `sampan run --explain-sandbox`: what a server would keep, in words.
 
-use super::grants::{self, wanted};
+use super::grants::{self, MissingFolders, wanted};
+use super::ports;
 use super::settings::SandboxSettings;
 use crate::app_config::AppConfig;
 use sampan_sandbox::{Access, Connections, Grants, Kernel};
@@ -15,7 +16,8 @@ pub fn explain(config: &AppConfig) -> Result<String, String> {
         let text = "The sandbox is off: [sandbox] enabled = false. The server may do all that its user may.\n";
         return Ok(text.to_owned());
     };
-    let grants = grants::of(config, &settings);
+    let listening = ports::of_listeners(config);
+    let grants = grants::of(config, &settings, &listening, MissingFolders::Leave);
     Ok(text(&grants, &settings, config, &Kernel::running()))
 }
 

@@ -3,6 +3,7 @@
 use super::settings::SandboxSettings;
 use super::{ports, system};
 use crate::app_config::AppConfig;
+use crate::upgrade::new_process;
 use sampan_project::config::ListenAddress;
 use sampan_sandbox::{Access, Connections, Grants};
 use sampan_serve::fetch;
@@ -30,14 +31,30 @@ pub(super) fn wanted(config: &AppConfig) -> Result<Option<SandboxSettings>, Stri
     Ok(Some(settings).filter(|settings| settings.is_enabled))
 }
 
-/// Returns what a server keeps.
-pub(super) fn of(config: &AppConfig, settings: &SandboxSettings) -> Grants {
+/// The treatment of folders that the server writes in, and that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MissingFolders {
+    /// They are made, for a server that starts.
+    Make,
+    /// They are left out.
+    Leave,
+}
+
+/// Returns what a server keeps that listens on these ports.
+pub(super) fn of(
+    config: &AppConfig,
+    settings: &SandboxSettings,
+    listening: &[u16],
+    missing: MissingFolders,
+) -> Grants {
     let mut grants = Grants {
         connections: match &settings.connections {
             Connections::Any => Connections::Any,
             Connections::Ports(written) => {
                 let mut all = ports::of_servers(config);
                 all.extend(written);
+                // A server connects to its own ports when it ends: that wakes what accepts there.
+                all.extend(listening);
                 all.sort_unstable();
                 all.dedup();
                 Connections::Ports(all)
@@ -49,8 +66,8 @@ pub(super) fn of(config: &AppConfig, settings: &SandboxSettings) -> Grants {
         ..Grants::default()
     };
     add_project(&mut grants, config);
-    add_data(&mut grants, config);
-    add_certificates(&mut grants, config);
+    add_data(&mut grants, config, missing);
+    add_certificates(&mut grants, config, missing);
     add_listeners(&mut grants, config);
     for path in &settings.read {
         grants.path(path, Access::Read, "[sandbox] read");
@@ -77,7 +94,7 @@ pub(super) fn has_folders(
     if wanted == folders(start) {
         return true;
     }
-    let granted = of(start, settings).paths;
+    let granted = of(start, settings, &[], MissingFolders::Leave).paths;
     let is_granted = |folder: &PathBuf| {
         granted.iter().any(|one| {
             let is_written = matches!(one.access, Access::Write | Access::Temporary);
@@ -124,7 +141,7 @@ fn add_project(grants: &mut Grants, config: &AppConfig) {
     }
 }
 
-fn add_data(grants: &mut Grants, config: &AppConfig) {
+fn add_data(grants: &mut Grants, config: &AppConfig, missing: MissingFolders) {
     let database = &config.database.config;
     if let Some(url) = &database.url {
         add_postgres_files(grants, url, config.base.project.root());
@@ -140,13 +157,13 @@ fn add_data(grants: &mut Grants, config: &AppConfig) {
         }
     }
     for folder in config.written_folders() {
-        add_folder(grants, &folder.path, folder.name);
+        add_folder(grants, &folder.path, folder.name, missing);
     }
     if let Some(folder) = config.crash_folder() {
-        add_folder(grants, &folder, "reports of crashes");
+        add_folder(grants, &folder, "reports of crashes", missing);
     }
     if let Some(temp) = temp_folder(config) {
-        add_folder(grants, &temp, "[files] temp");
+        add_folder(grants, &temp, "[files] temp", missing);
     }
     let backup = config.base.sections.of(&sampan_backup::SECTION);
     let target = backup
@@ -155,7 +172,8 @@ fn add_data(grants: &mut Grants, config: &AppConfig) {
     if let Some(target) = target {
         let target = Path::new(target);
         // A folder that is missing with all above it is a disk that is not there.
-        if !target.exists() && target.parent().is_some_and(Path::is_dir) {
+        let is_makeable = !target.exists() && target.parent().is_some_and(Path::is_dir);
+        if is_makeable && missing == MissingFolders::Make {
             make_folder(target, 0o700);
         }
         grants.path(target, Access::Write, "the copy of the database");
@@ -179,14 +197,15 @@ fn add_postgres_files(grants: &mut Grants, url: &str, root: &Path) {
     }
 }
 
-fn add_certificates(grants: &mut Grants, config: &AppConfig) {
+fn add_certificates(grants: &mut Grants, config: &AppConfig, missing: MissingFolders) {
     if let Some(tls) = &config.base.tls {
         let pairs = tls.certificates.iter().flat_map(|(cert, key)| [cert, key]);
         for file in pairs.chain(&tls.client_ca) {
             grants.replaceable_file(file, "certificates");
         }
         if let Some(acme) = &tls.acme {
-            add_folder(grants, &acme.folder, "certificates that renew themselves");
+            let reason = "certificates that renew themselves";
+            add_folder(grants, &acme.folder, reason, missing);
             acme.directory_ca
                 .iter()
                 .for_each(|file| grants.replaceable_file(file, "certificates"));
@@ -199,25 +218,29 @@ fn add_certificates(grants: &mut Grants, config: &AppConfig) {
     }
 }
 
-/// The server removes the files of its Unix sockets when it ends.
+/// The server removes the files of its Unix sockets when it ends, and those of an old process that it does not use.
 fn add_listeners(grants: &mut Grants, config: &AppConfig) {
-    for address in &config.base.listen {
-        if let ListenAddress::Unix(path) = address
-            && let Some(folder) = path.parent()
-        {
+    let redirect = config.base.tls.iter().flat_map(|tls| &tls.redirect_listen);
+    let own = config.base.listen.iter().chain(redirect);
+    let own = own.filter_map(|address| match address {
+        ListenAddress::Unix(path) => Some(path.clone()),
+        ListenAddress::Tcp(_) => None,
+    });
+    for path in own.chain(new_process::unused_files()) {
+        if let Some(folder) = path.parent() {
             grants.path(or_current(folder), Access::Remove, "the file of a socket");
         }
     }
 }
 
-/// Adds a folder that is written, and makes it if it is not there: later that could not be granted. Where it cannot be
-/// made, the first write tells why.
-fn add_folder(grants: &mut Grants, folder: &Path, reason: &str) {
+/// Adds a folder that is written. A server that starts makes it if it is not there: later that could not be granted.
+/// Where it cannot be made, the first write tells why.
+fn add_folder(grants: &mut Grants, folder: &Path, reason: &str, missing: MissingFolders) {
     let is_below = grants
         .paths
         .iter()
         .any(|one| one.access == Access::Write && folder.starts_with(&one.path));
-    if !is_below && !folder.exists() {
+    if !is_below && missing == MissingFolders::Make && !folder.exists() {
         make_folder(folder, 0o750);
     }
     grants.path(folder, Access::Write, reason);

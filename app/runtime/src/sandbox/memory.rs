@@ -2,6 +2,7 @@
 //! written, and by the kernel's limit of private memory elsewhere.
 
 use crate::app_config::AppConfig;
+use crate::upgrade::new_process;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sampan_host::log::Level;
 use std::fs;
@@ -16,12 +17,15 @@ const GROUPS: &str = "/sys/fs/cgroup";
 pub(crate) fn bound(config: &AppConfig) -> Option<(Level, String)> {
     let bytes = config.serving.process_bytes_max;
     // Another program has memory of its own.
-    if bytes == 0 || config.program.confinement.is_none() {
+    config.program.confinement.as_ref()?;
+    if bytes == 0 {
+        if new_process::is_upgrade() {
+            // Where this fails the bound of the old process stays.
+            let _ = free_data();
+        }
         return None;
     }
-    let is_written =
-        |group: PathBuf| fs::write(group.join("memory.max"), bytes.to_string()).is_ok();
-    let (level, text) = if own_group().is_some_and(is_written) {
+    let (level, text) = if own_group().is_some_and(|group| bound_group(&group, bytes)) {
         let text = "the control group of this process bounds its memory";
         (Level::Info, text.to_owned())
     } else {
@@ -51,6 +55,25 @@ fn is_alone(processes: &str, own: u32) -> bool {
     lines.next() == Some(own.to_string().as_str()) && lines.next().is_none()
 }
 
+/// Bounds the memory of a control group, unless it has a lower bound already. Returns false if that is not possible.
+fn bound_group(group: &Path, bytes: u64) -> bool {
+    let file = group.join("memory.max");
+    let bound = fs::read_to_string(&file).unwrap_or_default();
+    // It is "max" where there is none.
+    let is_lower = bound.trim().parse().is_ok_and(|bound: u64| bound <= bytes);
+    is_lower || fs::write(file, bytes.to_string()).is_ok()
+}
+
+/// Takes the bound back that the old process of an upgrade has handed down.
+fn free_data() -> io::Result<()> {
+    let hard = getrlimit(Resource::Data).maximum;
+    let limit = Rlimit {
+        current: hard,
+        maximum: hard,
+    };
+    Ok(setrlimit(Resource::Data, limit)?)
+}
+
 /// Bounds the private memory that the process maps. The allocator has address space in reserve, which counts as
 /// mapped: so the bound is that much higher.
 fn bound_data(bytes: u64) -> io::Result<()> {
@@ -73,6 +96,23 @@ fn bound_data(bytes: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lower_bound_of_a_group_stays() {
+        for (before, after) in [
+            ("max\n", "1000"),
+            ("2000\n", "1000"),
+            ("1000\n", "1000\n"),
+            ("500\n", "500\n"),
+        ] {
+            let group = tempfile::tempdir().expect("a folder");
+            let file = group.path().join("memory.max");
+            fs::write(&file, before).expect("a file");
+            assert!(bound_group(group.path(), 1000));
+            assert_eq!(fs::read_to_string(&file).expect("a text"), after);
+        }
+        assert!(!bound_group(Path::new("/no/such/group"), 1000));
+    }
 
     #[test]
     fn a_group_is_bounded_only_where_no_other_process_is_in_it() {

@@ -14,19 +14,20 @@ mod system;
 pub use explain::explain;
 
 use crate::app_config::AppConfig;
+use grants::MissingFolders;
 use sampan_host::log::Level;
 use sampan_sandbox::Kernel;
 
 /// Confines this process for ever, if the program and the configuration want that. To be called when the sockets are
-/// open, and before there are threads.
+/// open, which listen on these ports, and before there are threads.
 ///
 /// # Errors
 /// The sandbox is required, and the kernel cannot do all of it.
-pub(crate) fn confine(config: &AppConfig) -> Result<(), String> {
+pub(crate) fn confine(config: &AppConfig, listening: &[u16]) -> Result<(), String> {
     let Some(settings) = grants::wanted(config)? else {
         return Ok(());
     };
-    let grants = grants::of(config, &settings);
+    let grants = grants::of(config, &settings, listening, MissingFolders::Make);
     let confined = sampan_sandbox::confine(&grants, &Kernel::newest());
     let logger = &config.program.logger;
     match confined.missing() {

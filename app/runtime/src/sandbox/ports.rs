@@ -1,7 +1,8 @@
-//! The ports of servers that the configuration names.
+//! The ports of servers that the configuration names, and those that it listens on.
 
 use crate::app_config::AppConfig;
 use sampan_host::settings::Settings;
+use sampan_project::config::ListenAddress;
 
 /// The port of name servers, which answer by TCP what is long.
 const DNS_PORT: u16 = 53;
@@ -47,6 +48,20 @@ pub(crate) fn of_servers(config: &AppConfig) -> Vec<u16> {
     ports.sort_unstable();
     ports.dedup();
     ports
+}
+
+/// Returns the ports that the configuration listens on, but for those that the system chooses.
+pub(crate) fn of_listeners(config: &AppConfig) -> Vec<u16> {
+    let redirect = config.base.tls.iter().flat_map(|tls| &tls.redirect_listen);
+    let addresses = config.base.listen.iter().chain(redirect);
+    let ports = addresses.filter_map(|address| match address {
+        ListenAddress::Tcp(address) => Some(address.port()),
+        ListenAddress::Unix(_) => None,
+    });
+    let metrics = &config.serving.metrics;
+    let of_metrics = metrics.listen.filter(|_| metrics.is_enabled);
+    let ports = ports.chain(of_metrics.map(|address| address.port()));
+    ports.filter(|port| *port > 0).collect()
 }
 
 /// Returns a text that was written, or that is preset.

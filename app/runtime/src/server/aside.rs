@@ -75,10 +75,16 @@ impl Aside {
         self.handle.leave();
     }
 
-    /// Stops, within `shutdown_millis_max`.
-    pub(crate) fn stop(self) {
-        self.accepting.into_iter().for_each(Accepting::stop);
+    /// Begins to stop. It takes no longer than `shutdown_millis_max`.
+    pub(crate) fn begin_stop(&mut self) {
+        std::mem::take(&mut self.accepting)
+            .into_iter()
+            .for_each(Accepting::stop);
         self.handle.shutdown();
+    }
+
+    /// Waits until it has stopped.
+    pub(crate) fn join(self) {
         let _ = self.thread.join();
     }
 }

@@ -180,12 +180,11 @@ impl Running {
             certificates.end();
         }
         let metrics = self.metrics.map(|(_, aside)| aside);
-        self.redirect
-            .into_iter()
-            .chain(metrics)
-            .for_each(Aside::stop);
+        let mut asides: Vec<Aside> = self.redirect.into_iter().chain(metrics).collect();
+        asides.iter_mut().for_each(Aside::begin_stop);
         self.shared.drain_beside();
         let all_ended = self.shared.end_workers();
+        asides.into_iter().for_each(Aside::join);
         let all_ended = self.shared.end_slow_lane() && all_ended;
         let all_ended = self.shared.end_beside() && all_ended;
         self.shared.watchdog.stop();

@@ -17,13 +17,19 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The longest time that the end of the process waits for standard error to take the last lines.
 pub const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The longest time that the end of the process waits for the answers to those who asked for a reload or an upgrade.
 const ANSWER_TIME_MAX: Duration = Duration::from_millis(500);
+
+/// The variable that tells a server that a supervisor starts it again and passes signals on to it.
+pub const SUPERVISED: &str = "SAMPAN_SUPERVISED";
+
+/// The time in which a signal that the server gets may come a second time, from its supervisor.
+const PASSED_ON_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The longest time that an upgrade waits until this process has left its sockets.
 const LEAVE_TIME_MAX: Duration = Duration::from_secs(5);
@@ -59,8 +65,21 @@ pub fn run(
     config: AppConfig,
     resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,
 ) -> Result<ServerEnd, String> {
+    run_with(config, resolve, |_| ())
+}
+
+/// Runs a server as [`run`] does. `prepare` is called once, as the user that the server runs as, before the process
+/// confines itself and before it has threads.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    config: AppConfig,
+    resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,
+    prepare: impl FnOnce(&AppConfig),
+) -> Result<ServerEnd, String> {
     let logger = config.program.logger.clone();
-    let outcome = serve(config, resolve);
+    let outcome = serve(config, resolve, prepare);
     if let Err(fault) = &outcome {
         new_process::failed(fault);
     }
@@ -71,6 +90,7 @@ pub fn run(
 fn serve(
     config: AppConfig,
     resolve: impl Fn() -> Result<AppConfig, String> + Send + 'static,
+    prepare: impl FnOnce(&AppConfig),
 ) -> Result<ServerEnd, String> {
     let logger = config.program.logger.clone();
     let root = config.base.project.root().to_owned();
@@ -78,9 +98,10 @@ fn serve(
     // All of this is before the first thread: what a confined process may not do, and what it gives up.
     let hangup = Hangup::of_process();
     let listeners = Server::listen(&config)?;
+    prepare(&config);
     let memory = sandbox::memory::bound(&config);
     let starter = starter_of(&config, &program);
-    sandbox::confine(&config)?;
+    sandbox::confine(&config, &listeners.ports())?;
     // The first line starts the thread of the log.
     if let Some((level, text)) = memory {
         logger.text(level, text);
@@ -164,6 +185,37 @@ impl Hangup {
     }
 }
 
+/// Tells a signal that a person sends twice from one that reaches the server itself and its supervisor, which passes it
+/// on: `KillMode=control-group` and `killall5` send to both.
+struct SignalRepeat {
+    is_supervised: bool,
+    /// The signal that may come again, and when it came.
+    first: Option<(i32, Instant)>,
+}
+
+impl SignalRepeat {
+    fn new(is_supervised: bool) -> Self {
+        Self {
+            is_supervised,
+            first: None,
+        }
+    }
+
+    /// Reports whether a signal is the one before, passed on. It comes once.
+    fn is_passed_on(&mut self, signal: i32, now: Instant) -> bool {
+        if !self.is_supervised {
+            return false;
+        }
+        let is_repeat =
+            |(first, at): (i32, Instant)| first == signal && now - at < PASSED_ON_TIME_MAX;
+        let is_passed_on = self.first.take().is_some_and(is_repeat);
+        if !is_passed_on {
+            self.first = Some((signal, now));
+        }
+        is_passed_on
+    }
+}
+
 /// A process that serves, and the signals that it gets.
 pub struct Life {
     /// Ends the server.
@@ -199,6 +251,7 @@ impl Life {
         let (upgrade_requests, upgrades) = UpgradeRequests::new();
         let (for_signals, by_signal) = (stopper.clone(), requests.clone());
         let upgrade_by_signal = upgrade_requests.clone();
+        let mut repeat = SignalRepeat::new(std::env::var_os(SUPERVISED).is_some());
         let body = move || {
             for signal in signals.forever() {
                 if signal == SIGHUP && hangup == Hangup::Reloads {
@@ -207,6 +260,9 @@ impl Life {
                 }
                 if signal == SIGUSR2 {
                     upgrade_by_signal.ask();
+                    continue;
+                }
+                if repeat.is_passed_on(signal, Instant::now()) {
                     continue;
                 }
                 if for_signals.is_stopped() {
@@ -280,6 +336,19 @@ fn note_end(is_whole: bool, logger: &Logger) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_that_the_supervisor_passes_on_counts_once() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut repeat = SignalRepeat::new(true);
+        let seen = [0, 500, 600, 1_700].map(|millis| repeat.is_passed_on(SIGTERM, at(millis)));
+        assert_eq!(seen, [false, true, false, false]);
+        let mut repeat = SignalRepeat::new(true);
+        assert!(!repeat.is_passed_on(SIGTERM, at(0)) && !repeat.is_passed_on(SIGINT, at(1)));
+        let mut alone = SignalRepeat::new(false);
+        assert!(!alone.is_passed_on(SIGTERM, at(0)) && !alone.is_passed_on(SIGTERM, at(1)));
+    }
 
     #[test]
     fn a_terminal_that_closes_ends_the_server() {

@@ -311,6 +311,16 @@ pub(crate) struct ServerListeners {
     notes: Vec<String>,
 }
 
+impl ServerListeners {
+    /// Returns the ports.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        let all = self.listening.iter().chain(&self.plain);
+        let all = all.chain(&self.metrics);
+        let addresses = all.filter_map(|one| one.acceptor.local_addr().ok());
+        addresses.map(|address| address.port()).collect()
+    }
+}
+
 /// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
 fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
     let mut limits = config.serving.http.clone();

@@ -9,11 +9,12 @@
 
 pub(crate) mod new_process;
 pub(crate) mod old_process;
+pub(crate) mod processes;
 mod program;
 mod sockets;
 pub(crate) mod starter;
 
-pub(crate) use program::StartedProgram;
+pub use program::StartedProgram;
 pub(crate) use sockets::{HandedSocket, SocketUse};
 
 /// The variable with the name of the socket that a new process gets its listening sockets from.

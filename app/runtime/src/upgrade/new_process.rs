@@ -3,15 +3,19 @@
 use super::{FAILED, HAND_OVER, HandedSocket, READY, SocketUse, sockets};
 use crate::locks::lock;
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{SocketAddrUnix, getsockname};
 use rustix::process::{Uid, geteuid};
 use sampan_http::Acceptor;
 use sampan_project::config::ListenAddress;
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixStream};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -41,6 +45,11 @@ fn old_process() -> Result<Option<&'static OldProcess>, String> {
         connected.map(Some)
     });
     old.as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+/// Reports whether this process was started by an upgrade.
+pub(crate) fn is_upgrade() -> bool {
+    env::var_os(HAND_OVER).is_some()
 }
 
 fn connect(name: &[u8]) -> io::Result<OldProcess> {
@@ -97,13 +106,36 @@ pub(crate) fn handed_over() -> Result<Vec<OwnedFd>, String> {
         .map_err(|error| format!("cannot use a socket of the old process: {error}"))
 }
 
+/// Returns the files of the old process's Unix sockets that this one does not use: [`serves`] removes them.
+pub(crate) fn unused_files() -> Vec<PathBuf> {
+    let Ok(Some(old)) = old_process() else {
+        return Vec::new();
+    };
+    let sockets = lock(&old.sockets);
+    let unused = sockets.iter().filter(|one| is_removed(one));
+    let paths = unused.filter_map(|one| path_of(&one.socket));
+    paths.collect()
+}
+
+/// Reports whether a socket that is left over goes, with its file. That of `LISTEN_FDS` belongs to another program.
+fn is_removed(socket: &HandedSocket) -> bool {
+    socket.usage != SocketUse::HandedOver
+}
+
+/// Returns the path of a Unix socket.
+fn path_of(socket: &OwnedFd) -> Option<PathBuf> {
+    let bound = SocketAddrUnix::try_from(getsockname(socket).ok()?).ok()?;
+    let path = bound.path()?;
+    Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+}
+
 /// Tells the old process that connections are accepted here. Closes what is left of its sockets, and removes their
 /// files.
 pub(crate) fn serves() {
     if let Ok(Some(old)) = old_process() {
         old.keeps_files.store(false, Ordering::Relaxed);
         let left = std::mem::take(&mut *lock(&old.sockets)).into_iter();
-        let unused = left.filter(|one| one.usage != SocketUse::HandedOver);
+        let unused = left.filter(is_removed);
         for acceptor in unused.map(|one| Acceptor::from_handed_over(one.socket)) {
             drop(acceptor.map(|acceptor| acceptor.with_file(Arc::clone(&old.keeps_files))));
         }
@@ -129,17 +161,16 @@ fn tell(line: &str) {
 
 /// Reports whether a socket listens on an address. Port 0 stands for any.
 fn listens_on(socket: &OwnedFd, address: &ListenAddress) -> bool {
-    let Ok(bound) = rustix::net::getsockname(socket) else {
-        return false;
-    };
     match address {
-        ListenAddress::Tcp(wanted) => SocketAddr::try_from(bound).is_ok_and(|bound| {
-            bound.ip() == wanted.ip() && (wanted.port() == 0 || bound.port() == wanted.port())
-        }),
+        ListenAddress::Tcp(wanted) => {
+            let bound = getsockname(socket).ok();
+            let bound = bound.and_then(|bound| SocketAddr::try_from(bound).ok());
+            bound.is_some_and(|bound| {
+                bound.ip() == wanted.ip() && (wanted.port() == 0 || bound.port() == wanted.port())
+            })
+        }
         ListenAddress::Unix(path) => {
-            let bound = rustix::net::SocketAddrUnix::try_from(bound).ok();
-            let bound = bound.as_ref().and_then(|bound| bound.path());
-            bound.is_some_and(|bound| bound.to_bytes() == path.as_os_str().as_encoded_bytes())
+            path_of(socket).is_some_and(|bound| bound.as_os_str() == path.as_os_str())
         }
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The command that this process was started with.
 #[derive(Clone, Debug)]
-pub(crate) struct StartedProgram {
+pub struct StartedProgram {
     path: PathBuf,
     arguments: Vec<OsString>,
 }
@@ -17,7 +17,7 @@ impl StartedProgram {
     ///
     /// # Errors
     /// The system does not say which file it is.
-    pub(crate) fn of_process() -> Result<Self, String> {
+    pub fn of_process() -> Result<Self, String> {
         let file = env::current_exe();
         let file =
             file.map_err(|error| format!("cannot find the executable of this process: {error}"))?;
@@ -45,8 +45,8 @@ impl StartedProgram {
         command
     }
 
-    /// Returns the executable's path.
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns the executable's path: the one by which it was called, which may lead to another version later.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

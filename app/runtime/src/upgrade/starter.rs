@@ -6,8 +6,10 @@
 
 use super::{HAND_OVER, StartedProgram};
 use crate::locks::lock;
+use rustix::thread::set_name;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 use std::env;
+use std::ffi::CStr;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -15,8 +17,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+/// The name of the process that starts others, in lists of processes.
+pub(super) const STARTER_NAME: &CStr = c"sampan-starter";
 /// The variable that makes a process the starter, with the path of the program that it starts.
-const STARTER: &str = "SAMPAN_STARTER";
+pub(super) const STARTER: &str = "SAMPAN_STARTER";
 /// The file of the program that runs, also where another has taken its name.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Variables that are meant for the old process only, by its number.
@@ -162,6 +166,8 @@ fn command(program: &StartedProgram, name: &str) -> Command {
 /// exit status then. To be called before the program does anything else.
 pub fn serve_as_starter() -> Option<i32> {
     let program = StartedProgram::at(env::var_os(STARTER)?.into());
+    // For people, and for a supervisor, which must not take it for a server.
+    let _ = set_name(STARTER_NAME);
     // What ends the server must not end this process before: the server decides that.
     for signal in [SIGHUP, SIGINT, SIGTERM, SIGUSR2] {
         let _ = signal_hook::flag::register(signal, Arc::default());

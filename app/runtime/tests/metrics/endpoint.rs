@@ -4,6 +4,7 @@ use crate::support::{Measured, PATH, Values, start};
 use sampan_client::certificates::{Identity, connect, trusting};
 use sampan_client::{Client, wait};
 use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 const APP: (&str, &str) = (
@@ -131,7 +132,7 @@ fn it_is_answered_over_tls() {
     let stranger = Arc::new(trusting(&[&Identity::new(&["localhost"]).certificate]));
     let name = "localhost".try_into().expect("a name");
     let mut refusing = rustls::ClientConnection::new(stranger, name).expect("valid");
-    let mut socket = std::net::TcpStream::connect(measured.server.address()).expect("it listens");
+    let mut socket = TcpStream::connect(measured.server.address()).expect("it listens");
     let refused = refusing.complete_io(&mut socket);
     assert!(refused.is_err(), "the certificate is not trusted");
     drop(socket);
@@ -143,4 +144,39 @@ fn it_is_answered_over_tls() {
     let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
     Values::of(body).is("sampan_tls_handshakes_total{result=\"ok\"}", 1.0);
     assert!(measured.server.shutdown());
+}
+
+#[test]
+fn a_client_that_does_not_leave_keeps_no_other_connection_open_at_the_end() {
+    let limits = "[metrics]\nlisten = \"127.0.0.1:0\"\n[limits]\nlinger_millis_max = 100_000\n\
+        linger_idle_millis_max = 100_000\nshutdown_millis_max = 100_000\n";
+    let Measured { server, folder } = start(APP, limits);
+    let connected = |address: SocketAddr| {
+        let stream = TcpStream::connect(address).expect("it listens");
+        let time = Some(wait::EVENT_TIME_MAX);
+        stream.set_read_timeout(time).expect("a time");
+        stream
+    };
+    let mut idle = connected(server.address());
+    let request = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    idle.write_all(request).expect("sent");
+    let (mut answer, mut space) = (String::new(), [0; 1024]);
+    while !answer.ends_with("hello") {
+        let len = idle.read(&mut space).expect("an answer");
+        answer += &String::from_utf8_lossy(&space[..len]);
+    }
+    let mut slow = connected(server.metrics_address().expect("an address"));
+    let request = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nx";
+    slow.write_all(request).expect("sent");
+    // The server has sent all of its answer, and waits for the client's end.
+    slow.read_to_end(&mut Vec::new()).expect("an answer");
+    let ending = std::thread::spawn(move || server.shutdown());
+    idle.read_to_end(&mut Vec::new()).expect("it is closed");
+    assert!(
+        !ending.is_finished(),
+        "it did not wait for the other client"
+    );
+    drop(slow);
+    assert!(ending.join().expect("no panic"));
+    drop(folder);
 }

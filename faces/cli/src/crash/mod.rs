@@ -13,16 +13,19 @@ use sampan_runtime::AppConfig;
 use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, absolute};
 
-/// Writes reports from now on, where the configuration wants any. To be called once, before the process confines itself
-/// and before it has threads.
+/// Writes reports from now on, where the configuration wants any. To be called once, as the user that the server runs
+/// as, before the process confines itself and before it has threads.
 pub(crate) fn watch(config: &AppConfig) {
     let folder = config.crash_folder();
     if let Some(facts) = folder.and_then(|folder| Facts::new(&folder)) {
         // A signal may come until the process ends.
         let facts: &'static Facts = Box::leak(Box::new(facts));
-        if let Err(error) = make_parent(facts.folder()) {
+        // Without the folder of its database the server does not start, and says so.
+        if !is_in_missing_database_folder(facts.folder(), config)
+            && let Err(error) = make_parent(facts.folder())
+        {
             let folder = facts.folder().display();
             // Should this fail too, there is no other way to tell it.
             let _ = writeln!(
@@ -35,6 +38,15 @@ pub(crate) fn watch(config: &AppConfig) {
         handler::install(facts);
         panics::install(facts);
     }
+}
+
+/// Reports whether the folder of the reports lies in that of the database, which is not there. It must not be made: the
+/// path of the database may be mistyped.
+fn is_in_missing_database_folder(folder: &Path, config: &AppConfig) -> bool {
+    let database = &config.database.config;
+    let parent = database.path.parent().filter(|_| !database.is_postgres());
+    let parent = parent.and_then(|parent| absolute(parent).ok());
+    parent.is_some_and(|parent| folder.starts_with(&parent) && !parent.is_dir())
 }
 
 /// Makes the folders above that of the reports, which is made with the first report, and looks whether reports can be

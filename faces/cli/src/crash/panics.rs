@@ -33,8 +33,8 @@ pub(super) fn install(facts: &'static Facts) {
 }
 
 fn write(facts: &Facts, info: &PanicHookInfo<'_>) -> io::Result<()> {
-    let mut made = DirBuilder::new();
-    let _ = made.recursive(true).mode(0o700).create(facts.folder());
+    // The folders above it were made at the start.
+    let _ = DirBuilder::new().mode(0o700).create(facts.folder());
     remove_old(facts.folder());
     let thread = std::thread::current();
     let mut text = String::new();

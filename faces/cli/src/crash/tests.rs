@@ -106,9 +106,7 @@ fn child() {
         });
         config
     };
-    let first = config();
-    watch(&first);
-    sampan_runtime::run(first, move || Ok(config())).expect("it starts");
+    sampan_runtime::run_with(config(), move || Ok(config()), watch).expect("it starts");
 }
 
 struct Served {

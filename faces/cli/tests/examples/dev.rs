@@ -138,7 +138,8 @@ fn a_page_follows_what_is_saved() {
         "return document.body.textContent.includes('50')",
     );
 
-    // It loads itself again once for each save, not for ever.
+    // It loads itself again once for each save, not for ever. The last save is over.
+    wait::dawdle(Duration::from_millis(500));
     browser.open("/");
     browser.run("window.isTheSame = true", &json!([]));
     wait::dawdle(Duration::from_millis(500));

@@ -3,6 +3,7 @@
 use crate::serving::upgrade::upgrades_in;
 use crate::serving::uploads::{form, head};
 use crate::support::{Process, Scratch};
+use sampan_client::certificates::Identity;
 use sampan_testkit::{Client, wait};
 use std::fs;
 use std::net::SocketAddr;
@@ -330,4 +331,111 @@ fn the_memory_of_the_process_is_bounded() {
         errors.contains("it must be 0 or at least 67108864"),
         "{errors}"
     );
+}
+
+/// Changes `sampan.toml` of a project.
+fn change_settings(scene: &Scene, from: &str, to: &str) {
+    let path = Path::new(&scene.project()).join("sampan.toml");
+    let text = fs::read_to_string(&path).expect("a file");
+    assert!(text.contains(from), "{text}");
+    fs::write(path, text.replace(from, to)).expect("a file");
+}
+
+#[test]
+fn a_server_that_connects_to_little_else_is_upgraded_and_ends_as_always() {
+    let scene = Scene::new("app.lua", LUA);
+    let mut command = Command::new(SAMPAN);
+    command.args(["run", &scene.project(), "--set", "sandbox.connect=9"]);
+    let mut process = Process::start(&mut command);
+    let address = process.address;
+    // This ends only where the acceptor of the old process wakes, which happens by a connection.
+    let new = upgrades_in(Path::new(&scene.project()));
+    assert_eq!(process.status(), Some(0));
+    assert_eq!(get(address, "/version"), "one");
+    new.ends_well();
+    assert!(Client::connect(address).is_err(), "someone still listens");
+}
+
+#[test]
+fn explaining_makes_no_folders() {
+    let scene = Scene::new("app.lua", LUA);
+    let project = scene.project();
+    let temp = scene.scratch.file("app/parts");
+    let crashes = scene.scratch.file("crashes");
+    let set = [
+        format!("files.temp={temp}"),
+        format!("crash.folder={crashes}"),
+    ];
+    fs::remove_dir(scene.scratch.path().join("copy")).expect("it is empty");
+    let set = set.iter().flat_map(|set| ["--set", set.as_str()]);
+    let arguments: Vec<&str> = [project.as_str(), "--explain-sandbox"]
+        .into_iter()
+        .chain(set)
+        .collect();
+    let (status, told, errors) = output(&arguments);
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(
+        told.contains(&format!(
+            "{crashes}  (reports of crashes, which is not there)"
+        )),
+        "{told}"
+    );
+    for made in ["app/storage", "app/parts", "crashes", "copy"] {
+        assert!(!scene.scratch.path().join(made).exists(), "{made}");
+    }
+}
+
+#[test]
+fn the_file_of_a_socket_goes_that_an_upgrade_drops() {
+    let scene = Scene::new("app.lua", LUA);
+    fs::create_dir(scene.scratch.path().join("sockets")).expect("a folder");
+    let socket = scene.scratch.path().join("sockets/app.sock");
+    let listed = format!(", 'unix:{}'", socket.display());
+    change_settings(&scene, ", 'unix:data/app.sock'", &listed);
+    let mut process = scene.start();
+    assert!(socket.exists());
+    change_settings(&scene, &listed, "");
+    let new = upgrades_in(Path::new(&scene.project()));
+    assert_eq!(process.status(), Some(0));
+    assert!(!socket.exists());
+    assert_eq!(get(process.address, "/version"), "one");
+    new.ends_well();
+}
+
+#[test]
+fn the_file_of_a_socket_that_redirects_goes_with_the_server() {
+    let identity = Identity::new(&["localhost"]);
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    let scene = Scene::new("app.lua", LUA);
+    fs::create_dir(scene.scratch.path().join("sockets")).expect("a folder");
+    let socket = scene.scratch.path().join("sockets/plain.sock");
+    let tls = format!(
+        "[tls]\ncert = {certificate:?}\nkey = {key:?}\nredirect = true\nredirect_listen = 'unix:{}'\n[backup]\n",
+        socket.display()
+    );
+    change_settings(&scene, "[backup]\n", &tls);
+    let process = scene.start();
+    assert!(socket.exists());
+    process.signal("TERM");
+    let (status, log) = process.end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(!socket.exists());
+}
+
+#[test]
+fn an_upgrade_takes_the_bound_of_the_memory_back() {
+    let scene = Scene::new("app.lua", LUA);
+    let bounded = "[limits]\nprocess_bytes_max = '400MB'\n";
+    change_settings(&scene, "[limits]\n", bounded);
+    let mut process = scene.start();
+    change_settings(&scene, bounded, "[limits]\n");
+    let new = upgrades_in(Path::new(&scene.project()));
+    assert_eq!(process.status(), Some(0));
+    let limits = fs::read_to_string(format!("/proc/{}/limits", new.id())).expect("a process");
+    let data = limits
+        .lines()
+        .find(|line| line.starts_with("Max data size"));
+    let bounds: Vec<&str> = data.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(bounds[3], bounds[4], "{limits}");
+    new.ends_well();
 }

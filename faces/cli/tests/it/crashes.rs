@@ -1,10 +1,11 @@
 //! Reports of crashes.
 
 use crate::support::{LiveLog, Process, Scratch};
+use rustix::process::geteuid;
 use sampan_client::ports;
 use sampan_testkit::{Client, wait};
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
@@ -35,6 +36,9 @@ app.get("/slow/:secret", { slow: true }, spin);
 
 const SETTINGS: &str =
     "[server]\nworkers = 1\n[workers]\nslow = 1\n[limits]\nscript_millis_max = 60000\n";
+
+/// The number of the user `nobody`.
+const NOBODY: u32 = 65_534;
 
 struct Served {
     scratch: Scratch,
@@ -261,6 +265,37 @@ fn a_folder_that_cannot_hold_reports_is_told_at_the_start() {
         process.signal("TERM");
         assert_eq!(process.status(), Some(0));
     }
+}
+
+#[test]
+fn the_missing_folder_of_a_database_is_told_and_not_made() {
+    for more in ["", "[crash]\nfolder = \"typo/crashes\"\n"] {
+        let settings = format!("{SETTINGS}{more}");
+        let scratch = Scratch::new(&[("app.lua", LUA), ("sampan.toml", &settings)]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command.args(["run", "--listen", "127.0.0.1:0", "--db"]);
+        command.args([scratch.file("typo/data.db"), scratch.file("")]);
+        let output = command.output().expect("the command starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("there is no folder "), "{told}");
+        assert!(!told.contains("crash reports"), "{told}");
+        assert!(!scratch.path().join("typo").exists(), "{more}");
+    }
+}
+
+#[test]
+fn the_folder_belongs_to_the_user_that_the_server_becomes() {
+    if !geteuid().is_root() {
+        println!("SKIPPED: only root can become another user");
+        return;
+    }
+    let settings = format!("{SETTINGS}[crash]\nfolder = \"told/here\"\n");
+    let scratch = Scratch::new(&[("app.lua", LUA), ("sampan.toml", &settings)]);
+    chown(scratch.path(), Some(NOBODY), Some(NOBODY)).expect("root may");
+    let served = start(scratch, &["--user", "nobody"]);
+    let folder = fs::metadata(served.scratch.path().join("told")).expect("it is made");
+    assert_eq!(folder.uid(), NOBODY);
 }
 
 #[test]

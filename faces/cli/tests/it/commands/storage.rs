@@ -292,15 +292,15 @@ fn output_that_cannot_be_written_is_told() {
 
 #[test]
 fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
-    // Fifty megabytes are sorted in files, which takes its time on a busy machine.
+    // Thirty megabytes are sorted in files, which takes its time on a busy machine.
     let limits = (
         "sampan.toml",
-        "[limits]\nhandler_millis_max = 120000\n[db]\nstatement_millis_max = 60000\n",
+        "[limits]\nhandler_millis_max = 300000\n[db]\nstatement_millis_max = 300000\n",
     );
     let scratch = Scratch::new(&[limits, (
         "app.lua",
         "local app = require 'sampan'
-        local many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) '
+        local many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) '
         local sql = {
           distinct = many .. 'SELECT count(DISTINCT randomblob(1000)) AS n FROM n',
           sorted = many .. 'SELECT count(*) AS n FROM (SELECT randomblob(1000) AS b FROM n ORDER BY b LIMIT -1 OFFSET \
@@ -311,7 +311,7 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
     )]);
     let process = serve(&scratch);
     let mut client = process.client();
-    let patience = Duration::from_secs(60);
+    let patience = Duration::from_secs(300);
     client.set_read_time(patience).expect("set");
     let mut ask = |path: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -319,10 +319,10 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
         let answer = client.read(false).expect("an answer");
         (answer.status, answer.text())
     };
-    assert_eq!(ask("/distinct"), (200, r#"{"n":50000}"#.to_owned()));
-    assert_eq!(ask("/sorted"), (200, r#"{"n":49999}"#.to_owned()));
+    assert_eq!(ask("/distinct"), (200, r#"{"n":30000}"#.to_owned()));
+    assert_eq!(ask("/sorted"), (200, r#"{"n":29999}"#.to_owned()));
     // A text that is too large is an error, whatever made it.
     assert_eq!(ask("/joined").0, 500);
     let after = process.memory_peak_kib();
-    assert!(after < 128 * 1024, "{after} KiB");
+    assert!(after < 100 * 1024, "{after} KiB");
 }

@@ -4,9 +4,10 @@ use super::reload::{app, get};
 use crate::support::{Process, Scratch};
 use sampan_http::websocket::Event;
 use sampan_testkit::{Client, SocketClient, wait};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -47,7 +48,7 @@ pub(crate) fn upgrades_in(project: &Path) -> NewProcess {
 }
 
 /// Upgrades, and expects a refusal with this text.
-fn refuses(scratch: &Scratch, part: &str) {
+pub(crate) fn refuses(scratch: &Scratch, part: &str) {
     let output = upgrade(scratch.path());
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
@@ -55,6 +56,14 @@ fn refuses(scratch: &Scratch, part: &str) {
         told.contains("not upgraded, this process serves on") && told.contains(part),
         "{told}"
     );
+}
+
+/// Puts a script in the place of an executable.
+pub(crate) fn replace_by_script(executable: &Path, text: &str) {
+    let new = executable.with_extension("new");
+    fs::write(&new, text).expect("a file");
+    fs::set_permissions(&new, Permissions::from_mode(0o755)).expect("its owner");
+    fs::rename(&new, executable).expect("renamed");
 }
 
 /// A process that took another's place. It is killed at the end of the test, should it still run.
@@ -189,22 +198,12 @@ fn a_new_process_that_does_not_start_changes_nothing() {
     write("sampan.toml", "[nonsense]\na = 1\n");
     refuses(&scratch, "nonsense");
     write("sampan.toml", "");
-    let replace = |text: &str| {
-        let new = scratch.path().join("new");
-        fs::write(&new, text).expect("a file");
-        Command::new("chmod")
-            .arg("755")
-            .arg(&new)
-            .status()
-            .expect("chmod exists");
-        fs::rename(&new, &link).expect("renamed");
-    };
-    replace("#!/bin/sh\nexit 3\n");
+    replace_by_script(&link, "#!/bin/sh\nexit 3\n");
     refuses(
         &scratch,
         "the new process ended before it served: exit status: 3",
     );
-    replace("#!/nothing\n");
+    replace_by_script(&link, "#!/nothing\n");
     refuses(&scratch, "cannot start");
     assert_eq!(ask(address), "one");
     // The path that the server was started by leads to another executable now.
