@@ -31,6 +31,8 @@ app.get("/throw", () => {
   setTimeout(() => { throw new Error("nobody catches this"); }, 1);
   return "thrown";
 });
+class Own extends Response {}
+app.get("/classes", () => [new Own("") instanceof Own, new Response("") instanceof Own, new Own("") instanceof Response]);
 "#;
 
 /// A served project, whose process ends with it.
@@ -163,6 +165,14 @@ fn a_module_runs_where_package_json_says_commonjs() {
     for runtime in runtimes() {
         let served = Served::start(&runtime, "commonjs", &[], &[]).listening();
         assert_eq!(served.get("/runtime"), "string");
+    }
+}
+
+#[test]
+fn a_subclass_of_response_has_its_own_instances_alone() {
+    for runtime in runtimes() {
+        let served = Served::start(&runtime, "classes", &[], &[]).listening();
+        assert_eq!(served.get("/classes"), "[true,false,true]");
     }
 }
 

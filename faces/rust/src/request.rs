@@ -1,5 +1,6 @@
 //! Requests of native routes.
 
+use crate::error::Error;
 use sampan_serve::native::NativeRequest;
 use std::borrow::Cow;
 use std::fmt;
@@ -68,9 +69,10 @@ impl Request {
     /// The body as JSON.
     ///
     /// # Errors
-    /// It is none, or not of this form.
-    pub fn json<T: serde::de::DeserializeOwned>(&self) -> serde_json::Result<T> {
-        serde_json::from_slice(self.body())
+    /// The body is not JSON, or not of this form. A handler that returns the error answers 400 with its message.
+    pub fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
+        let read = serde_json::from_slice(self.body());
+        read.map_err(|error| Error::with_status(400, format!("the body's JSON: {error}")))
     }
 
     /// The client's address; `X-Forwarded-For` of trusted proxies is believed. Empty for a client of a Unix socket.

@@ -3,7 +3,8 @@
 
 const { PLAIN_TEXT, TEXT, JSON_TYPE, fieldOf, headerLines } = require("./wire.cjs");
 const { Response, PlatformResponse, plain, platform } = require("./response.cjs");
-const { head, title } = require("./request.cjs");
+const { head, streamed, title } = require("./request.cjs");
+const { ENDED } = require("./clients.cjs");
 const { bodyOf, bytesOf, jsonOf } = require("./values.cjs");
 
 const NOTHING = new Uint8Array(0);
@@ -17,8 +18,8 @@ class Answers {
   constructor(server) {
     this.server = server;
     this.wire = server.wire;
-    this.takePlain = (place, serial, status, headers, text, isNothing, isJson) => {
-      this.plain(place, serial, status, headers, text, isNothing, isJson);
+    this.takePlain = (place, serial, status, fields, text, isNothing, isJson) => {
+      this.plain(place, serial, status, fields, text, isNothing, isJson);
     };
   }
 
@@ -49,12 +50,12 @@ class Answers {
     return this.wire.answer(place, serial, status, JSON_TYPE, "", jsonOf(value));
   }
 
-  plain(place, serial, status, headers, text, isNothing, isJson) {
-    if (headers === undefined) {
+  plain(place, serial, status, fields, text, isNothing, isJson) {
+    if (fields === undefined) {
       if (isJson) return this.wire.answer(place, serial, status, JSON_TYPE, "", text);
       return this.wire.answer(place, serial, status, 0, isNothing ? "" : PLAIN_TEXT, text);
     }
-    const { type, lines, hasType } = headerLines(headers);
+    const { type, lines, hasType } = fields;
     if (hasType || isNothing) return this.wire.answer(place, serial, status, type, lines, text);
     if (isJson) return this.wire.answer(place, serial, status, JSON_TYPE, lines, text);
     return this.wire.answer(place, serial, status, 0, lines + PLAIN_TEXT, text);
@@ -90,11 +91,14 @@ class Answers {
         const soon = await Promise.race([next.catch((error) => ({ error })), afterThisTurn()]);
         if (soon?.done) return server.later(() => wire.answer(place, serial, status, type, lines, bytes));
       }
-      if (server.isOver) return reader.cancel("the server has ended");
+      if (server.isOver) return reader.cancel(ENDED);
+      request.keepForStream();
       const opened = wire.native.beginStream(wire.id, place, serial, status, lines + fieldOf(type));
       if (opened === undefined) return await reader.cancel("the client left");
       server.schedule();
-      return await this.pieces(server.streams.begin(opened, reader, server.signals.take(place, serial)), bytes, next, reader, request);
+      const stream = server.streams.begin(opened, reader, server.signals.take(place, serial));
+      request[streamed](stream);
+      return await this.pieces(stream, bytes, next, reader, request);
     } catch (error) {
       reader.cancel(error).catch(() => {});
       return given === 200 ? server.failed(place, serial, error, request) : server.failedPlainly(place, serial, error, request);
@@ -112,7 +116,10 @@ class Answers {
           const state = native.write(id, stream.place, stream.serial, bytes);
           server.schedule();
           if (state === WAIT) await stream.drained();
-          if (state === GONE) break;
+          if (state === GONE) {
+            server.streams.left(stream.place, stream.serial);
+            break;
+          }
         }
         if (stream.isGone) break;
         const piece = await next;

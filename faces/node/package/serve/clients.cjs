@@ -1,6 +1,9 @@
 "use strict";
 // What a server knows of clients that may leave: the signals of requests, and the streams of answers.
 
+/** The reason for sources and handlers of a server that has ended. */
+const ENDED = "the server has ended";
+
 /** The signals that handlers have asked for, until their requests are answered. */
 class Signals {
   /** By the request's place, which a later request takes over: so there are never more than open requests. */
@@ -23,7 +26,7 @@ class Signals {
 
   /** The server has ended. */
   leaveAll() {
-    for (const { controller } of this.#controllers.values()) controller.abort(aborted("the server has ended"));
+    for (const { controller } of this.#controllers.values()) controller.abort(aborted(ENDED));
     this.#controllers.clear();
   }
 
@@ -34,14 +37,23 @@ class Signals {
 
 /** An answer that is sent piece by piece. */
 class Stream {
+  #controller;
+
   constructor([place, serial], reader, controller) {
     this.place = place;
     this.serial = serial;
     this.reader = reader;
-    this.controller = controller;
-    /** Whether the client has left. */
+    this.#controller = controller;
+    /** True if nothing more can be sent: the client has left, or the server has cut the stream. */
     this.isGone = false;
+    /** True once the stream has ended in any way. */
+    this.isOver = false;
     this.goOn = undefined;
+  }
+
+  /** The signal of the request that it answers. */
+  get signal() {
+    return (this.#controller ??= new AbortController()).signal;
   }
 
   /** Waits until the client has taken what was written, or has left. */
@@ -50,20 +62,29 @@ class Stream {
       this.goOn = resolve;
     });
   }
+
+  leave(why) {
+    this.isGone = true;
+    this.goOn?.();
+    this.#controller?.abort(aborted(why));
+    this.reader.cancel(why).catch(() => {});
+  }
 }
 
 class Streams {
+  /** By serial number: a place is taken over before the end of the stream that had it is told. */
   #streams = new Map();
 
   /** `controller` is that of the request's signal, if somebody has asked for it. */
   begin(key, reader, controller) {
     const stream = new Stream(key, reader, controller);
-    this.#streams.set(stream.place, stream);
+    this.#streams.set(stream.serial, stream);
     return stream;
   }
 
   end(stream) {
-    if (this.#streams.get(stream.place) === stream) this.#streams.delete(stream.place);
+    stream.isOver = true;
+    if (this.#streams.get(stream.serial) === stream) this.#streams.delete(stream.serial);
   }
 
   /** The client of a stream has taken what was written. */
@@ -71,29 +92,25 @@ class Streams {
     this.#find(place, serial)?.goOn?.();
   }
 
-  /** The client of a stream has left: its source is told, also while it is waited for. */
-  left(place, serial) {
+  /** A stream can be sent no more: its source is told why, also while it is waited for. */
+  left(place, serial, why = "the client left") {
     const stream = this.#find(place, serial);
-    if (stream === undefined) return;
-    this.#leave(stream, "the client left");
+    if (stream !== undefined) this.#leave(stream, why);
   }
 
   /** The server has ended. */
   leaveAll() {
-    for (const stream of this.#streams.values()) this.#leave(stream, "the server has ended");
+    for (const stream of this.#streams.values()) this.#leave(stream, ENDED);
   }
 
   #leave(stream, why) {
     this.end(stream);
-    stream.isGone = true;
-    stream.goOn?.();
-    stream.controller?.abort(aborted(why));
-    stream.reader.cancel(why).catch(() => {});
+    stream.leave(why);
   }
 
   #find(place, serial) {
-    const stream = this.#streams.get(place);
-    return stream?.serial === serial ? stream : undefined;
+    const stream = this.#streams.get(serial);
+    return stream?.place === place ? stream : undefined;
   }
 }
 
@@ -106,4 +123,4 @@ function timeUp(why) {
   return new DOMException(why, "TimeoutError");
 }
 
-module.exports = { Signals, Streams, aborted, timeUp };
+module.exports = { Signals, Streams, ENDED, aborted, timeUp };

@@ -17,8 +17,8 @@ function fixed(response, place) {
 
 function ofOurs(response) {
   let parts;
-  const isPlain = response[plain]?.((_place, _serial, status, headers, text, isNothing, isJson) => {
-    const { type, lines, hasType } = headers === undefined ? { type: 0, lines: "", hasType: false } : headerLines(headers);
+  const isPlain = response[plain]?.((_place, _serial, status, fields, text, isNothing, isJson) => {
+    const { type, lines, hasType } = fields ?? { type: 0, lines: "", hasType: false };
     let all = lines + fieldOf(type);
     if (!hasType && !isNothing) all += isJson ? "content-type\napplication/json\n" : PLAIN_TEXT;
     parts = { status, headers: all, body: Buffer.from(text) };

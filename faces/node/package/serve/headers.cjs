@@ -8,23 +8,29 @@ const PlatformHeaders = globalThis.Headers;
 class RequestHeaders {
   #request;
   #all;
+  #kept;
 
   constructor(request) {
     this.#request = request;
+  }
+
+  /** Copies the fields, before native code forgets the request. Called by the request alone. */
+  static keep(headers) {
+    if (headers.#all === undefined) headers.#kept ??= headers.#request.nativeHeaders();
   }
 
   /** All fields, as the platform's own class. */
   #platform() {
     if (this.#all === undefined) {
       this.#all = new PlatformHeaders();
-      const flat = this.#request.nativeHeaders();
+      const flat = this.#kept ?? this.#request.nativeHeaders();
       for (let at = 0; at < flat.length; at += 2) this.#all.append(flat[at], flat[at + 1]);
     }
     return this.#all;
   }
 
   get(name) {
-    if (this.#all !== undefined) return this.#all.get(name);
+    if (this.#all !== undefined || this.#kept !== undefined) return this.#platform().get(name);
     return this.#request.nativeHeader(`${name}`) ?? null;
   }
 

@@ -43,6 +43,11 @@ function number(options, name, min, max, label = name) {
   return found;
 }
 
+/** Seconds as whole milliseconds: none become 0, which native code takes for the default or refuses. */
+function millis(seconds) {
+  return seconds > 0 ? Math.max(1, Math.round(seconds * 1000)) : 0;
+}
+
 function aFunction(options, name) {
   const value = options[name];
   if (value !== undefined && typeof value !== "function") fail(`${name} must be a function`);
@@ -91,8 +96,8 @@ function checkOptions(options) {
     error: aFunction(options, "error"),
     maxBody: maxBody ?? alias ?? MAX_BODY,
     maxConnections: number(options, "maxConnections", 1, 1_000_000),
-    idleMillis: (number(options, "idleTimeout", 0, 86_400) ?? 0) * 1000,
-    handlerMillis: (handlerSeconds || HANDLER_SECONDS) * 1000,
+    idleMillis: millis(number(options, "idleTimeout", 0, 86_400) ?? 0),
+    handlerMillis: millis(handlerSeconds || HANDLER_SECONDS),
     development: options.development === true,
   };
 }

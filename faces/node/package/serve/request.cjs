@@ -14,6 +14,8 @@ const NO_PARAMS = Object.freeze({});
 const platform = Symbol("platform");
 /** Copies method and target, before the next batch takes the memory. */
 const head = Symbol("head");
+/** Takes up the stream that answers the request. */
+const streamed = Symbol("streamed");
 /** Method and path, as messages name a request. */
 const title = Symbol("title");
 
@@ -31,6 +33,7 @@ class ServedRequest {
   #bytes;
   #isUsed = false;
   #signal;
+  #stream;
   #platform;
 
   constructor(server, at, names) {
@@ -46,10 +49,29 @@ class ServedRequest {
 
   /** Copies what a handler that waits may still ask for, before the next batch takes the memory. */
   keep() {
-    this.#readHead();
     const { numbers } = this.#wire;
-    if (numbers[this.#at + 8] > 0) this.params;
-    if (!this.#isUsed && this.#bytes === undefined && numbers[this.#at + 7] > 0) this.#bytes = this.#readBytes();
+    try {
+      this.#readHead();
+      if (numbers[this.#at + 8] > 0) this.params;
+      if (!this.#isUsed && this.#bytes === undefined && numbers[this.#at + 7] > 0) this.#bytes = this.#readBytes();
+    } catch {
+      // A handler that has called `upgrade` has answered: native code has the rest no more.
+    }
+  }
+
+  /** Copies what the source of a stream may still ask for, before native code forgets the request. */
+  keepForStream() {
+    try {
+      this.params;
+      RequestHeaders.keep(this.headers);
+      if (!this.#isUsed) this.#readBytes();
+    } catch {
+      // Its client has left.
+    }
+  }
+
+  [streamed](stream) {
+    this.#stream = stream;
   }
 
   #isHere() {
@@ -218,7 +240,13 @@ class ServedRequest {
   }
 
   get signal() {
-    return (this.#signal ??= this.#isOpen() ? this.#server.signals.of(this.place, this.serial) : AbortSignal.abort(aborted(OVER)));
+    return (this.#signal ??= this.#madeSignal());
+  }
+
+  #madeSignal() {
+    const stream = this.#stream;
+    if (stream === undefined ? this.#isOpen() : !stream.isOver) return stream?.signal ?? this.#server.signals.of(this.place, this.serial);
+    return AbortSignal.abort(aborted(OVER));
   }
 
   [platform]() {
@@ -268,8 +296,9 @@ class Request extends PlatformRequest {
   }
 
   static [Symbol.hasInstance](value) {
-    return value instanceof PlatformRequest;
+    // Subclasses inherit this function.
+    return this === Request ? value instanceof PlatformRequest : Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
 
-module.exports = { ServedRequest, Request, head, title };
+module.exports = { ServedRequest, Request, head, streamed, title };

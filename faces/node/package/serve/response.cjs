@@ -3,6 +3,7 @@
 
 const PlatformResponse = require("./globals.cjs").platform("Response");
 const { showAs, shownHeaders } = require("./inspect.cjs");
+const { headerLines, headersOf } = require("./wire.cjs");
 
 /** What an answer is made of, where nobody has asked for more: see `plain`. */
 const plain = Symbol("plain");
@@ -17,7 +18,9 @@ const A_REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
 class Response {
   #body;
   #status;
-  #init;
+  #statusText = "";
+  /** The header fields as `headerLines` gives them: what happens to the object that they came from is none of ours. */
+  #fields;
   /** 1 where the body is JSON that `Response.json` made. */
   #isJson = false;
   #platform;
@@ -33,16 +36,20 @@ class Response {
     } else {
       this.#status = 200;
     }
-    if (init?.statusText !== undefined && !A_REASON.test(`${init.statusText}`)) {
-      throw new TypeError("Response: statusText cannot have line feeds, control characters, or characters above U+00FF");
+    const statusText = init?.statusText;
+    if (statusText !== undefined) {
+      this.#statusText = `${statusText}`;
+      if (!A_REASON.test(this.#statusText)) {
+        throw new TypeError("Response: statusText cannot have line feeds, control characters, or characters above U+00FF");
+      }
     }
     this.#body = body;
-    this.#init = init;
     // What is not text or nothing has rules of its own, which the platform knows; bytes may change later, so they are taken now.
     if (body != null && typeof body !== "string") {
       this.#platform = new PlatformResponse(body, init);
-    } else if (init?.headers !== undefined && typeof init.headers !== "object") {
-      this.#platform = new PlatformResponse(body, init);
+    } else {
+      const headers = init?.headers;
+      if (headers !== undefined) this.#fields = headerLines(headers);
     }
   }
 
@@ -75,19 +82,20 @@ class Response {
   }
 
   static [Symbol.hasInstance](value) {
-    return value instanceof PlatformResponse;
+    // Subclasses inherit this function.
+    return this === Response ? value instanceof PlatformResponse : Function.prototype[Symbol.hasInstance].call(this, value);
   }
 
-  /** Status, headers as they were given, text, and whether that is JSON; nothing if only the platform knows. */
+  /** Status, header fields if some were given, text, and whether that is JSON; nothing if only the platform knows. */
   [plain](take, place, serial) {
     if (this.#platform !== undefined) return false;
-    take(place, serial, this.#status, this.#init?.headers, this.#body ?? "", this.#body == null, this.#isJson);
+    take(place, serial, this.#status, this.#fields, this.#body ?? "", this.#body == null, this.#isJson);
     return true;
   }
 
   [platform]() {
     if (this.#platform === undefined) {
-      const headers = new Headers(this.#init?.headers);
+      const headers = this.#fields === undefined ? new Headers() : headersOf(this.#fields);
       // Bun adds the type of text only when it sends it itself: who copies the headers must find it.
       if (this.#body != null && !headers.has("content-type")) {
         headers.set("content-type", this.#isJson ? "application/json" : "text/plain;charset=UTF-8");
@@ -99,7 +107,7 @@ class Response {
 
   get status() { return this.#platform === undefined ? this.#status : this.#platform.status; }
   get ok() { return this.status >= 200 && this.status <= 299; }
-  get statusText() { return this.#init?.statusText ?? ""; }
+  get statusText() { return this.#platform === undefined ? this.#statusText : this.#platform.statusText; }
   get headers() { return this[platform]().headers; }
   get body() { return this.#body == null && this.#platform === undefined ? null : this[platform]().body; }
   get bodyUsed() { return this.#platform === undefined ? false : this.#platform.bodyUsed; }

@@ -24,14 +24,13 @@ function byMethod(place, value) {
   if (!isPlainObject(value)) fail(`${place} must be a function, a Response, or an object of those by method`);
   const given = Object.entries(value).filter(([, handler]) => handler !== undefined);
   for (const [method] of given) {
-    if (![...METHODS, "HEAD"].includes(method.toUpperCase())) {
+    if (method.toUpperCase() === "HEAD") fail(`${place}.${method}: GET answers HEAD too, without the body: leave ${method} out`);
+    if (!METHODS.includes(method.toUpperCase())) {
       fail(`${place}: ${JSON.stringify(method)} is no method; there are ${METHODS.join(", ")}`);
     }
   }
-  // What answers GET answers HEAD.
-  const pairs = given.filter(([method]) => method.toUpperCase() !== "HEAD");
-  if (pairs.length === 0) fail(`${place} has no method: give { GET: handler }, or the handler alone for all methods`);
-  return pairs;
+  if (given.length === 0) fail(`${place} has no method: give { GET: handler }, or the handler alone for all methods`);
+  return given;
 }
 
 /** Puts the routes in place. Returns which generation they are, and the handlers and the names of their parameters by the numbers that native code has for them. */

@@ -8,7 +8,7 @@ const { Response } = require("./response.cjs");
 const { Answers } = require("./answers.cjs");
 const { checkOptions, optionsOf, reloaded } = require("./options.cjs");
 const { addRoutes } = require("./routes.cjs");
-const { Signals, Streams, aborted, timeUp } = require("./clients.cjs");
+const { Signals, Streams, ENDED, aborted, timeUp } = require("./clients.cjs");
 const { statusOf, textOf, stackOf, listenError } = require("./failures.cjs");
 const { checkSockets } = require("./options/sockets.cjs");
 const { checkTls } = require("./options/tls.cjs");
@@ -28,6 +28,7 @@ const MORE_NOW = 2;
 const CLIENT_LEFT = 1;
 const DRAINED = 2;
 const TIME_UP = 4;
+const STREAMS_CUT = 5;
 
 const NO_NAMES = [];
 
@@ -54,6 +55,12 @@ class Server {
     this.isRunning = false;
     this.isScheduled = false;
     this.isStopping = false;
+    /** True if the program wants the end at once: then no stream that ends is reported. */
+    this.isForced = false;
+    /** True if the server keeps the program alive. */
+    this.isHeld = true;
+    /** The timer by which it looks whether it has stopped. */
+    this.lookTimer = undefined;
     this.looks = 0;
     /** Whether a handler of this round waits, so that promises must get their turn. */
     this.waits = false;
@@ -73,9 +80,10 @@ class Server {
       native.drop(this.id);
       throw error;
     }
-    const { signal } = checked;
-    if (signal?.aborted) this.stop(true);
-    else signal?.addEventListener("abort", () => this.stop(true), { once: true });
+    this.signal = checked.signal;
+    this.onAbort = () => this.stop(true);
+    if (this.signal?.aborted) this.stop(true);
+    else this.signal?.addEventListener("abort", this.onAbort, { once: true });
     // Not at once: handlers may use what `serve` is about to return.
     this.schedule();
   }
@@ -110,10 +118,14 @@ class Server {
     return this;
   }
 
-  /** Stops accepting, and ends when the requests in flight are answered; at once if `closeActiveConnections`. */
+  /**
+   * Stops accepting, and ends when the requests in flight are answered, for which there is as much time as for their handlers and ten seconds
+   * more; at once if `closeActiveConnections`.
+   */
   stop(closeActiveConnections = false) {
     if (!this.isOver && (!this.isStopping || closeActiveConnections)) {
       this.isStopping = true;
+      this.isForced = closeActiveConnections === true;
       this.native.stop(this.id, closeActiveConnections === true);
       this.schedule();
     }
@@ -121,11 +133,19 @@ class Server {
   }
 
   ref() {
-    if (!this.isOver) this.native.hold(this.id, true);
+    this.#hold(true);
   }
 
   unref() {
-    if (!this.isOver) this.native.hold(this.id, false);
+    this.#hold(false);
+  }
+
+  #hold(isHeld) {
+    if (this.isOver) return;
+    this.isHeld = isHeld;
+    this.native.hold(this.id, isHeld);
+    if (isHeld) this.lookTimer?.ref();
+    else this.lookTimer?.unref();
   }
 
   /** Address, family and port of a request's client; `null` once the request is over. */
@@ -205,6 +225,8 @@ class Server {
       while (this.sockets.takeEvents());
       this.sockets.leaveAll();
       this.isOver = true;
+      clearTimeout(this.lookTimer);
+      this.signal?.removeEventListener("abort", this.onAbort);
       this.native.drop(this.id);
       this.wire.end();
       this.signals.leaveAll();
@@ -213,7 +235,16 @@ class Server {
       return;
     }
     this.native.arm(this.id);
-    if (this.isStopping) setTimeout(() => this.run(), STOP_LOOK_MILLIS);
+    if (this.isStopping && this.lookTimer === undefined) this.lookLater();
+  }
+
+  /** Looks again whether it has stopped: nothing tells when the last connection has ended. */
+  lookLater() {
+    this.lookTimer = setTimeout(() => {
+      this.lookTimer = undefined;
+      this.run();
+    }, STOP_LOOK_MILLIS);
+    if (!this.isHeld) this.lookTimer.unref();
   }
 
   /** Runs soon, after promises and before timers that are due later. */
@@ -314,7 +345,18 @@ class Server {
       if (kind === CLIENT_LEFT) this.signals.take(place, serial)?.abort(aborted("the client left"));
       else if (kind === DRAINED) this.streams.drained(place, serial);
       else if (kind === TIME_UP) this.takeLate();
+      else if (kind === STREAMS_CUT) this.takeCut();
       else this.streams.left(place, serial);
+    }
+  }
+
+  /** The streams that the server has cut: above a limit, or with another length than they had named. */
+  takeCut() {
+    const cut = this.native.takeCut(this.id);
+    for (let at = 0; at < cut.length; at += 4) {
+      const why = this.isForced ? ENDED : cut[at + 3];
+      if (!this.isForced) console.error(`sampan: ${cut[at + 2]} (stream): ${why}`);
+      this.streams.left(cut[at], cut[at + 1], why);
     }
   }
 

@@ -25,7 +25,7 @@ export type ServeHandler<Pattern extends string = string> = (
 
 type ServeMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
-/** What stands at a pattern: a handler, an answer that is always the same, or those by method. What answers GET answers HEAD. */
+/** What stands at a pattern: a handler, an answer that is always the same, or those by method. What answers GET answers HEAD: there is no `HEAD`. */
 export type ServeRoute<Pattern extends string = string> =
   | ServeHandler<Pattern>
   | Response
@@ -185,7 +185,10 @@ export interface Server {
   /** Sends a message to all WebSockets of a topic. Returns its bytes, -1 if it waits for some client, 0 if nobody got it. */
   publish(topic: string, data: SocketMessage, compress?: boolean): number;
   subscriberCount(topic: string): number;
-  /** Stops accepting, and ends once the requests in flight are answered; at once with `true`. A handler that awaits it waits for itself. */
+  /**
+   * Stops accepting, and ends once the requests in flight are answered, which have `handlerTimeout` and ten seconds more; at once with `true`.
+   * A handler that awaits it waits for itself.
+   */
   stop(closeActiveConnections?: boolean): Promise<void>;
   /** Puts other routes and handlers in place, for all requests to come. What is not named stays. */
   reload<Patterns extends string = string, Data = any>(options: ReloadOptions<Patterns, Data>): this;

@@ -57,33 +57,61 @@ function textOf(bytes, at, length) {
   return readUtf8.call(bytes, at, at - length);
 }
 
-/** Header fields for native code: names and values, each with a line feed behind it; a usual content type as a number. */
+const isSpace = (code) => code === 32 || code === 9 || code === 10 || code === 13;
+
+/** The value of a field without the white space around it (Fetch, 2.2.2). */
+function valueOf(value) {
+  const text = typeof value === "string" ? value : `${value}`;
+  let from = 0;
+  let to = text.length;
+  while (from < to && isSpace(text.charCodeAt(from))) from++;
+  while (to > from && isSpace(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+/**
+ * Header fields for native code: names and values, each with a line feed behind it; a usual content type as a number. Throws a `TypeError`
+ * for what the platform's `Headers` refuse, and for values that cannot be sent.
+ */
 function headerLines(headers) {
-  let type = 0;
+  if (typeof headers !== "object" || headers === null) throw new TypeError("headers must be an object, a Headers, or a list of pairs");
+  let contentType;
   let lines = "";
-  let hasType = false;
   const add = (name, value) => {
-    const text = typeof value === "string" ? value : `${value}`;
-    if (name === "content-type" || name.toLowerCase() === "content-type") {
-      hasType = true;
-      const known = CONTENT_TYPES.get(text);
-      if (known !== undefined) {
-        type = known;
-        return;
-      }
-    }
-    if (NOT_A_VALUE.test(text)) {
-      throw new TypeError(`header ${JSON.stringify(name)}: a value cannot have line feeds, control characters, or characters above U+00FF`);
-    }
-    if (!A_NAME.test(name)) throw new TypeError(`header ${JSON.stringify(name)}: a name is made of letters, digits and -`);
-    lines += `${name}\n${text}\n`;
+    const text = valueOf(value);
+    if (name === "content-type" || (name.length === 12 && name.toLowerCase() === "content-type")) {
+      contentType = contentType === undefined ? text : `${contentType}, ${text}`;
+    } else lines += line(name, text);
   };
   if (typeof headers[Symbol.iterator] === "function") {
-    for (const [name, value] of headers) add(name, value);
+    for (const given of headers) {
+      const pair = Array.isArray(given) || typeof given !== "object" ? given : [...given];
+      if (!Array.isArray(pair) || pair.length !== 2) throw new TypeError("headers: a list is made of pairs of a name and a value");
+      add(`${pair[0]}`, pair[1]);
+    }
   } else {
     for (const name of Object.keys(headers)) add(name, headers[name]);
   }
-  return { type, lines, hasType };
+  const type = CONTENT_TYPES.get(contentType) ?? 0;
+  if (contentType !== undefined && type === 0) lines += line("content-type", contentType);
+  return { type, lines, hasType: contentType !== undefined };
+}
+
+/** One field as native code wants it. */
+function line(name, value) {
+  if (NOT_A_VALUE.test(value)) {
+    throw new TypeError(`header ${JSON.stringify(name)}: a value cannot have line feeds, control characters, or characters above U+00FF`);
+  }
+  if (!A_NAME.test(name)) throw new TypeError(`header ${JSON.stringify(name)}: a name is made of letters, digits and -`);
+  return `${name}\n${value}\n`;
+}
+
+/** The fields that `headerLines` gave, as the platform's own class. */
+function headersOf({ type, lines }) {
+  const headers = new Headers();
+  const parts = (lines + fieldOf(type)).split("\n");
+  for (let at = 0; at + 1 < parts.length; at += 2) headers.append(parts[at], parts[at + 1]);
+  return headers;
 }
 
 /** Memory of servers that have ended, for those to come. */
@@ -181,4 +209,6 @@ class Wire {
   }
 }
 
-module.exports = { Wire, HEAD, REQUEST, EVENT, METHODS, PLAIN_TEXT, TEXT, JSON_TYPE, fieldOf, headerLines, textOf, readUtf8 };
+module.exports = {
+  Wire, HEAD, REQUEST, EVENT, METHODS, PLAIN_TEXT, TEXT, JSON_TYPE, fieldOf, headerLines, headersOf, textOf, readUtf8,
+};

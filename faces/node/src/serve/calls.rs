@@ -26,6 +26,7 @@ const FUNCTIONS: &[(&CStr, Body)] = &[
     (c"turn", turn),
     (c"give", give),
     (c"takeLate", take_late),
+    (c"takeCut", take_cut),
     (c"arm", arm),
     (c"answer", answer),
     (c"beginStream", begin_stream),
@@ -74,6 +75,10 @@ fn start(call: &NativeCall) -> Result<Js, String> {
     if let Some(millis) = positive(3) {
         limits.handler_millis_max = millis as u64;
     }
+    // A shutdown leaves each handler its time, and clients some to take the answers.
+    limits.shutdown_millis_max = limits
+        .shutdown_millis_max
+        .saturating_add(limits.handler_millis_max);
     if let Some(millis) = positive(4) {
         limits.idle_millis_max = millis as u64;
     }
@@ -199,6 +204,18 @@ fn take_late(call: &NativeCall) -> Result<Js, String> {
         parts.push(call.whole(key.place as i32));
         parts.push(call.whole(key.serial as i32));
         parts.push(call.string(&title));
+    }
+    Ok(call.array(&parts))
+}
+
+/// server → place, serial number, method with path, and reason of each stream that was cut since the last time, in turn
+fn take_cut(call: &NativeCall) -> Result<Js, String> {
+    let mut parts = Vec::new();
+    for stream in entry(call)?.server.take_cut() {
+        parts.push(call.whole(stream.key.place as i32));
+        parts.push(call.whole(stream.key.serial as i32));
+        parts.push(call.string(&stream.title));
+        parts.push(call.string(&stream.reason));
     }
     Ok(call.array(&parts))
 }

@@ -16,7 +16,7 @@ use super::exchanges::{Exchange, Exchanges, Key};
 use super::handler::ServeHandler;
 use super::routes::RouteSet;
 use super::sockets::Sockets;
-use super::streams::{Streams, Written};
+use super::streams::{CutStream, Streams, Written};
 use super::tls::{self, TlsTexts};
 use super::wire::{AnswerRecord, BatchWriter, Event, More, put_headers};
 use crate::doorbell::Doorbell;
@@ -185,13 +185,18 @@ impl Server {
             *keys = batch.events(event, std::mem::take(keys));
             has_more |= !keys.is_empty();
         }
-        if self.exchanges().has_late() {
-            // They stay until JavaScript takes them, also where this batch has no room for the event.
-            let nobody = Key {
-                place: 0,
-                serial: 0,
-            };
-            has_more |= !batch.events(Event::TimeUp, vec![nobody]).is_empty();
+        for (event, has_such) in [
+            (Event::TimeUp, self.exchanges().has_late()),
+            (Event::StreamsCut, self.streams.has_cut()),
+        ] {
+            if has_such {
+                // They stay until JavaScript takes them, also where this batch has no room for the event.
+                let nobody = Key {
+                    place: 0,
+                    serial: 0,
+                };
+                has_more |= !batch.events(event, vec![nobody]).is_empty();
+            }
         }
         batch.tell_sockets(self.sockets.has_events());
         let more = match (has_more, turn) {
@@ -205,6 +210,11 @@ impl Server {
     /// The requests whose time was up since the last time, with their method and path.
     pub(super) fn take_late(&self) -> Vec<(Key, String)> {
         self.exchanges().take_late()
+    }
+
+    /// The streams that were cut since the last time.
+    pub(super) fn take_cut(&self) -> Vec<CutStream> {
+        self.streams.take_cut()
     }
 
     /// Sends and receives. Under load a turn that brings few requests is followed by a nap, in which more of them
@@ -273,10 +283,11 @@ impl Server {
     ) -> Result<Option<Key>, String> {
         let mut response = Response::new(status);
         put_headers(&mut response, headers)?;
-        if self.find(key).is_none() {
+        let Some(exchange) = self.find(key) else {
             return Ok(None);
-        }
-        let (stream, body) = self.streams.begin();
+        };
+        let declared = response.declared_length();
+        let (stream, body) = self.streams.begin(exchange.title(), declared);
         response.set_body(Body::Stream(body));
         self.exchanges().answer(key, response);
         Ok(Some(stream))

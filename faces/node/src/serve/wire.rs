@@ -36,6 +36,8 @@ pub(crate) enum Event {
     StreamLeft = 3,
     /// The time of requests was up; JavaScript asks which.
     TimeUp = 4,
+    /// Streams were cut; JavaScript asks which.
+    StreamsCut = 5,
 }
 
 /// The amount of work left for a server.

@@ -5,7 +5,7 @@ const assert = require("node:assert/strict");
 const { spawnSync } = require("node:child_process");
 const net = require("node:net");
 const { PlatformResponse } = require("../../package/serve/response.cjs");
-const { test, serving, ask, exchange, sleep, isBun } = require("./harness.cjs");
+const { test, serving, ask, exchange, sleep, isBun, Request: OurRequest } = require("./harness.cjs");
 
 test("every kind of answer", () =>
   serving(
@@ -291,6 +291,58 @@ test("what Response cannot send is refused where it is made", () => {
   assert.throws(() => Response.redirect("http://["), TypeError);
   assert.throws(() => Response.redirect("/x", 200), RangeError);
   assert.equal(Response.redirect("/x", 303).status, 303);
+});
+
+test("a Response has the header fields that it was made with, whatever becomes of their object", async () => {
+  const shared = new Headers();
+  const list = [["x-id", ""]];
+  const routes = {
+    "/shared/:id": async ({ params: { id } }) => {
+      shared.set("set-cookie", `id=${id}`);
+      const response = new Response(id, { headers: shared });
+      await sleep(5);
+      return response;
+    },
+    "/list/:id": async ({ params: { id } }) => {
+      list[0][1] = id;
+      const response = Response.json(id, { headers: list });
+      await sleep(5);
+      return response;
+    },
+  };
+  await serving({ routes }, async (server) => {
+    const ids = ["1", "2", "3", "4", "5", "6"];
+    const heads = async (target) => (await Promise.all(ids.map((id) => ask(server, `${target}/${id}`)))).map(({ head }) => head);
+    assert.deepEqual((await heads("/shared")).map((head) => /set-cookie: id=(.*)/i.exec(head)?.[1].trim()), ids);
+    assert.deepEqual((await heads("/list")).map((head) => /x-id: (.*)/i.exec(head)?.[1].trim()), ids);
+  });
+  const given = { headers: { "x-a": "1" }, statusText: "first" };
+  const response = new Response("", given);
+  given.headers["x-a"] = "2";
+  given.statusText = "second";
+  assert.deepEqual([response.headers.get("x-a"), response.statusText], ["1", "first"]);
+});
+
+test("header fields of a Response are what Headers makes of them", () => {
+  const headers = { "x-a": " \t1\r\n", "Content-Type": "text/html", "content-type": "text/plain" };
+  for (const wrong of [null, "x: y", 5, [["a"]], [["a", "b", "c"]], ["ab"], { a: "b\nc" }, { "a b": "c" }, { a: "\u20ac" }]) {
+    assert.throws(() => new Response("", { headers: wrong }), TypeError, JSON.stringify(wrong));
+  }
+  const made = new Response("x", { headers });
+  assert.deepEqual([made.headers.get("x-a"), made.headers.get("content-type")], ["1", "text/html, text/plain"]);
+  return serving({ fetch: () => new Response("x", { headers }) }, async (server) => {
+    const { head } = await ask(server, "/");
+    assert.ok(/x-a: 1\r\n/i.test(head), head);
+    assert.deepEqual(head.match(/content-type: .*/gi)?.map((field) => field.trim().slice(14)), ["text/html, text/plain"]);
+  });
+});
+
+test("instances of a subclass are not those of its base", () => {
+  class Own extends Response {}
+  class OwnRequest extends OurRequest {}
+  assert.deepEqual([new Own("") instanceof Own, new Response("") instanceof Own, new Own("") instanceof Response], [true, false, true]);
+  const requests = [new OwnRequest("http://h/"), new OurRequest("http://h/")];
+  assert.deepEqual(requests.map((request) => [request instanceof OwnRequest, request instanceof OurRequest]), [[true, true], [false, true]]);
 });
 
 test("the reason of a signal is an Error", () =>

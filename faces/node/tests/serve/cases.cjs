@@ -3,6 +3,7 @@ require("./answers.cjs");
 require("./options.cjs");
 require("./failures.cjs");
 require("./faults.cjs");
+require("./streams.cjs");
 require("./hostile.cjs");
 require("./frameworks.cjs");
 require("./sockets.cjs");

@@ -37,18 +37,21 @@ async function connect(server, path = "/", protocols = []) {
   };
 }
 
+/** The head of a request for a WebSocket. */
+function handshake(headers = "", target = "/") {
+  return `GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+    `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers}\r\n`;
+}
+
 /** A client that writes and reads bytes. */
-async function raw(server, headers = "") {
+async function raw(server, headers = "", target = "/", body = "") {
   const socket = net.connect(server.port, "127.0.0.1");
   let bytes = Buffer.alloc(0);
   let isOver = false;
   socket.on("data", (data) => { bytes = Buffer.concat([bytes, data]); });
   socket.on("close", () => { isOver = true; });
   socket.on("error", () => {});
-  socket.write(
-    "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-      `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers}\r\n`,
-  );
+  socket.write(handshake(headers, target) + body);
   await until(() => bytes.includes("\r\n\r\n"), "an answer");
   const at = bytes.indexOf("\r\n\r\n") + 4;
   const head = bytes.toString("latin1", 0, at);
@@ -146,6 +149,49 @@ test("websocket: headers, subprotocols and late upgrades", () => {
     assert.match(client.head, /x-own: 1\r\n/i);
     assert.match(client.head, /sec-websocket-protocol: a\r\n/i);
     assert.equal((await connect(server, "/?protocol=b", ["a", "b"])).socket.protocol, "b");
+  });
+});
+
+test("websocket: a handler may go on after its upgrade, whatever the request has", () => {
+  const upgraded = async (request, server) => {
+    if (!server.upgrade(request)) return new Response("no WebSocket", { status: 426 });
+    await sleep(1);
+    return undefined;
+  };
+  const websocket = { message: (ws, message) => { ws.send(message); } };
+  return serving({ routes: { "/:a/:b/:c/:d/:e": upgraded }, fetch: upgraded, websocket }, async (server) => {
+    const body = "x".repeat(200_000);
+    for (const client of [await raw(server, `Content-Length: ${body.length}\r\n`, "/", body), await raw(server, "", "/1/2/3/4/5")]) {
+      assert.match(client.head, /^HTTP\/1\.1 101 /);
+      client.socket.write(frame(1, "still here"));
+      await until(() => client.bytes().includes("still here"), "an echo");
+    }
+  });
+});
+
+test("websocket: the end of a socket is told where another client comes in the same turn", () => {
+  const seen = [];
+  let count = 0;
+  const options = {
+    fetch(request, server) { server.upgrade(request, { data: ++count }); },
+    websocket: {
+      open(ws) { seen.push(`open ${ws.data}`); },
+      message() {},
+      close(ws) { seen.push(`close ${ws.data}`); },
+    },
+  };
+  return serving(options, async (server) => {
+    const first = await raw(server);
+    const second = net.connect(server.port, "127.0.0.1");
+    second.on("error", () => {});
+    await new Promise((resolve) => second.once("connect", resolve));
+    await until(() => seen.length === 1, "open");
+    // The server has its connection by then.
+    assert.equal((await ask(server, "/")).status, 204);
+    first.socket.destroy();
+    second.write(handshake());
+    await until(() => seen.length === 3, "close and open");
+    assert.deepEqual(seen.sort(), ["close 1", "open 1", `open ${count}`]);
   });
 });
 
@@ -271,6 +317,23 @@ test("websocket: silent clients are asked, and closed", () => {
     await until(() => client.bytes().includes(Buffer.from([0x03, 0xe9])), "a close frame");
     client.socket.write(frame(8));
     await until(() => closed.length === 1, "close");
+  });
+});
+
+test("websocket: a client that takes nothing is not told of its end", () => {
+  const closed = [];
+  const websocket = {
+    open(ws) { while (ws.send(new Uint8Array(64 * 1024)) > 0); },
+    message() {},
+    close: (_, code) => closed.push(code),
+    backpressureLimit: 16 * 1024 * 1024,
+    idleTimeout: 0.3,
+  };
+  return serving(upgrading(websocket), async (server) => {
+    const client = await raw(server);
+    client.socket.pause();
+    await until(() => closed.length === 1, "close");
+    assert.deepEqual(closed, [1006]);
   });
 });
 

@@ -71,6 +71,27 @@ fn native_routes_answer_without_a_project() {
 }
 
 #[test]
+fn a_body_that_is_not_the_json_of_a_handler_is_the_fault_of_its_client() {
+    type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+    let log = Log::default();
+    let app = App::new().post("/next", |request: Request| -> Result<String> {
+        Ok((request.json::<i64>()? + 1).to_string())
+    });
+    let app = app.listen("127.0.0.1:0").workers(1).log(log.taker());
+    let server = app.start().expect("it starts");
+    let at = server.address();
+    assert_eq!(post(at, "/next", "6").body, "7");
+    for (body, fault) in [("", "EOF while parsing"), ("\"x\"", "invalid type")] {
+        let answer = post(at, "/next", body);
+        assert_eq!(answer.status, 400, "{body:?}");
+        assert!(answer.body.contains(fault), "{}", answer.body);
+    }
+    assert!(server.stop());
+    let text = log.text();
+    assert!(!text.contains("failed:"), "{text}");
+}
+
+#[test]
 fn native_routes_and_scripts_share_one_tree() {
     for (name, text) in [
         (

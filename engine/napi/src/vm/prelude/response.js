@@ -128,6 +128,8 @@ class Response {
     return new Response(MADE, [0, [], null, ""]);
   }
   static [Symbol.hasInstance](value) {
+    // Subclasses inherit this function.
+    if (this !== Response) return apply(Function.prototype[Symbol.hasInstance], this, [value]);
     return typeof value === "object" && value !== null && (#status in value || value instanceof PlatformResponse);
   }
 

@@ -14,7 +14,7 @@ const [OPEN, TEXT, BYTES, DRAIN, PING, PONG, CLOSE] = [0, 1, 2, 3, 4, 5, 6];
 class Sockets {
   #server;
   #checked;
-  /** By place; `isOpen` once `open` has run. */
+  /** By serial number: a place is taken over before all events of the socket that had it are told. `isOpen` once `open` has run. */
   #open = new Map();
   #numbers;
   #bytes;
@@ -59,7 +59,7 @@ class Sockets {
     const key = this.call("upgrade", place, serial, lines, ownProtocol);
     if (key === undefined) return false;
     this.#server.signals.take(place, serial);
-    this.#open.set(key[0], { serial: key[1], isOpen: false, socket: new ServerWebSocket(this, key, options.data, address) });
+    this.#open.set(key[1], { place: key[0], isOpen: false, socket: new ServerWebSocket(this, key, options.data, address) });
     if (!this.#server.isRunning) this.#server.schedule();
     return true;
   }
@@ -79,14 +79,14 @@ class Sockets {
   }
 
   #take(kind, place, serial, payload, code) {
-    const entry = this.#open.get(place);
-    if (entry === undefined || entry.serial !== serial) return;
+    const entry = this.#open.get(serial);
+    if (entry === undefined || entry.place !== place) return;
     const { socket } = entry;
     const text = () => Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("utf8");
     // The memory is that of the next batch too.
     const copy = () => ServerWebSocket.bytes(socket, new Uint8Array(payload));
     if (kind === CLOSE) {
-      this.#open.delete(place);
+      this.#open.delete(serial);
       ServerWebSocket.end(socket);
       if (entry.isOpen) this.#run("close", socket, code, text());
     } else if (kind === OPEN) {
@@ -131,7 +131,7 @@ class Sockets {
   /** The server has ended: handlers are told of what ended with it. */
   leaveAll() {
     if (this.#checked === undefined) return;
-    for (const [place, { serial }] of [...this.#open]) this.#take(CLOSE, place, serial, new Uint8Array(0), 1006);
+    for (const [serial, { place }] of [...this.#open]) this.#take(CLOSE, place, serial, new Uint8Array(0), 1006);
   }
 }
 

@@ -19,7 +19,7 @@ const WAITING_BYTES_MAX: usize = 1024 * 1024;
 /// The bytes that are read at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The longest wait for the client's close frame, in milliseconds.
+/// The longest wait for the client's close frame after ours was written, in milliseconds.
 const CLOSE_MILLIS_MAX: u64 = 5_000;
 
 /// A socket between its entry and its end: tells JavaScript of the end for every cause.
@@ -58,6 +58,9 @@ pub(super) struct SocketConnection {
     /// When the client was last heard, and whether it was asked since.
     heard: u64,
     is_asked: bool,
+    /// Since when the client has taken nothing of what waits for it.
+    stalled_since: Option<u64>,
+    /// Set when our close frame is written.
     close_by: Option<u64>,
 }
 
@@ -77,6 +80,7 @@ impl SocketConnection {
             is_answered: false,
             has_ended: false,
             is_asked: false,
+            stalled_since: None,
             close_by: None,
         }
     }
@@ -152,9 +156,28 @@ impl SocketConnection {
         }
     }
 
-    /// Writes what waits. True if all of it is with the system.
+    /// Writes what waits, and takes note of a client that does not read. True if all of it is with the system.
     fn write(&mut self, cx: &mut Context<'_>) -> bool {
         let state = Rc::clone(&self.guard.state);
+        let before = state.out.borrow().len();
+        let is_written = self.write_out(&state, cx);
+        let left = state.out.borrow().len();
+        let has_moved = left < before;
+        let now = self.stream.now_millis();
+        if (has_moved || is_written) && self.stalled_since.take().is_some() {
+            // Room came free, so the client has read.
+            self.heard = now;
+        }
+        if !is_written {
+            self.stalled_since.get_or_insert(now);
+        } else if state.stage.get() == Stage::Closing {
+            self.close_by.get_or_insert(now + CLOSE_MILLIS_MAX);
+        }
+        self.stream.note_unsent(left, has_moved);
+        is_written
+    }
+
+    fn write_out(&mut self, state: &Rc<SocketState>, cx: &mut Context<'_>) -> bool {
         loop {
             let mut out = state.out.borrow_mut();
             if out.len() == 0 {
@@ -181,45 +204,57 @@ impl SocketConnection {
             Poll::Pending => return false,
         }
         if state.is_blocked.replace(false) && state.stage.get() == Stage::Open {
-            self.guard.sockets.tell(&state, SocketEvent::Drain);
+            self.guard.sockets.tell(state, SocketEvent::Drain);
         }
         true
     }
 
-    /// Acts on the time, and has the connection polled when there is something to do next.
-    fn watch_time(&mut self) {
+    /// Returns when the connection ends: its client takes nothing, or does not answer our close frame.
+    fn ends_at(&self) -> u64 {
+        let mut stalled_max = self.stream.write_idle_millis_max();
+        if self.is_answered || self.is_broken || self.stream.is_draining() {
+            stalled_max = stalled_max.min(CLOSE_MILLIS_MAX);
+        }
+        let stalled = self.stalled_since;
+        let stalled = stalled.map_or(u64::MAX, |since| since.saturating_add(stalled_max));
+        stalled.min(self.close_by.unwrap_or(u64::MAX))
+    }
+
+    /// Acts on the time. Returns when there is something to do next, apart from [`Self::ends_at`].
+    fn watch_time(&mut self) -> u64 {
         let now = self.stream.now_millis();
         let state = &self.guard.state;
-        if self.stream.is_draining() {
+        if self.stream.is_draining() && state.stage.get() == Stage::Open {
             state.close(&CloseFrame::new(codes::GOING_AWAY, "the server stops"));
+            self.stalled_since = self.stalled_since.map(|_| now);
+        }
+        self.has_ended |= self.ends_at() <= now;
+        if self.is_full() {
+            // Nothing is read while JavaScript has so much to take.
+            self.heard = now;
         }
         let settings = &state.settings;
-        let mut next = u64::MAX;
-        if state.stage.get() == Stage::Open && settings.idle_millis_max > 0 {
-            let idle = self.heard.saturating_add(settings.idle_millis_max);
-            let ping = match settings.sends_pings && !self.is_asked {
-                true => self.heard.saturating_add(settings.idle_millis_max / 2),
-                false => u64::MAX,
-            };
-            if idle <= now {
-                state.close(&CloseFrame::new(
-                    codes::GOING_AWAY,
-                    "nothing came for too long",
-                ));
-            } else if ping <= now {
-                self.is_asked = true;
-                state.out.borrow_mut().push(frame(Opcode::Ping, false, &[]));
-                next = idle;
-            } else {
-                next = idle.min(ping);
-            }
+        if self.has_ended || state.stage.get() != Stage::Open || settings.idle_millis_max == 0 {
+            return u64::MAX;
         }
-        if state.stage.get() == Stage::Closing {
-            let by = *self.close_by.get_or_insert(now + CLOSE_MILLIS_MAX);
-            self.has_ended |= by <= now;
-            next = next.min(by);
+        let idle = self.heard.saturating_add(settings.idle_millis_max);
+        let ping = match settings.sends_pings && !self.is_asked {
+            true => self.heard.saturating_add(settings.idle_millis_max / 2),
+            false => u64::MAX,
+        };
+        if idle <= now {
+            let text = "nothing came for too long";
+            state.close(&CloseFrame::new(codes::GOING_AWAY, text));
+            // A close frame would wait behind the bytes that the client does not take.
+            self.has_ended = self.stalled_since.is_some();
+            u64::MAX
+        } else if ping <= now {
+            self.is_asked = true;
+            state.out.borrow_mut().push(frame(Opcode::Ping, false, &[]));
+            idle
+        } else {
+            idle.min(ping)
         }
-        self.stream.wake_at(next);
     }
 }
 
@@ -234,9 +269,14 @@ impl Future for SocketConnection {
         if !this.is_full() && !this.is_answered && !this.has_ended {
             has_read = this.read(cx).is_ready();
         }
-        this.watch_time();
+        let next = this.watch_time();
         let is_written = this.write(cx);
+        this.stream.wake_at(next.min(this.ends_at()));
         if this.has_ended || state.stage.get() == Stage::Terminated {
+            // A close frame of ours that was not written has ended nothing.
+            if !this.is_answered && this.close_by.is_none() {
+                state.stage.set(Stage::Terminated);
+            }
             return Poll::Ready(());
         }
         if is_written && state.stage.get() == Stage::Closing && (this.is_answered || this.is_broken)
