@@ -75,13 +75,13 @@ static void keep(void *user, const sampan_request *request) {
 }
 
 static uint64_t wait_for(size_t count) {
-  for (int tries = 0; tries < 4000; tries++) {
+  for (int tries = 0; tries < 100000; tries++) {
     pthread_mutex_lock(&lock);
     size_t now = kept_count;
     uint64_t last = now > 0 ? kept[now - 1] : 0;
     pthread_mutex_unlock(&lock);
     if (now >= count) return last;
-    usleep(5000);
+    usleep(200);
   }
   CHECK(!"a request came");
   return 0;
@@ -218,7 +218,7 @@ static int is_inside, may_end;
 static void stays(void *user, const sampan_request *request) {
   (void)user;
   __atomic_store_n(&is_inside, 1, __ATOMIC_SEQ_CST);
-  while (!__atomic_load_n(&may_end, __ATOMIC_SEQ_CST)) usleep(5000);
+  while (!__atomic_load_n(&may_end, __ATOMIC_SEQ_CST)) usleep(200);
   sampan_answer_text(request->id, 200, NULL, "late", 4);
   __atomic_store_n(&is_inside, 0, __ATOMIC_SEQ_CST);
 }
@@ -230,13 +230,13 @@ static void threads_left_behind(void) {
   SAME(sampan_server_start(server, &error), SAMPAN_OK);
   int client = dial(port_of(server));
   say(client, "GET /stays HTTP/1.1\r\nHost: h\r\n\r\n");
-  while (!__atomic_load_n(&is_inside, __ATOMIC_SEQ_CST)) usleep(5000);
+  while (!__atomic_load_n(&is_inside, __ATOMIC_SEQ_CST)) usleep(200);
   SAME(sampan_server_stop(server, &error), SAMPAN_ERROR_BUSY);
   CHECK(strcmp(error.message, "a thread was left behind: user and log_user must stay") == 0);
   SAME(sampan_server_free(server), SAMPAN_ERROR_BUSY);
   SAME(sampan_server_free(server), SAMPAN_ERROR_HANDLE);
   __atomic_store_n(&may_end, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(&is_inside, __ATOMIC_SEQ_CST)) usleep(5000);
+  while (__atomic_load_n(&is_inside, __ATOMIC_SEQ_CST)) usleep(200);
   close(client);
 }
 

@@ -49,13 +49,13 @@ static void fills(void *user, const sampan_request *request) {
 }
 
 static sampan_stream next_stream(void) {
-  for (int tries = 0; tries < 4000; tries++) {
+  for (int tries = 0; tries < 100000; tries++) {
     pthread_mutex_lock(&lock);
     sampan_stream stream = open_stream;
     open_stream = 0;
     pthread_mutex_unlock(&lock);
     if (stream != 0) return stream;
-    usleep(5000);
+    usleep(200);
   }
   CHECK(!"a request came");
   return 0;
@@ -71,9 +71,9 @@ static int asking(int port, const char *method) {
 
 static void until_gone(sampan_stream stream) {
   sampan_status status = SAMPAN_OK;
-  for (int tries = 0; tries < 4000 && status == SAMPAN_OK; tries++) {
+  for (int tries = 0; tries < 100000 && status == SAMPAN_OK; tries++) {
     status = sampan_stream_write(stream, "", 0, -1);
-    usleep(5000);
+    usleep(200);
   }
   SAME(status, SAMPAN_ERROR_GONE);
   SAME(sampan_stream_end(stream, 1), SAMPAN_ERROR_GONE);

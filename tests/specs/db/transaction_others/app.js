@@ -13,7 +13,7 @@ app.get("/hold/:how", async (req) => {
     await db.transaction(async (tx) => {
       kept = tx;
       tx.exec(ADD, [`held ${how}`]);
-      await time.sleep(0.4);
+      await time.sleep(0.8);
       if (how === "fails") throw new Error("no more");
     });
     return { ok: true };
@@ -28,7 +28,7 @@ app.get("/use/:name", (req) => {
 app.get("/see", () => kept.query("SELECT name FROM t ORDER BY name"));
 app.get("/use-and-wait/:name", async (req) => {
   kept.exec(ADD, [req.params.name]);
-  await time.sleep(0.5);
+  await time.sleep(1);
   return { ok: true };
 });
 app.get("/stream/:name", (req) => app.stream(async (write) => {

@@ -17,7 +17,7 @@ app.get("/hold/:how", function(req)
   local ok = pcall(db.transaction, function(tx)
     kept = tx
     tx:exec(ADD, { "held " .. how })
-    time.sleep(0.4)
+    time.sleep(0.8)
     if how == "fails" then error("no more") end
   end)
   return { ok = ok }
@@ -29,7 +29,7 @@ end)
 app.get("/see", function() return kept:query("SELECT name FROM t ORDER BY name") end)
 app.get("/use-and-wait/:name", function(req)
   kept:exec(ADD, { req.params.name })
-  time.sleep(0.5)
+  time.sleep(1)
   return { ok = true }
 end)
 app.get("/stream/:name", function(req)
