@@ -2,7 +2,7 @@
 
 use sampan_host::log::Log;
 use sampan_host::{Background, Callback, Error, ErrorKind, LocalFuture, Stopper, Value, Watch};
-use sampan_serve::Gate;
+use sampan_serve::{Gate, RunKind};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ impl Background for GatedRuns {
     fn run(&self, what: &str, function: Callback, args: Vec<Value>) -> LocalFuture<()> {
         let (log, time_max, what) = (Rc::clone(&self.log), self.time_max, what.to_owned());
         let failed = Rc::clone(&self.failed);
-        let run = self.gate.background(function.start_apart(args));
+        let run = function.start_apart(args);
+        let run = self.gate.background_of(RunKind::Function, &what, run);
         Box::pin(async move {
             let error = match tokio::time::timeout(time_max, run).await {
                 Ok(Ok(())) => return,
@@ -42,6 +43,7 @@ impl Background for GatedRuns {
 
     fn run_within(
         &self,
+        job: &str,
         time_max: Duration,
         stopper: Arc<Stopper>,
         work: LocalFuture<Result<(), Error>>,
@@ -55,7 +57,7 @@ impl Background for GatedRuns {
             work.await?;
             own.run_settled().await
         });
-        let mut work = gate.background(work);
+        let mut work = gate.background_of(RunKind::Job, job, work);
         Box::pin(async move {
             let run = poll_fn(|cx| {
                 watch.limit_until(Some(until));

@@ -51,7 +51,8 @@ pub use program::development::Development;
 pub use program::embedding::{ContextSetup, Embedding, modules_with};
 pub use program::hosted::{Host, HostedWorker};
 pub use reload::control::{
-    Control, ControlAnswer, ControlRequest, ask_servers, listen as listen_for_control, server_pids,
+    Control, ControlAnswer, ControlOutcome, ControlRequest, ask_servers,
+    listen as listen_for_control, server_pids,
 };
 pub use reload::requests::{ReloadInbox, ReloadOutcome, ReloadRequests};
 pub use reload::swap::{Reloaded, Reloader};

@@ -27,6 +27,7 @@ pub use dispatch::dispatch::{AllocatorFunctions, Dispatch, allocator, set_alloca
 pub use dispatch::loaded::Loaded;
 pub use gate::commit_gate::{Gate, Visit};
 pub use gate::control::{Control, ErrorPages, StreamsEnd};
+pub use gate::run_use::RunKind;
 pub use request::early_hints::MODULE as EARLY_HINTS;
 pub use request::id::Ids;
 pub use request::meters::WorkerMeters;

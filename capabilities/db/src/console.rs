@@ -208,10 +208,20 @@ impl Console {
         }
         drop(rows);
         let done = match count {
-            0 => output.changed(self.sqlite.total_changes() - before),
+            0 => output.changed(self.changes_since(before)),
             _ => output.end(),
         };
         done.map_err(RunError::Output)
+    }
+
+    /// Returns the number of rows that the last statement changed itself, without those of triggers and foreign key
+    /// actions. `before` is the total before it.
+    fn changes_since(&self, before: u64) -> u64 {
+        // What is not INSERT, UPDATE or DELETE leaves the number of an earlier statement.
+        match self.sqlite.total_changes() == before {
+            true => 0,
+            false => self.sqlite.changes(),
+        }
     }
 
     /// The names of its tables and views; of the tables that SQLite keeps for others, none.

@@ -171,6 +171,7 @@ impl Database {
     pub fn shutdown(&self) {
         if let Some(opened) = self.opened.get() {
             opened.look_at_file();
+            opened.config.file.forget_logs();
             opened.writers.refuse(Refused::Closed);
             opened.readers.shutdown();
             opened.checkpointer.shutdown();
@@ -230,7 +231,7 @@ impl Opened {
             self.is_disk_full.store(true, Relaxed);
         }
         if self.config.file.has_left(&self.config.path) {
-            self.refuse_for_good();
+            self.refuse_for_good(Some(&writer));
         } else if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
             self.break_off(writer, fault.error.message());
         } else {
@@ -238,14 +239,14 @@ impl Opened {
         }
     }
 
-    /// Reports whether the file is still the one that was opened. Looked at twice a second at most. If it is not,
-    /// nothing is written any more:
-    /// what is written to a file that was deleted is lost.
-    pub(crate) fn file_is_there(&self) -> bool {
-        if !self.lookout.is_due() || self.config.file.is_at(&self.config.path) {
+    /// Reports whether the file and its log are still those that were opened. Looked at twice a second at most. If not,
+    /// nothing is written any more: what is written to a file that was deleted is lost. `writer` is the connection, if
+    /// the caller has it.
+    pub(crate) fn file_is_there(&self, writer: Option<&SqliteConnection>) -> bool {
+        if !self.lookout.is_due() || self.config.file.is_whole_at(&self.config.path) {
             return true;
         }
-        self.refuse_for_good();
+        self.refuse_for_good(writer);
         false
     }
 
@@ -256,13 +257,17 @@ impl Opened {
         if file.is_at(&self.config.path) {
             file.move_logs_back();
         } else if file.has_logs() {
-            self.refuse_for_good();
+            self.refuse_for_good(None);
         }
     }
 
     /// Writes nothing any more, because another file, or none, stands where the database was. Its log is renamed:
     /// otherwise the next start would write it over the file that stands there then.
-    fn refuse_for_good(&self) {
+    fn refuse_for_good(&self, writer: Option<&SqliteConnection>) {
+        if self.config.file.is_at(&self.config.path) {
+            self.refuse_without_log(writer);
+            return;
+        }
         let log = match self.config.file.move_logs_aside() {
             Ok(paths) if paths.is_empty() => String::new(),
             Ok(paths) => {
@@ -278,6 +283,33 @@ impl Opened {
         let text = format!(
             "{} was removed or replaced while it was open: nothing is written any more; put the right file there and \
              restart the server{log}",
+            self.config.path.display()
+        );
+        (self.report)(Level::Error, &text);
+        self.writers.refuse(Refused::Gone);
+    }
+
+    /// Writes nothing any more, because the log of the database was removed or replaced. What was committed to it is
+    /// copied into the database first.
+    #[cold]
+    fn refuse_without_log(&self, writer: Option<&SqliteConnection>) {
+        let free = match writer {
+            Some(_) => None,
+            None => self.writers.try_take(),
+        };
+        let file = &self.config.file;
+        let can_copy = file.is_log_only_open(&self.config.path);
+        let copied = match writer.or(free.as_deref()) {
+            // Only the index is lost: the next start reads the log.
+            _ if file.has_log() => "",
+            Some(writer) if can_copy && repair::copy_log(writer) => {
+                "; its writes were copied into the database"
+            }
+            _ => "; its last writes are missing after a restart",
+        };
+        let text = format!(
+            "{0}-wal or {0}-shm was removed or replaced while it was open: nothing is written any more; restart the \
+             server{copied}",
             self.config.path.display()
         );
         (self.report)(Level::Error, &text);
@@ -303,6 +335,12 @@ impl Opened {
             Arc::clone(&self.report),
             failed,
         );
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.config.file.forget_logs();
     }
 }
 

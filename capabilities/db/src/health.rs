@@ -107,6 +107,10 @@ struct MigrationsCheck {
 
 impl MigrationsCheck {
     fn look(&self) -> Result<(), String> {
+        if !self.config.file.is_at(&self.config.path) {
+            // The check of the database tells it. No migration helps.
+            return Ok(());
+        }
         let missing = self.needed.missing(&self.config);
         let missing = missing.map_err(|error| error.message().to_owned())?;
         match missing.is_empty() {

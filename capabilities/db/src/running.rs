@@ -176,6 +176,11 @@ impl Running {
         owner.is_some_and(|owner| self.any_of(&owner, RunningTransaction::is_function))
     }
 
+    /// Reports whether a run may have a transaction of a function, open or waiting for its turn. Timers share theirs.
+    pub(crate) fn may_have_own(&self, owner: Option<RunOwner>) -> bool {
+        owner.is_some_and(|owner| self.any_of(&owner, RunningTransaction::is_function))
+    }
+
     /// Reports whether a request or another run has an open transaction of a function.
     pub(crate) fn is_within(&self, owner: Option<RunOwner>) -> bool {
         let is_open = |own: &RunningTransaction| own.is_function() && own.has_begun.get();

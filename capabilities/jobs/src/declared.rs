@@ -24,6 +24,17 @@ pub(crate) enum Body {
     Runner(Rc<dyn JobRunner>),
 }
 
+/// Returns the error for a second declaration of a name.
+#[cold]
+fn declared_twice(what: &str, name: &str, known: &Declared) -> Error {
+    let place = match &known.body {
+        Body::Function(function) => function.place(),
+        Body::Runner(_) => None,
+    };
+    let place = place.map_or_else(String::new, |place| format!(": its function is at {place}"));
+    Error::script(format!("there is a {what} {name:?} already{place}"))
+}
+
 /// The declarations of one isolate.
 #[derive(Default)]
 pub(crate) struct Declarations {
@@ -41,11 +52,10 @@ impl Declarations {
         if self.is_closed.get() {
             return Err(refusals::too_late("jobs"));
         }
-        let mut by_name = self.by_name.borrow_mut();
-        if by_name.contains_key(&name) {
-            return Err(Error::script(format!("there is a job {name:?} already")));
+        if let Some(known) = self.get(&name) {
+            return Err(declared_twice("job", &name, &known));
         }
-        by_name.insert(name, Rc::new(declared));
+        self.by_name.borrow_mut().insert(name, Rc::new(declared));
         Ok(())
     }
 
@@ -59,10 +69,11 @@ impl Declarations {
         rule: CronRule,
         job: Declared,
     ) -> Result<(), Error> {
-        if self.crons.borrow().contains_key(&name) {
-            return Err(Error::script(format!("there is a cron {name:?} already")));
+        let job_name = format!("{CRON_PREFIX}{name}");
+        if let Some(known) = self.get(&job_name) {
+            return Err(declared_twice("cron", &name, &known));
         }
-        self.add(format!("{CRON_PREFIX}{name}"), job)?;
+        self.add(job_name, job)?;
         self.crons.borrow_mut().insert(name, Arc::new(rule));
         Ok(())
     }

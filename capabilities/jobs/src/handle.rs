@@ -57,7 +57,10 @@ impl QueueHandle {
         let is_in_transaction = self.0.effects.are_in_transaction(None)?;
         match may_wait && !is_in_transaction {
             true => self.0.tables.begin(),
-            false => self.0.tables.begin_in_place(),
+            false => {
+                self.0.tables.note_write();
+                self.0.tables.begin_in_place()
+            }
         }
     }
 

@@ -20,6 +20,11 @@ pub(crate) const BACKOFF_MILLIS_MAX: u64 = 24 * 3_600 * 1_000;
 pub(crate) const PRIORITY_MAX: i64 = 1_000;
 /// The latest time that a job is due, from now, in milliseconds: a hundred years.
 pub(crate) const DELAY_MILLIS_MAX: i64 = 100 * 365 * 24 * 3_600 * 1_000;
+/// The most times that an attempt begins anew because the database was busy.
+pub(crate) const BUSY_TIMES_MAX: u32 = 20;
+/// The first pause before that, and the longest.
+pub(crate) const BUSY_PAUSES: (Duration, Duration) =
+    (Duration::from_millis(50), Duration::from_secs(2));
 /// The most bytes of an error that are kept with its job.
 pub(crate) const ERROR_BYTES_MAX: usize = 2_000;
 /// The most bytes of the text of a progress.

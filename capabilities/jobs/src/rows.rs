@@ -155,6 +155,7 @@ fn job(context: &Context, mut args: Args) -> Result<Value, Error> {
         )));
     }
     let (options, function) = match args.function(1) {
+        Some(_) if args.function(2).is_some() => return Err(one_function("job")),
         Some(function) => (Value::Null, Some(function)),
         None => (args.take(1), args.function(2)),
     };
@@ -180,6 +181,7 @@ fn cron(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (pattern, name) = (args.text(0), args.text(1));
     check_name("the name of a cron", &name)?;
     let (options, function) = match args.function(2) {
+        Some(_) if args.function(3).is_some() => return Err(one_function("cron")),
         Some(function) => (Value::Null, Some(function)),
         None => (args.take(2), args.function(3)),
     };
@@ -205,6 +207,11 @@ fn cron(context: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Null)
 }
 
+#[cold]
+fn one_function(name: &str) -> Error {
+    Error::script(format!("{name}: it takes one function"))
+}
+
 /// Reads the arguments of `enqueue`.
 fn call(mut args: Args) -> JobCall {
     JobCall {
@@ -220,7 +227,8 @@ fn running(context: &Context) -> Result<Rc<IsolateJobs>, Error> {
         true => Ok(jobs),
         false => Err(Error::script(
             "enqueue is for handlers and for app.on_start: the project is still being loaded",
-        )),
+        )
+        .naming(["on_start"])),
     }
 }
 

@@ -90,9 +90,11 @@ fn parse(pattern: &str) -> Result<Cron, CronError> {
 /// Returns the first faulty field of a pattern with its name and its fault, or that it does not have five fields.
 fn faulty_field(pattern: &str) -> Option<String> {
     let fields: Vec<&str> = pattern.split_whitespace().collect();
+    if pattern.starts_with('@') {
+        return Some(format!("the names are {NAMES}"));
+    }
     if fields.len() != FIELDS.len() {
-        // Names of patterns, such as @daily, are the parser's matter.
-        return (!pattern.starts_with('@')).then(|| format!("fields: {}, not 5", fields.len()));
+        return Some(format!("fields: {}, not 5", fields.len()));
     }
     let mut faults = fields.iter().zip(FIELDS).enumerate();
     faults.find_map(|(at, (field, (name, values)))| {
@@ -102,6 +104,9 @@ fn faulty_field(pattern: &str) -> Option<String> {
         Some(format!("{name}: {field:?} is not in {values}"))
     })
 }
+
+/// The names of patterns that the parser knows.
+const NAMES: &str = "@yearly, @annually, @monthly, @weekly, @daily and @hourly";
 
 /// The fields of a pattern, each with its values.
 const FIELDS: [(&str, &str); 5] = [
@@ -319,6 +324,7 @@ mod tests {
                 "0 0 * * 9",
                 "day of the week: \"9\" is not in 0-7 or SUN-SAT",
             ),
+            ("@nightly", "@weekly, @daily and @hourly"),
         ] {
             let fault = Schedule::read(pattern, "UTC").expect_err(pattern);
             assert!(fault.contains(&format!("{pattern:?}")), "{fault}");

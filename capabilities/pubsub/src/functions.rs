@@ -261,6 +261,7 @@ mod tests {
 
         fn run_within(
             &self,
+            _: &str,
             _: Duration,
             _: Arc<sampan_host::Stopper>,
             work: LocalFuture<Result<(), Error>>,

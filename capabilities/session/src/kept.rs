@@ -154,6 +154,7 @@ impl KeptSession {
     ) -> Result<(), Error> {
         match (&shared.keeper, self.trace.get()) {
             (Keeper::Table(store), Trace::Table(key)) => {
+                store.note_write();
                 store.change_in_place(&key, &mut |stored| merge(key, stored))
             }
             (Keeper::Server(store), Trace::Table(key)) => {

@@ -95,6 +95,10 @@ pub trait SessionStore {
         self.change(key, merge)
     }
 
+    /// Takes note that the script has asked for a change that cannot wait: its run waits for the write connection
+    /// before it begins from now on.
+    fn note_write(&self) {}
+
     /// The session that had this key until a request gave it another id.
     ///
     /// # Errors

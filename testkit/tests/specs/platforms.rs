@@ -104,6 +104,16 @@ const EXCEPTIONS: &[Exception] = &[
         "what runs after a wait is outside of any run, so the route is not known to write",
     ),
     part(
+        "db/transaction_beside",
+        BOTH,
+        &[
+            "a stream that writes after a wait",
+            "a stream of events that writes after a wait",
+            "what a handler left behind its answer has written",
+        ],
+        "what runs after a wait is outside of any run, and does not wait for transactions",
+    ),
+    part(
         "db/transaction_ends",
         BOTH,
         &["GET /shown"],

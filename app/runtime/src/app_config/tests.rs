@@ -172,7 +172,12 @@ fn faults_name_the_line_and_the_key() {
         (
             "listen = \"x\"\n",
             1,
-            "no section or key \"listen\" here; the sections are server, ",
+            "listen stands before the first section: it belongs into [server]",
+        ),
+        (
+            "listens = \"x\"\n",
+            1,
+            "no section or key \"listens\" here; the sections are server, ",
         ),
         (
             "[server]\nworkers = \"two\"\n",

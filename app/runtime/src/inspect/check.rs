@@ -1,6 +1,7 @@
 //! All that can be found wrong with a project before a request.
 
 use super::look::look;
+use super::unmatched;
 use crate::app_config::AppConfig;
 use crate::capabilities;
 use crate::listening::ServerCertificates;
@@ -11,6 +12,7 @@ use sampan_acme::AcmeSettings;
 use sampan_db::migrate::{self, MigrationState};
 use sampan_host::capability::{KnownTexts, ProjectCheck};
 use sampan_host::log::Level;
+use sampan_host::names::hint;
 use sampan_log::Logger;
 use sampan_project::config::Flags;
 use sampan_project::inspect::calls::{self, CallKind};
@@ -74,7 +76,8 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     told.extend(migration_faults(&config, report)?);
     told.extend(certificate_fault(&config));
     let can_load = told.is_empty();
-    let warned = capabilities::warnings(&config.project_settings());
+    let mut warned = config.base.warnings.clone();
+    warned.extend(capabilities::warnings(&config.project_settings()));
     report.findings.extend(warned.iter().map(|text| Finding {
         severity: Severity::Warning,
         ..Finding::error(text)
@@ -92,20 +95,26 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }
     let folder = config.serving.static_files.folder.clone();
     let written = config.written_folders();
-    let looked = |app: &LocalApp| (app.rows(), app.log());
+    let looked = |app: &LocalApp| (app.rows(), app.route_names(), app.log());
     report.is_load_tried = true;
-    let (rows, log) = look(config, scratch, looked).map_err(|fault| match is_on_server {
-        true => format!(
-            "{fault}\n  (loaded with a file of SQLite: a check writes nothing into a server)"
-        ),
-        false => fault,
-    })?;
+    let (rows, names, log) =
+        look(config.clone(), scratch, looked).map_err(|fault| match is_on_server {
+            true => format!(
+                "{fault}\n  (loaded with a file of SQLite: a check writes nothing into a server)"
+            ),
+            false => fault,
+        })?;
     report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
     report.findings.extend(logged(&log));
     let written = written.iter().map(|folder| name_of(&folder.path));
     let skipped: Vec<String> = written.chain([folder.clone()]).collect();
     let skipped: Vec<&str> = skipped.iter().map(String::as_str).collect();
     let scripts = unused::Scripts::of(&project, &files, &skipped);
+    let unmatched = unmatched::settings(&config, &rows, scripts.texts());
+    report.findings.extend(unmatched.iter().map(|text| Finding {
+        severity: Severity::Warning,
+        ..Finding::error(text)
+    }));
     for warning in warnings {
         let finding = Finding::warning(&warning.file, warning.line, warning.text);
         report.findings.push(finding);
@@ -127,6 +136,11 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
                 Some(text) => text,
                 None => continue,
             },
+            CallKind::Route if names.contains(name) => continue,
+            CallKind::Route => {
+                let hint = hint(name, names.iter().map(String::as_str));
+                format!("{shown}: no route has this name{hint}")
+            }
             CallKind::Template => format!("{shown}: there is no templates/{name}"),
             CallKind::Asset if project.root().join(&folder).join(name).is_file() => continue,
             CallKind::Asset => format!("{shown}: there is no {folder}/{name}"),

@@ -1,11 +1,13 @@
-//! A project looked at without serving it: what it declares (`sampan routes`), and what is wrong with it (`sampan
-//! check`).
+//! A project looked at without serving it: what it declares (`sampan routes`), what is wrong with it (`sampan check`),
+//! and what the copy of its database can restore (`sampan db restore --list`).
 //!
 //! It is loaded as a server loads it, `on_start` included, but on a fresh database in a folder of the caller's.
 
 mod check;
+mod copies;
 mod look;
 mod routes;
+mod unmatched;
 
 pub use check::{CheckReport, check};
 pub use routes::{RouteKind, RouteLaneWord, RouteRow, routes};

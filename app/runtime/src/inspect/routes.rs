@@ -113,6 +113,13 @@ impl LocalApp {
     pub(super) fn rows(&self) -> Vec<RouteRow> {
         rows(&self.loaded())
     }
+
+    /// Returns the names that routes have for `url_for`.
+    pub(super) fn route_names(&self) -> Vec<String> {
+        let loaded = self.loaded();
+        let routes = loaded.engine.program().routes.iter();
+        routes.filter_map(|def| def.name.clone()).collect()
+    }
 }
 
 fn rows(loaded: &Loaded) -> Vec<RouteRow> {

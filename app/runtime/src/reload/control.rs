@@ -31,6 +31,8 @@ const RELOAD: &str = "reload";
 const UPGRADE: &str = "upgrade";
 /// The prefix of the answer of a server that did what it was asked for.
 const DONE: &str = "done ";
+/// The prefix of the answer of a server that does nothing any more, because an upgrade has put another in its place.
+const REPLACED: &str = "replaced ";
 /// The longest time that a caller may take to say what it wants.
 const READ_TIME_MAX: Duration = Duration::from_secs(2);
 /// The interval at which the end of the process looks whether callers have their answers.
@@ -70,8 +72,35 @@ pub enum ControlRequest {
 pub struct ControlAnswer {
     /// The id of its process.
     pub pid: u32,
-    /// The result, or the reason of the failure.
-    pub outcome: Result<String, String>,
+    /// The result of the request.
+    pub outcome: ControlOutcome,
+}
+
+/// The result of a request to a server. Each text is a line about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlOutcome {
+    /// The server did what it was asked for.
+    Done(String),
+    /// The server did nothing: an upgrade has put another process in its place, and it ends.
+    Replaced(String),
+    /// The request failed: the reason.
+    Failed(String),
+}
+
+impl ControlOutcome {
+    /// Reads the answer of a server.
+    fn of(told: String) -> Self {
+        if told.is_empty() {
+            return Self::Failed("it ended before it answered".to_owned());
+        }
+        if let Some(done) = told.strip_prefix(DONE) {
+            return Self::Done(done.to_owned());
+        }
+        match told.strip_prefix(REPLACED) {
+            Some(replaced) => Self::Replaced(replaced.to_owned()),
+            None => Self::Failed(told),
+        }
+    }
 }
 
 /// The beginning of the names of all servers of the project in a folder.
@@ -145,7 +174,13 @@ fn answer(mut caller: UnixStream, control: &Control) -> io::Result<()> {
         }
         (other, _) => Err(format!("{other:?} is nothing that this server knows")),
     };
-    let told = outcome.map_or_else(|fault| fault, |done| format!("{DONE}{done}"));
+    let replaced_by = control.upgrades.as_ref();
+    let replaced_by = replaced_by.and_then(UpgradeRequests::replaced_by);
+    let told = match (outcome, replaced_by) {
+        (Ok(done), _) => format!("{DONE}{done}"),
+        (Err(_), Some(pid)) => format!("{REPLACED}process {pid} has its place, and it ends"),
+        (Err(fault), None) => fault,
+    };
     caller.write_all(told.as_bytes())
 }
 
@@ -164,12 +199,10 @@ pub fn ask_servers(root: &Path, request: ControlRequest) -> Result<Vec<ControlAn
     let told = answers.filter_map(|(pid, told)| {
         let outcome = match told {
             Ok(None) => return None,
-            Ok(Some(told)) if told.is_empty() => Err("it ended before it answered".to_owned()),
-            Ok(Some(told)) => match told.strip_prefix(DONE) {
-                Some(done) => Ok(done.to_owned()),
-                None => Err(told),
-            },
-            Err(error) => Err(format!("it does not answer: {error}")),
+            Ok(Some(told)) => ControlOutcome::of(told),
+            // It has ended since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return None,
+            Err(error) => ControlOutcome::Failed(format!("it does not answer: {error}")),
         };
         Some(ControlAnswer { pid, outcome })
     });

@@ -20,6 +20,7 @@ use sampan_http::{UnsentBytes, answer_directly};
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Loaded;
+use sampan_serve::RunKind;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -298,9 +299,8 @@ async fn call(
 ) -> Result<sampan_host::Value, Error> {
     let missing = || Error::new(ErrorKind::Internal, "nothing of the script can be called");
     let calls = loaded.context.get::<CallLink>().ok_or_else(missing)?;
-    let called = gate.background(Box::pin(
-        async move { calls.call(function, arguments).await },
-    ));
+    let called = Box::pin(async move { calls.call(function, arguments).await });
+    let called = gate.background_of(RunKind::Function, "", called);
     let returned = called.await;
     if let Err(error) = &returned {
         if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {

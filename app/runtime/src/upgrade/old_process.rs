@@ -13,7 +13,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The longest time that the new process may take to accept connections.
@@ -27,10 +27,16 @@ pub(crate) type UpgradeOutcome = Result<String, String>;
 
 /// Asks for upgrades, also before the server has started.
 #[derive(Clone)]
-pub struct UpgradeRequests(Sender<Option<Sender<UpgradeOutcome>>>);
+pub struct UpgradeRequests {
+    asked: Sender<Option<Sender<UpgradeOutcome>>>,
+    replaced_by: Arc<OnceLock<u32>>,
+}
 
 /// The receiver of requests for an upgrade.
-pub(crate) struct UpgradeInbox(Receiver<Option<Sender<UpgradeOutcome>>>);
+pub(crate) struct UpgradeInbox {
+    asked: Receiver<Option<Sender<UpgradeOutcome>>>,
+    replaced_by: Arc<OnceLock<u32>>,
+}
 
 /// The upgrade that goes on, if there is one.
 pub(crate) struct Upgrading(Arc<Mutex<()>>);
@@ -45,19 +51,30 @@ impl Upgrading {
 impl UpgradeRequests {
     pub(crate) fn new() -> (Self, UpgradeInbox) {
         let (sender, inbox) = channel();
-        (Self(sender), UpgradeInbox(inbox))
+        let replaced_by = Arc::<OnceLock<u32>>::default();
+        let inbox = UpgradeInbox {
+            asked: inbox,
+            replaced_by: Arc::clone(&replaced_by),
+        };
+        let asked = sender;
+        (Self { asked, replaced_by }, inbox)
+    }
+
+    /// Returns the number of the process that an upgrade has put in the place of this one, which ends.
+    pub(crate) fn replaced_by(&self) -> Option<u32> {
+        self.replaced_by.get().copied()
     }
 
     /// Asks for an upgrade, and waits for none.
     pub(crate) fn ask(&self) {
-        let _ = self.0.send(None);
+        let _ = self.asked.send(None);
     }
 
     /// Asks for an upgrade, and waits for what comes of it.
     pub(crate) fn ask_and_wait(&self) -> UpgradeOutcome {
         let gone = || "this server cannot be upgraded: it ends, or sampan dev runs it".to_owned();
         let (reply, outcome) = channel();
-        self.0.send(Some(reply)).map_err(|_| gone())?;
+        self.asked.send(Some(reply)).map_err(|_| gone())?;
         outcome.recv().map_err(|_| gone())?
     }
 }
@@ -79,7 +96,7 @@ impl UpgradeInbox {
         let upgrading = Upgrading(Arc::default());
         let turn = Arc::clone(&upgrading.0);
         let body = move || {
-            while let Ok(asked) = self.0.recv() {
+            while let Ok(asked) = self.asked.recv() {
                 logger.text(
                     Level::Info,
                     format!("upgrade: starting {}", program.path().display()),
@@ -88,6 +105,7 @@ impl UpgradeInbox {
                 let outcome = replace(&program, &starter, &sockets, &stopper);
                 let told = match &outcome {
                     Ok(pid) => {
+                        let _ = self.replaced_by.set(*pid);
                         let text = format!("upgrade: process {pid} serves now, this one ends");
                         logger.text(Level::Info, text);
                         crate::systemd::is_replaced_by(*pid);

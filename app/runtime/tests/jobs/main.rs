@@ -1,5 +1,6 @@
 //! Jobs in servers of this process, whose clock and database the tests change beside them.
 
+mod busy;
 mod clock;
 mod million;
 mod versions;

@@ -26,13 +26,16 @@ const NATIVE_HANDLERS: HandlerId = 1 << 31;
 
 /// The largest limit that can be meant for a body.
 const BODY_BYTES_CEILING: usize = usize::MAX / 4;
+/// The most routes that a script may declare: arranging more takes long, and the server cannot be ended meanwhile.
+const ROUTES_MAX: usize = 10_000;
 
 impl Loaded {
     /// Arranges what a loaded project declared beside the routes of the program. Faults of its patterns are errors with
     /// their place.
     ///
     /// # Errors
-    /// A pattern is wrong or declared twice, or the answer of a route that is a value cannot be sent.
+    /// There are too many routes, a pattern is wrong or declared twice, or the answer of a route that is a value cannot
+    /// be sent.
     pub fn new(
         engine: Box<dyn Isolate>,
         context: Rc<Context>,
@@ -44,6 +47,7 @@ impl Loaded {
         let marks = context.get::<Rc<SourceMarks>>();
         let preparation = context.get::<Rc<dyn Preparation>>();
         let program = engine.program();
+        check_count(&program.routes)?;
         let mut middleware = Wrapping::default();
         for def in &program.middleware {
             middleware.add(parse(&def.pattern, def.place.as_ref())?, def.handler);
@@ -202,6 +206,19 @@ impl Loaded {
             context,
         }))
     }
+}
+
+/// Refuses routes above [`ROUTES_MAX`].
+fn check_count(routes: &[RouteDef]) -> Result<(), Error> {
+    let Some(first) = routes.get(ROUTES_MAX) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} routes are declared, and a project has at most {ROUTES_MAX}: a parameter such as /:name stands for many \
+         paths",
+        routes.len()
+    );
+    Err(Error::new(ErrorKind::Load, message).at(first.place.clone()))
 }
 
 fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {

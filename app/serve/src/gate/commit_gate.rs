@@ -3,6 +3,7 @@
 //! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks
 //! are held; what ran in a group that was lost is not answered as if its writes were there.
 
+use crate::gate::run_use::{KnownUses, RunKind, RunTurns, RunUse};
 use crate::request::request_view::View;
 use sampan_host::database::{RouteUse, WorkerDatabase};
 use sampan_host::{
@@ -26,6 +27,8 @@ pub struct Gate {
     current: CurrentRun,
     /// True if a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
     runs_mix: bool,
+    /// The observed behaviour of runs that are not a request's handler.
+    known: KnownUses,
 }
 
 /// The observed behaviour of the handlers behind one route, by whether the method says that it only reads.
@@ -64,6 +67,7 @@ impl Gate {
             current,
             worker: OnceCell::new(),
             runs_mix,
+            known: KnownUses::default(),
         })
     }
 
@@ -140,20 +144,43 @@ impl Gate {
 
     /// Work that belongs to no request, which may use the database too.
     pub fn background<T: 'static>(self: &Rc<Self>, future: LocalFuture<T>) -> LocalFuture<T> {
-        self.run_apart(future, BackgroundRun::default)
+        self.run_apart(future, BackgroundRun::default, None)
+    }
+
+    /// A run of what is declared under this name, for no request. It waits for the write connection where the script
+    /// may write and could not wait for it then.
+    pub fn background_of<T: 'static>(
+        self: &Rc<Self>,
+        kind: RunKind,
+        name: &str,
+        future: LocalFuture<T>,
+    ) -> LocalFuture<T> {
+        // A coroutine waits in the middle of a call.
+        let used = self.runs_mix.then(|| self.known.begin(kind, name));
+        self.run_apart(future, BackgroundRun::default, used)
     }
 
     /// Work that the engine has begun: for the request or the run that goes on, or for as long as the isolate lives.
     pub fn spawned<T: 'static>(self: &Rc<Self>, future: LocalFuture<T>) -> LocalFuture<T> {
-        self.run_apart(future, BackgroundRun::endless)
+        let used = self.use_beside(RunKind::AfterAnswer);
+        self.run_apart(future, BackgroundRun::endless, used)
+    }
+
+    /// Returns the use of the database by a run that begins beside a handler of the route whose script runs now; `None`
+    /// where the script can wait in the middle of a call.
+    pub(super) fn use_beside(&self, kind: RunKind) -> Option<RunUse> {
+        let route = || self.watch.route().to_string();
+        self.runs_mix.then(|| self.known.begin(kind, &route()))
     }
 
     fn run_apart<T: 'static>(
         self: &Rc<Self>,
         mut future: LocalFuture<T>,
         make: fn() -> BackgroundRun,
+        used: Option<RunUse>,
     ) -> LocalFuture<T> {
         let gate = Rc::clone(self);
+        let mut turns = RunTurns::new(&self.db, used);
         // What a request or another run has begun goes on in its name.
         let request = self.current.request();
         let run = self.current.background();
@@ -165,10 +192,22 @@ impl Gate {
             }
             let before = gate.current.set(request.clone());
             let around = gate.current.set_background(run.clone());
-            let polled = future.as_mut().poll(cx);
+            let epoch = gate.watch.epoch();
+            let begun = turns.poll_begin(cx);
+            let polled = if begun.is_pending() {
+                None
+            } else if gate.outbox.is_sealed() {
+                gate.outbox.wake_when_settled(cx);
+                None
+            } else {
+                Some(future.as_mut().poll(cx))
+            };
             gate.current.set(before);
             gate.current.set_background(around);
-            gate.db.left(None, &|| false);
+            let Some(polled) = polled else {
+                return Poll::Pending;
+            };
+            turns.left(gate.watch.epoch() != epoch, polled.is_ready());
             polled
         }))
     }

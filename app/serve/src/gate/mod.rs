@@ -8,4 +8,5 @@ mod dropped_answer;
 pub(crate) mod given_up;
 mod release;
 pub(crate) mod response_sink;
+pub(crate) mod run_use;
 pub(crate) mod script_stream;

@@ -5,7 +5,7 @@ use crate::gate::commit_gate::Visit;
 use crate::gate::control::{self, Control};
 use crate::request::request_view::View;
 use sampan_host::trace::{Attributes, SpanKind};
-use sampan_host::{Error, LocalFuture, Outbox, Verdict};
+use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
 use sampan_http::{Answer, Response, Ticket};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -48,6 +48,7 @@ impl Visit {
         let (remains, control, begun) =
             (view.remains(), Rc::clone(control), control.current.begin());
         let held = control.meters.as_ref().map(|meters| meters.held());
+        let has_transactions = !transactions.is_empty();
         let told = move |verdict| {
             drop(held);
             if let (Some(record), Some(begun)) = (remains.record(), begun) {
@@ -60,6 +61,10 @@ impl Visit {
                 Verdict::Committed => seal.release(),
                 Verdict::Failed => {
                     let lost = control.gate.lost();
+                    let lost = match has_transactions {
+                        true => lost_with_transaction(lost),
+                        false => lost,
+                    };
                     remains.log(&*control.logger, &lost);
                     seal.replace_by(lost.kind().status());
                 }
@@ -100,6 +105,20 @@ impl Visit {
             Ok(())
         })))
     }
+}
+
+/// Adds the likely reason for which a transaction ended after the handler that its answer depends on.
+#[cold]
+fn lost_with_transaction(lost: Error) -> Error {
+    if lost.kind() != ErrorKind::Internal {
+        return lost;
+    }
+    let text = format!(
+        "{}: a db.transaction was still open when the handler returned, and then failed: is await missing in front of \
+         it?",
+        lost.message()
+    );
+    lost.with_message(text)
 }
 
 /// Notifies once: that one of several groups of writes has failed, or that the last is committed.

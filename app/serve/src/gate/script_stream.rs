@@ -4,6 +4,7 @@ use crate::gate::commit_gate::Visit;
 use crate::gate::control::{Control, log, warn_cut};
 use crate::gate::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::gate::release::Settling;
+use crate::gate::run_use::{RunKind, RunUse};
 use crate::request::request_view::View;
 use sampan_host::events::EventStream;
 use sampan_host::{Chunk, Error, ErrorKind, Fate, StreamedBody, Verdict};
@@ -21,6 +22,8 @@ pub(crate) struct ScriptStream {
     /// None once it has ended.
     body: Option<Box<dyn StreamedBody>>,
     visit: Visit,
+    /// The use of the database by its function, where that cannot wait in the middle of a call.
+    used: Option<RunUse>,
     /// A chunk that depends on writes that are not committed.
     held: Option<(Chunk, Fate)>,
     /// Waits until what the stream has written is committed: only then may the client see an end.
@@ -48,6 +51,7 @@ impl ScriptStream {
         Self {
             body: Some(body),
             visit: control.gate.visit(),
+            used: control.gate.use_beside(RunKind::Stream),
             held: None,
             settling: None,
             turn: None,
@@ -73,8 +77,16 @@ impl ScriptStream {
                     }
                     polled
                 };
-                let run = || visit.turn(cx, None, turn);
-                let Some(chunk) = ready!(self.control.during(self.view.as_ref(), run))? else {
+                let used = self.used.as_ref().map(RunUse::turn);
+                let watch = &self.control.gate.watch;
+                let epoch = watch.epoch();
+                let run = || visit.turn(cx, used.as_ref(), turn);
+                let polled = self.control.during(self.view.as_ref(), run);
+                if let Some(own) = &mut self.used {
+                    let used = used.filter(|_| watch.epoch() != epoch);
+                    own.left(used.as_ref(), self.body.is_none());
+                }
+                let Some(chunk) = ready!(polled)? else {
                     self.settling = None;
                     return self.poll_settled(cx).map_ok(|()| None);
                 };

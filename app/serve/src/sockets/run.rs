@@ -2,6 +2,7 @@
 
 use crate::dispatch::loaded::Loaded;
 use crate::gate::control;
+use crate::gate::run_use::RunKind;
 use crate::sockets::serving::Serving;
 use sampan_host::sockets::{EventRun, Socket, SocketEvent, SocketHandlers};
 use sampan_host::{Error, ErrorKind, LocalFuture, Verdict};
@@ -48,7 +49,11 @@ impl EventInFlight {
                 None
             }
             EventRun::Run(run) => Some(Self {
-                future: loaded.control.gate.background(behind(socket, run)),
+                future: loaded.control.gate.background_of(
+                    RunKind::SocketEvent(name),
+                    socket.route(),
+                    behind(socket, run),
+                ),
                 name,
                 by: now.saturating_add(loaded.control.handler_time_max.as_millis() as u64),
                 loaded,

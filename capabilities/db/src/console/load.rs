@@ -17,7 +17,7 @@ pub enum Keys {
 pub struct LoadReport {
     /// Statements.
     pub statements: u64,
-    /// Rows that they changed.
+    /// Rows that they changed themselves, without those of triggers and foreign key actions.
     pub changes: u64,
 }
 
@@ -70,7 +70,6 @@ impl Console {
         progress: &mut dyn FnMut(usize),
     ) -> Result<LoadReport, RunError> {
         const TOLD_EACH: u64 = 1024;
-        let before = self.sqlite.total_changes();
         let mut report = LoadReport::default();
         for statement in statements(text) {
             let failed = |error: rusqlite::Error| self.failed(&error, text, statement.at);
@@ -82,8 +81,10 @@ impl Console {
                 let message = "a parameter: nothing can be given for it in a file".to_owned();
                 return Err(RunError::Sql(place(text, statement.at, message)));
             }
+            let before = self.sqlite.total_changes();
             let mut rows = prepared.raw_query();
             while rows.next().map_err(failed)?.is_some() {}
+            report.changes += self.changes_since(before);
             if !self.in_transaction() {
                 let message = "this ended the transaction of the file".to_owned();
                 return Err(RunError::Sql(place(text, statement.at, message)));
@@ -93,7 +94,6 @@ impl Console {
                 progress(statement.at);
             }
         }
-        report.changes = self.sqlite.total_changes() - before;
         Ok(report)
     }
 

@@ -114,6 +114,29 @@ fn rows_and_changes_are_given_in_order() {
 }
 
 #[test]
+fn rows_that_triggers_change_are_not_counted() {
+    let folder = TestFolder::new();
+    let console = console(&folder, "data.db", true);
+    let schema = "CREATE TABLE a(x); CREATE TABLE b(x);
+        CREATE TRIGGER copies AFTER INSERT ON a BEGIN
+            INSERT INTO b VALUES (new.x); INSERT INTO b VALUES (new.x);
+        END;";
+    console.run(schema, &mut Lines::default()).expect("made");
+    assert_eq!(
+        lines(
+            &console,
+            "INSERT INTO a VALUES (1), (2); CREATE TABLE c(x);"
+        ),
+        ["changed 2", "changed 0"]
+    );
+    let sql = "INSERT INTO a VALUES (3); CREATE TABLE d(x); UPDATE a SET x = 4;";
+    let loaded = console
+        .load(sql, Keys::Checked, &mut |_| ())
+        .expect("valid");
+    assert_eq!((loaded.statements, loaded.changes), (3, 4));
+}
+
+#[test]
 fn reading_only_lets_nothing_write() {
     let folder = TestFolder::new();
     drop(filled(&folder));

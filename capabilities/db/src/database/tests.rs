@@ -2,6 +2,9 @@
 
 use super::Database;
 use crate::config::DatabaseConfig;
+use crate::group_commit::writer::Refused;
+use crate::sqlite::connection::SqliteConnection;
+use crate::sqlite::open::Role;
 use crate::test_folder::TestFolder;
 use sampan_host::log::Level;
 use std::fs;
@@ -103,4 +106,49 @@ fn a_file_that_returns_has_its_log() {
     assert!(lines.contains("was removed or replaced"), "{lines}");
     assert!(!folder.path("a.db.left-1-wal").exists());
     assert!(count(&folder.path("a.db"), "old") >= 1);
+}
+
+#[test]
+fn writes_whose_log_is_removed_are_copied_into_the_database() {
+    for ends in [&["-wal"][..], &["-wal", "-shm"], &["-shm"]] {
+        let scene = Replaced::new();
+        for end in ends {
+            fs::remove_file(scene.folder.path(format!("a.db{end}"))).expect("removed");
+        }
+        let opened = scene.database.opened().expect("open");
+        scene.write("INSERT INTO old VALUES (8)");
+        assert!(opened.writers.try_take().is_none(), "{ends:?}");
+        assert_eq!(opened.writers.refused(), Some(Refused::Gone), "{ends:?}");
+        // As a kill would leave it.
+        let copy = scene.folder.path("copy.db");
+        fs::copy(scene.folder.path("a.db"), &copy).expect("copied");
+        if !ends.contains(&"-wal") {
+            let (log, copied) = ("a.db-wal", "copy.db-wal");
+            // Its last connection may have copied it into the database, and removed it.
+            let _ = fs::copy(scene.folder.path(log), scene.folder.path(copied));
+        }
+        assert!(count(&copy, "old") >= 1, "{ends:?}");
+        let (_folder, lines) = scene.end();
+        assert!(lines.contains("-wal or"), "{lines}");
+        let is_copied = lines.contains("were copied into the database");
+        assert_eq!(is_copied, ends.contains(&"-wal"), "{lines}");
+    }
+}
+
+#[test]
+fn a_database_that_is_opened_again_has_another_log() {
+    let scene = Replaced::new();
+    let config = scene.database.config.clone();
+    let (folder, _) = scene.end();
+    assert!(!folder.path("a.db-wal").exists());
+    let writer = SqliteConnection::open(&config, Role::Writer);
+    let writer = writer.map_err(|fault| fault.error).expect("opened");
+    writer
+        .control("BEGIN IMMEDIATE")
+        .map_err(|fault| fault.error)
+        .expect("begun");
+    writer
+        .commit()
+        .map_err(|fault| fault.error)
+        .expect("its file is there");
 }

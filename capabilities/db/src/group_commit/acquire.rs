@@ -38,19 +38,18 @@ impl Db {
         true
     }
 
-    /// Reports whether a handler of this route must wait before it goes on after a wait, see [`Db::writable`]: it
-    /// writes, and while transactions are open or wait for their turn no worker waits in place. The request of such a
-    /// transaction goes on.
+    /// Reports whether a run for this route must wait before it goes on, see [`Db::writable`]: it may write, and while
+    /// transactions are open or wait for their turn no worker waits in place. The run of such a transaction goes on.
     pub fn must_queue(&self, route: &RouteUse) -> bool {
         let inner = &*self.0;
         let has_transactions = || {
             let opened = inner.database.opened();
             opened.is_some_and(|opened| opened.writers.has_transactions())
         };
-        route.has_written()
+        route.is_expected_to_write()
             && has_transactions()
             && !inner.is_open()
-            && !inner.has_own_transaction()
+            && !inner.may_have_own_transaction()
     }
 
     /// Waits until this worker owns the write connection, or cannot have it.
@@ -216,7 +215,7 @@ impl WorkerDb {
             return Ok(false);
         };
         match writer.control("BEGIN IMMEDIATE") {
-            Ok(()) if opened.file_is_there() => {
+            Ok(()) if opened.file_is_there(Some(&writer)) => {
                 self.enter_group(writer);
                 Ok(true)
             }

@@ -102,6 +102,10 @@ impl AppTables for Db {
         self.own_begin_in_place()
     }
 
+    fn note_write(&self) {
+        self.0.note_write();
+    }
+
     fn write(&self, sql: &str, params: &Value) -> Result<Option<i64>, Error> {
         self.own_write(sql, params)
     }

@@ -2,7 +2,8 @@
 //! authorizer.
 //!
 //! They take part in groups as a script's do, but no route counts as one that writes because of them: a page that shows
-//! a message once does not take the write connection each time.
+//! a message once does not take the write connection each time. A capability whose function is a write of the script,
+//! such as `app.enqueue`, says so (`AppTables::note_write`).
 
 use crate::group_commit::worker::{Db, GroupState, WorkerDb};
 use crate::sqlite::connection::SqliteConnection;
@@ -139,6 +140,13 @@ impl WorkerDb {
         self.wrote.set(wrote);
         self.tell();
         opened
+    }
+
+    /// Takes note that the run that goes on writes, unless it is refused because of its own transaction.
+    pub(crate) fn note_write(&self) {
+        if !self.is_in_transaction() {
+            self.wrote.set(true);
+        }
     }
 
     fn own_begin(&self) -> Result<(), Error> {

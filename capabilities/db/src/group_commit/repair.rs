@@ -12,7 +12,9 @@ use crate::group_commit::writer::{Refused, WriterHandover};
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use crate::sqlite::open::Role;
+use crate::sqlite::run::RunLimits;
 use sampan_host::log::Level;
+use sampan_host::{Cell, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +49,41 @@ pub(crate) fn start(
         let text = format!("the database stays read-only until the next start: {error}");
         on_no_thread(Level::Error, &text);
     }
+}
+
+/// The times that a log is copied until all of it is there, and the pause between: readers end meanwhile that need an
+/// old state of the database.
+const COPIES: (u32, Duration) = (20, Duration::from_millis(5));
+
+/// Copies the log into the database, with a connection that has it open. What the connection has not committed is
+/// undone. Reports whether all of the log was copied.
+pub(crate) fn copy_log(writer: &SqliteConnection) -> bool {
+    let limits = RunLimits {
+        limit: None,
+        must_stop: None,
+        first_only: false,
+        result_bytes_max: 64 * 1024,
+        limit_name: "",
+    };
+    if writer.in_transaction() && writer.control("ROLLBACK").is_err() {
+        return false;
+    }
+    for _ in 0..COPIES.0 {
+        let rows = writer.own_query("PRAGMA wal_checkpoint(PASSIVE)", &Value::Null, &limits);
+        let Ok(rows) = rows else {
+            return false;
+        };
+        // The second is the number of pages in the log, the third of those in the database: below zero if not known.
+        let cells = (!rows.is_empty()).then(|| (rows.cell(0, 1), rows.cell(0, 2)));
+        if let Some((Cell::Int(log), Cell::Int(copied))) = cells
+            && log >= 0
+            && log == copied
+        {
+            return true;
+        }
+        std::thread::sleep(COPIES.1);
+    }
+    false
 }
 
 const READ_VERSION: &str = "PRAGMA user_version";

@@ -109,7 +109,11 @@ impl Transaction {
             tokio::time::sleep(Duration::from_millis(pause)).await;
             pause = (pause * 2).min(RETRY_MILLIS.1);
         }
-        if !opened.file_is_there() {
+        let is_there = match &*transaction.state.borrow() {
+            TransactionState::Open(writer) => opened.file_is_there(Some(writer)),
+            _ => true,
+        };
+        if !is_there {
             return Err(refusal(&Refused::Gone));
         }
         transaction.since.set(Instant::now());

@@ -33,7 +33,7 @@ impl WorkerDb {
             return Ok(reader);
         }
         let opened = self.database.open()?;
-        if !opened.file_is_there() {
+        if !opened.file_is_there(None) {
             // Opening would make an empty database in its place.
             return Err(refusal(&Refused::Gone));
         }

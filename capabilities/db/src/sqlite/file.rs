@@ -24,7 +24,8 @@ pub struct KnownFile(Arc<OnceLock<OpenedFile>>);
 struct OpenedFile {
     /// The device and the inode.
     identity: (u64, u64),
-    /// Has events when the file was moved, removed or changed its links. `None` where the system has no watch left.
+    /// Has events when the file or its log was moved, removed or changed its links. `None` where the system has no
+    /// watch left.
     events: Option<OwnedFd>,
     /// True if an event was seen, and since then the file at the path could be another.
     is_suspect: AtomicBool,
@@ -82,7 +83,42 @@ impl KnownFile {
         if let Some(known) = self.0.get()
             && self.is_at(path)
         {
-            *known.logs() = LogFiles::beside(path);
+            let logs = LogFiles::beside(path);
+            if let Some(events) = &known.events {
+                // One that may not be watched is noticed by the lookout.
+                logs.paths().for_each(|log| {
+                    let _ = inotify::add_watch(events, log, leaving());
+                });
+            }
+            *known.logs() = logs;
+        }
+    }
+
+    /// Reports whether the log or its index was removed or replaced while it was open.
+    fn has_lost_logs(&self) -> bool {
+        self.0.get().is_some_and(|known| known.logs().have_left())
+    }
+
+    /// Reports whether the log itself still stands beside the path of the file.
+    pub(crate) fn has_log(&self) -> bool {
+        self.0.get().is_some_and(|known| known.logs().has_log())
+    }
+
+    /// Reports whether only the open connections have the log, and the file itself stands at `path`: they can copy it.
+    pub(crate) fn is_log_only_open(&self, path: &Path) -> bool {
+        let known = self.0.get();
+        self.is_at(path) && known.is_some_and(|known| known.logs().is_log_only_open())
+    }
+
+    /// Reports whether the file that is known stands at `path`, with the log and the index that are open beside it.
+    pub(crate) fn is_whole_at(&self, path: &Path) -> bool {
+        self.is_at(path) && !self.has_lost_logs()
+    }
+
+    /// Forgets the log and its index: the last connection that closes removes them.
+    pub(crate) fn forget_logs(&self) {
+        if let Some(known) = self.0.get() {
+            *known.logs() = LogFiles::default();
         }
     }
 
@@ -119,7 +155,8 @@ impl KnownFile {
             .is_none_or(|known| identity(path) == Some(known.identity))
     }
 
-    /// Reports whether another file, or none, stands at `path` now, for the connection that writes.
+    /// Reports whether another file, or none, stands at `path` now, or in the place of its log, for the connection that
+    /// writes.
     pub(crate) fn has_left(&self, path: &Path) -> bool {
         let Some(known) = self.0.get() else {
             return false;
@@ -127,18 +164,23 @@ impl KnownFile {
         if !known.is_suspect() {
             return false;
         }
-        let has_left = !self.is_at(path);
+        let has_left = !self.is_whole_at(path);
         known.is_suspect.store(has_left, Relaxed);
         has_left
     }
 }
 
+/// Returns the events of a file that leaves its path. One that is removed while it is open has one link less, which is
+/// a change of its attributes.
+fn leaving() -> inotify::WatchFlags {
+    use inotify::WatchFlags;
+    WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::ATTRIB
+}
+
 fn watch(path: &Path) -> rustix::io::Result<OwnedFd> {
     use inotify::{CreateFlags, WatchFlags};
     let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-    // A file that is removed while it is open has one link less, which is a change of its attributes.
-    let flags = WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::ATTRIB;
-    inotify::add_watch(&events, path, flags)?;
+    inotify::add_watch(&events, path, leaving())?;
     // The path leads to another file, or to none, when a folder above it is moved. Those that may not be watched are
     // noticed by the lookout.
     for folder in path.ancestors().skip(1) {

@@ -9,7 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The ends of the names of the log and of its index, which is shared memory.
-const ENDS: [&str; 2] = ["-wal", "-shm"];
+const ENDS: [&str; 2] = [LOG_END, "-shm"];
+/// The end of the name of the log.
+const LOG_END: &str = "-wal";
 /// The most logs of one database that are kept under other names.
 const ASIDE_MAX: u32 = 1_000;
 
@@ -53,6 +55,34 @@ impl LogFiles {
     /// Reports whether one of them still stands there.
     pub(super) fn are_there(&self) -> bool {
         self.logs.iter().any(LogFile::is_there)
+    }
+
+    /// Reports whether one of them has lost its name to nothing or to another file, and was not renamed here.
+    pub(super) fn have_left(&self) -> bool {
+        let mut logs = self.logs.iter();
+        logs.any(|log| log.aside.is_none() && !log.is_there())
+    }
+
+    /// Reports whether the log itself still stands there.
+    pub(super) fn has_log(&self) -> bool {
+        let mut logs = self.logs.iter();
+        logs.any(|log| log.end == LOG_END && log.is_there())
+    }
+
+    /// Reports whether the log has lost its name and no other process has written another one since: only the open
+    /// connections have it.
+    pub(super) fn is_log_only_open(&self) -> bool {
+        let is_unwritten = |log: &LogFile| match log.end {
+            LOG_END => !log.is_there() && fs::metadata(&log.path).map_or(0, |file| file.len()) == 0,
+            _ => log.is_there() || identity(&log.path).is_none(),
+        };
+        let has_log = self.logs.iter().any(|log| log.end == LOG_END);
+        has_log && self.logs.iter().all(is_unwritten)
+    }
+
+    /// Returns the paths of those that were found.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.logs.iter().map(|log| log.path.as_path())
     }
 
     /// Renames those that still stand there, and no others. Returns the new paths of all.

@@ -6,7 +6,7 @@ use crate::declared::{Body, Declared};
 use crate::desk::{Desk, Failure, Handed, Outcome};
 use crate::failures::{FailedAttempt, attempts_of, pause};
 use crate::keeper::Keeper;
-use crate::limits::{ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
+use crate::limits::{BUSY_PAUSES, BUSY_TIMES_MAX, ERROR_BYTES_MAX, TEST_ATTEMPTS_MAX};
 use crate::options::json_value;
 use crate::postgres;
 use crate::postgres::keeper::ServerKeeper;
@@ -102,7 +102,7 @@ async fn attempt(jobs: &IsolateJobs, handed: &Handed) -> Option<Outcome> {
             .and_then(|args| args.ok_or_else(|| Error::script("another attempt has begun"))),
     };
     let (result, mut ran) = match args {
-        Ok(args) => run(jobs, &declared, handed, args).await,
+        Ok(args) => run_unless_busy(jobs, &declared, handed, args).await,
         Err(error) => (Err(error), Failure::default()),
     };
     if handed.given_up.stopper.is_stopped() {
@@ -184,23 +184,66 @@ fn tell_undeclared(jobs: &IsolateJobs, job: &Taken) {
     }
 }
 
+#[cold]
+fn tell_busy(jobs: &IsolateJobs, job: &Taken, error: &Error) {
+    if let Some(log) = jobs.log() {
+        let text = format!(
+            "job {} {}: attempt {} begins anew, and does not count twice: {error}",
+            job.name, job.id, job.attempt
+        );
+        log.write_limited(Level::Warn, Cause::message(&job.name), &Entry::text(text));
+    }
+}
+
+/// Reports whether a body has failed because the database could not be written at that moment.
+fn is_busy((result, failure): &(Result<(), Error>, Failure)) -> bool {
+    let is_busy = |error: &Error| error.kind().status() == 503 && error.code() == Some("busy");
+    let is_asked = failure.is_final || failure.again.is_some();
+    result.as_ref().is_err_and(is_busy) && !is_asked
+}
+
+/// Runs the body of a job. While the database is busy it begins anew after a pause, some times and within the time of
+/// the attempt.
+async fn run_unless_busy(
+    jobs: &IsolateJobs,
+    declared: &Declared,
+    handed: &Handed,
+    args: String,
+) -> (Result<(), Error>, Failure) {
+    let left = |until: Instant| until.saturating_duration_since(Instant::now());
+    let timeout = declared.policy.timeout;
+    let mut timeout = handed
+        .until
+        .map_or(timeout, |until| timeout.min(left(until)));
+    let until = Instant::now() + timeout;
+    let mut pause = BUSY_PAUSES.0;
+    for _ in 0..BUSY_TIMES_MAX {
+        let ran = run(jobs, declared, handed, args.clone(), timeout).await;
+        let is_over = handed.given_up.stopper.is_stopped() || left(until) <= pause;
+        match &ran.0 {
+            Err(error) if is_busy(&ran) && !is_over => tell_busy(jobs, &handed.job, error),
+            _ => return ran,
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(BUSY_PAUSES.1);
+        timeout = left(until);
+    }
+    run(jobs, declared, handed, args, timeout).await
+}
+
 /// Runs the body of a job. Returns its result, and what is to follow it.
 async fn run(
     jobs: &IsolateJobs,
     declared: &Declared,
     handed: &Handed,
     args: String,
+    timeout: Duration,
 ) -> (Result<(), Error>, Failure) {
     let missing = || Error::new(ErrorKind::Internal, "the isolate of the job has ended");
     let (Some(background), Some(context)) = (jobs.background(), jobs.context.upgrade()) else {
         return (Err(missing()), Failure::default());
     };
     let (job, stopper) = (&handed.job, Arc::clone(&handed.given_up.stopper));
-    let left = |until: Instant| until.saturating_duration_since(Instant::now());
-    let timeout = declared.policy.timeout;
-    let timeout = handed
-        .until
-        .map_or(timeout, |until| timeout.min(left(until)));
     match &declared.body {
         Body::Runner(runner) => {
             let future = runner.run(JobAttempt {
@@ -223,7 +266,9 @@ async fn run(
             });
             {
                 let work = traced::within(&context, &jobs.desk, job, work);
-                let ended = background.run_within(timeout, stopper, work).await;
+                let ended = background
+                    .run_within(&job.name, timeout, stopper, work)
+                    .await;
                 (ended, ran.take())
             }
         }
@@ -243,7 +288,9 @@ async fn run(
             let args = vec![args, Value::Object(object)];
             let future: LocalFuture<_> = Rc::clone(function).start_apart(args);
             let future = traced::within(&context, &jobs.desk, job, future);
-            let ended = background.run_within(timeout, stopper, future).await;
+            let ended = background
+                .run_within(&job.name, timeout, stopper, future)
+                .await;
             attempt.is_over.set(true);
             let ran = Failure {
                 again: attempt.again.get(),

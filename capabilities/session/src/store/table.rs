@@ -134,8 +134,13 @@ impl SessionStore for DbSessions {
         self.change(key, merge)
     }
 
+    fn note_write(&self) {
+        self.0.note_write();
+    }
+
     fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
         check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
+        self.0.note_write();
         self.0.begin_in_place()?;
         // Without the table there is no session.
         let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";

@@ -127,8 +127,8 @@ pub trait WorkerDatabase {
         route: &'a RouteUse,
     ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
-    /// Reports whether a handler of this route must wait before it goes on after a wait: it writes, and while
-    /// transactions are open no worker waits in place.
+    /// Reports whether a run for this route must wait before it goes on: it may write, and while transactions are open
+    /// no worker waits in place.
     fn must_queue(&self, route: &RouteUse) -> bool;
 
     /// Waits until this worker owns the write connection, or cannot have it.
@@ -215,6 +215,10 @@ pub trait AppTables {
     /// # Errors
     /// It cannot be begun, or had to wait for a transaction.
     fn begin_in_place(&self) -> Result<(), Error>;
+
+    /// Takes note that the script has asked for a write: the route of the run that goes on counts as one that writes,
+    /// so that it waits for the write connection before it runs. For functions that cannot wait.
+    fn note_write(&self) {}
 
     /// Runs a statement that writes, in the open group or a new one. Returns the number of rows that it changed; `None`
     /// where it names a table that is not there.

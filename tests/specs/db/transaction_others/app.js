@@ -33,7 +33,7 @@ app.get("/use-and-wait/:name", async (req) => {
 });
 app.get("/stream/:name", (req) => app.stream(async (write) => {
   await write("before ");
-  kept.exec(ADD, [req.params.name]);
+  if (req.params.name !== "none") kept.exec(ADD, [req.params.name]);
   await write("after");
 }));
 const notAwaited = (how) => {

@@ -35,7 +35,7 @@ end)
 app.get("/stream/:name", function(req)
   return app.stream(function(write)
     write("before ")
-    kept:exec(ADD, { req.params.name })
+    if req.params.name ~= "none" then kept:exec(ADD, { req.params.name }) end
     write("after")
   end)
 end)

@@ -49,6 +49,12 @@ impl WorkerDb {
         self.transactions.has_own(self.current_owner())
     }
 
+    /// Reports whether the run that goes on may have a transaction, open or waiting for its turn: a timer may have each
+    /// of those that timers have.
+    pub(crate) fn may_have_own_transaction(&self) -> bool {
+        self.transactions.may_have_own(self.current_owner())
+    }
+
     /// Returns the tables as the open transaction of the run that goes on now sees them, if it has one.
     pub(crate) fn own_transaction(&self) -> Option<Rc<dyn AppTables>> {
         self.transactions.tables(&self.current_owner()?)

@@ -47,6 +47,11 @@ fn statements_that_are_kept_together_leave_nothing_where_one_fails() {
         add_twice(&rig.db, "f");
         rig.db.left(Some(&route), || true);
         assert!(!route.has_written());
+        // A function that is a write of the script says so.
+        rig.db.note_write();
+        rig.db.begin_in_place().unwrap();
+        rig.db.left(Some(&route), || true);
+        assert!(route.has_written());
     });
 }
 

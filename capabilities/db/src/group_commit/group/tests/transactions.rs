@@ -3,6 +3,7 @@
 use super::*;
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
 use sampan_client::wait;
+use sampan_host::{BackgroundRun, CurrentRun};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -136,6 +137,27 @@ fn nobody_waits_in_place_behind_one() {
         assert_eq!(rig.settle().await, named(&["second"], Verdict::Committed));
     });
     assert_eq!(committed(&database), 2);
+}
+
+#[test]
+fn runs_that_may_write_wait_behind_one_of_another_run() {
+    let folder = TestFolder::new();
+    let database = database(&folder, |_| {});
+    on_worker(&database, async |rig| {
+        let run = CurrentRun::default();
+        rig.db.measure(run.clone());
+        let timers = Rc::new(BackgroundRun::endless());
+        run.set_background(Some(Rc::clone(&timers)));
+        let open = begin(&rig).await;
+        // Which of the transactions of timers is a timer's own cannot be told.
+        assert!(!rig.db.must_queue(&RouteUse::new(true)));
+        run.set_background(Some(Rc::new(BackgroundRun::default())));
+        assert!(rig.db.must_queue(&RouteUse::new(true)));
+        assert!(!rig.db.must_queue(&RouteUse::new(false)));
+        run.set_background(Some(timers));
+        open.commit().await.unwrap();
+        assert!(!rig.db.must_queue(&RouteUse::new(true)));
+    });
 }
 
 #[test]

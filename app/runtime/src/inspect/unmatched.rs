@@ -1,0 +1,98 @@
+//! Settings that name a file, a queue or paths that the project does not have.
+
+use super::routes::{RouteKind, RouteRow};
+use crate::app_config::AppConfig;
+use sampan_project::inspect::unused;
+
+/// The queues that jobs are in without a name of the script's.
+const OWN_QUEUES: [&str; 3] = ["default", "cron", "mail"];
+
+/// Lists the settings that name what is not there, each with its place. `scripts` are the files that were loaded, with
+/// their texts.
+pub(super) fn settings(
+    config: &AppConfig,
+    rows: &[RouteRow],
+    scripts: &[(String, String)],
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut tell = |section: &str, fault: String| {
+        let settings = config.base.sections.named(section);
+        found.extend(settings.map(|settings| settings.tell(&fault)));
+    };
+    let files = &config.serving.static_files;
+    if let Some(fallback) = &files.fallback {
+        let (folder, fallback) = (&files.folder, fallback.trim_start_matches('/'));
+        let file = config.base.project.root().join(folder).join(fallback);
+        if !file.is_file() {
+            let text = format!("fallback: there is no {folder}/{fallback}");
+            tell("static", text);
+        }
+    }
+    for queue in items(config, "jobs", "queues") {
+        // Behind the name stand its limits.
+        let name = queue.split_whitespace().next().unwrap_or_default();
+        let is_named = |(_, text): &(String, String)| unused::names(text, name);
+        if !OWN_QUEUES.contains(&name) && !scripts.iter().any(is_named) {
+            let text = format!("queues: no script that is loaded names the queue {name:?}");
+            tell("jobs", text);
+        }
+    }
+    // Only the function itself knows its routes.
+    let has_own = rows.iter().any(|row| row.kind == RouteKind::Fetch);
+    for pattern in items(config, "csrf", "except")
+        .into_iter()
+        .filter(|_| !has_own)
+    {
+        let mut routes = rows.iter().filter(|row| row.method.is_some());
+        if !routes.any(|row| may_share_a_path(&pattern, &row.pattern)) {
+            tell("csrf", format!("except: {pattern:?} covers no route"));
+        }
+    }
+    found
+}
+
+fn items(config: &AppConfig, section: &str, key: &str) -> Vec<String> {
+    let settings = config.base.sections.named(section);
+    settings.map_or_else(|_| Vec::new(), |settings| settings.list(key))
+}
+
+/// Reports whether a path can be among those of both patterns. Parameters may have any value.
+fn may_share_a_path(one: &str, other: &str) -> bool {
+    let (mut one, mut other) = (one.split('/'), other.split('/'));
+    loop {
+        let is_open = |part: &str| part.contains([':', '{', '?']);
+        match (one.next(), other.next()) {
+            (None, None) => return true,
+            (Some(part), _) if part.starts_with('*') => return true,
+            (_, Some(part)) if part.starts_with('*') => return true,
+            (Some(one), Some(other)) if one == other || is_open(one) || is_open(other) => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_share_paths_as_far_as_is_known() {
+        for (one, other) in [
+            ("/hooks/*", "/hooks/stripe"),
+            ("/hooks/*", "/hooks/:name"),
+            ("/hooks/stripe", "/:any/stripe"),
+            ("/hooks/stripe", "/hooks/*rest"),
+            ("*", "/a"),
+            ("/a", "/a"),
+        ] {
+            assert!(may_share_a_path(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("/hoks/*", "/hooks/stripe"),
+            ("/hooks", "/hooks/stripe"),
+            ("/a/b", "/a/c"),
+        ] {
+            assert!(!may_share_a_path(one, other), "{one} {other}");
+        }
+    }
+}
