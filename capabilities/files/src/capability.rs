@@ -15,7 +15,7 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE],
     sections: &[&SECTION, &FORMS],
     open_files_max: SPOOLED_FILES_MAX as u64,
-    configure: |settings| settings.resolve(&SECTION, check),
+    configure: |settings| settings.resolve(&SECTION, |files| check(files, settings.root)),
     folders: |settings| {
         vec![WrittenFolder {
             name: STORAGE,

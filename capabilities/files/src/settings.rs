@@ -3,7 +3,7 @@
 use crate::limits::FormLimits;
 use crate::storage::{Durability, FilesConfig};
 use sampan_host::settings::{ANY, Preset, Section, SettingKey, Settings};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// `[files]`.
 #[rustfmt::skip]
@@ -32,17 +32,47 @@ pub static FORMS: Section = Section {
     ],
 };
 
-/// Refuses folders without a name: the folder of the project would be taken, and scripts could overwrite its files.
+/// Refuses folders without a name, and a storage folder that is the project's folder `root` or one above it: scripts
+/// could overwrite the files of the project.
 ///
 /// # Errors
 /// The key, and what to do.
-pub(crate) fn check(files: &Settings) -> Result<(), String> {
+pub(crate) fn check(files: &Settings, root: &Path) -> Result<(), String> {
     for key in ["storage", "temp"] {
         if files.text_if_set(key) == Some("") {
             return Err(format!("{key} is empty: name a folder, or leave it out"));
         }
     }
+    let storage = files.text("storage");
+    if !root.as_os_str().is_empty() && is_around(&root.join(storage), root) {
+        return Err(format!(
+            "storage: {storage:?} is the project's folder or one above it, so scripts could overwrite the project: \
+             name a folder of its own, such as \"storage\""
+        ));
+    }
     Ok(())
+}
+
+/// Reports whether a folder is the folder `root` or one above it, also by a link.
+fn is_around(folder: &Path, root: &Path) -> bool {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let by_link = folder.canonicalize();
+    root.starts_with(without_dots(folder)) || by_link.is_ok_and(|folder| root.starts_with(folder))
+}
+
+/// Returns a path without `.` and `..`, as it is once all its folders are there.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 impl FilesConfig {
@@ -122,7 +152,8 @@ mod tests {
     fn a_folder_without_a_name_is_refused() {
         let read = |key: &'static str, text: &str| {
             let written = [(key, SettingValue::Text(text.to_owned()))];
-            check(&Settings::with(&SECTION, written).expect("valid"))
+            let files = Settings::with(&SECTION, written).expect("valid");
+            check(&files, Path::new(""))
         };
         for key in ["storage", "temp"] {
             let fault = read(key, "").expect_err(key);
@@ -132,6 +163,27 @@ mod tests {
             );
             assert_eq!(read(key, "kept"), Ok(()));
         }
-        assert_eq!(check(&Settings::of(&SECTION)), Ok(()));
+        assert_eq!(check(&Settings::of(&SECTION), Path::new("")), Ok(()));
+    }
+
+    #[test]
+    fn a_storage_folder_around_the_project_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("project");
+        std::fs::create_dir(&root).expect("a folder");
+        std::os::unix::fs::symlink("..", root.join("link")).expect("a link");
+        let read = |text: &str| {
+            let written = [("storage", SettingValue::Text(text.to_owned()))];
+            check(&Settings::with(&SECTION, written).expect("valid"), &root)
+        };
+        for text in [".", "./", "..", "x/..", "x/../..", "link", "link/project"] {
+            let fault = read(text).expect_err(text);
+            let told = format!("storage: {text:?} is the project's folder or one above it");
+            assert!(fault.starts_with(&told), "{fault}");
+        }
+        assert!(read("/").is_err() && read(root.to_str().expect("UTF-8")).is_err());
+        for text in ["storage", "./a/b", "../beside", "../project-files"] {
+            assert_eq!(read(text), Ok(()), "{text}");
+        }
     }
 }

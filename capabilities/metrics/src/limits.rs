@@ -10,5 +10,7 @@ pub(crate) const HELP_BYTES_MAX: usize = 500;
 pub(crate) const LABELS_MAX: usize = 8;
 /// The longest value of a label, in characters. Longer ones are cut.
 pub(crate) const VALUE_CHARS_MAX: usize = 100;
+/// The largest number of one call, without its sign: sums of such numbers stay finite.
+pub(crate) const NUMBER_MAX: f64 = 1e100;
 /// The most buckets of a histogram, that above all bounds not counted.
 pub(crate) const BUCKETS_MAX: usize = 50;

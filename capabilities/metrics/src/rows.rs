@@ -2,7 +2,7 @@
 
 use crate::declaration::{SUFFIXES, read};
 use crate::labels;
-use crate::limits::METRICS_MAX;
+use crate::limits::{METRICS_MAX, NUMBER_MAX};
 use crate::metric::{Metric, MetricHandle, WorkerMetrics};
 use sampan_host::metrics::{MetricKind, MetricShape};
 use sampan_host::{
@@ -180,9 +180,9 @@ fn text(context: &Context, _: Args) -> Result<Value, Error> {
 fn handle(context: &Context, mut args: Args) -> Result<(Rc<MetricHandle>, f64), Error> {
     let (_, metric) = args.object::<Metric>(context)?;
     let number = args.number(0).unwrap_or(1.0);
-    if !number.is_finite() {
+    if number.is_nan() || number.abs() > NUMBER_MAX {
         return Err(Error::script(format!(
-            "{}: {number} is no number that can be added up",
+            "{}: {number:e} is no number that can be added up",
             metric.shape().name
         )));
     }

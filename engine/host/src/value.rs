@@ -1,6 +1,6 @@
 //! Values that cross the border between a script and a capability, and functions of the script among them.
 
-use crate::error::Error;
+use crate::error::{Error, Place};
 use crate::future::LocalFuture;
 use crate::rows::Rows;
 use crate::tables::objects::Object;
@@ -118,6 +118,12 @@ pub trait ScriptFunction {
     /// of the file.
     fn start_apart(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
         self.start(args)
+    }
+
+    /// Returns the place where it is defined, while the script that gave it runs; `None` where the engine does not know
+    /// it.
+    fn place(&self) -> Option<Place> {
+        None
     }
 
     /// Itself, for its engine, which gives it back to a script.

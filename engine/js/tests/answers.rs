@@ -68,7 +68,7 @@ fn json_is_what_stringify_writes() {
         [{ toJSON(key) { return key; } }], new Date(0), new Number(5), new String("s"), new Boolean(false),
         Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true }, hidden: { value: 2 } }),
         new (class A { x = 1; #p = 2; get g() { return 3; } })(), { get g() { return "got"; } }, [, 1, ,],
-        new Proxy({ p: 1 }, {}), new Proxy([1, 2], {}), Object.assign([1], { extra: 1 }), /re/, { "ключ": 1, "a\"b": 2 },
+        new Proxy({ p: 1 }, {}), new Proxy([1, 2], {}), Object.assign([1], { extra: 1 }), { "ключ": 1, "a\"b": 2 },
         "x".repeat(300) + "é".repeat(300), { "": "" }, "a".concat("b").concat("c".repeat(500)), Object(1n) && 0,
     ]"#;
     let source = format!(
@@ -215,6 +215,46 @@ fn what_is_no_answer_is_an_error() {
             "'a': a Map has no place in JSON; write Object.fromEntries(map)",
         ),
         ("() => [new Set([1])]", "'0': a Set has no place in JSON"),
+        (
+            "() => (function* () { yield 1; })()",
+            "a generator has no place in JSON; write [...generator]",
+        ),
+        (
+            "() => ({ g: (async function* () { yield 1; })() })",
+            "'g': an async generator has no place in JSON",
+        ),
+        ("() => json([1].values())", "an iterator has no place"),
+        ("() => new Map([[1, 2]]).keys()", "an iterator has no place"),
+        ("() => new Set([1]).values()", "an iterator has no place"),
+        ("() => 'x'[Symbol.iterator]()", "an iterator has no place"),
+        ("() => 'x'.matchAll(/x/g)", "an iterator has no place"),
+        (
+            "() => [1].values().map((x) => x)",
+            "an iterator has no place",
+        ),
+        (
+            "() => Iterator.from({ next() {} })",
+            "an iterator has no place",
+        ),
+        ("() => Iterator.concat([1])", "an iterator has no place"),
+        (
+            "() => new (class extends Iterator { a = 1 })()",
+            "an iterator has no place",
+        ),
+        ("() => ({ r: /x/ })", "'r': a RegExp has no place in JSON"),
+        ("() => new WeakMap()", "a WeakMap or WeakSet has no place"),
+        (
+            "() => json(new WeakSet())",
+            "a WeakMap or WeakSet has no place",
+        ),
+        (
+            "() => stream(function* (write) { yield write('x'); })",
+            "stream takes a plain or an async function, not a generator function: call write",
+        ),
+        (
+            "() => stream(async function* (write) { yield write('x'); })",
+            "stream takes a plain or an async function, not a generator function",
+        ),
         ("() => new Error('e')", "an Error has no place in JSON"),
         (
             "() => ({ e: new TypeError('e') })",

@@ -453,3 +453,53 @@ fn a_file_that_is_stopped_while_it_loads_is_named() {
     let files = [("app.js", "import './lib/b.js';"), ("lib/b.js", endless)];
     assert_eq!(stopped_in(&files).as_deref(), Some("lib/b.js"));
 }
+
+#[test]
+fn a_forgotten_await_is_named() {
+    let app = load(
+        "import { app, probe, time } from 'sampan';
+        app.use('/wait', (req, next) => {
+          const res = next(req);
+          res.headers.set('x', 'y');
+          return res;
+        });
+        app.get('/wait', async () => { await time.sleep(0.001); return 'late'; });
+        app.get('/record', () => probe.record().status);",
+    );
+    let error = app.nth(0, get("/wait")).expect_err("an error");
+    assert!(
+        error
+            .message()
+            .ends_with("of undefined: is await missing in front of next(...)?"),
+        "{error}"
+    );
+    let error = app.route("/record", get("/record")).expect_err("an error");
+    assert!(
+        error
+            .message()
+            .contains("probe.record gives a promise here: write \"await probe.record(...)\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_module_that_hides_the_webs_crypto_is_told() {
+    for (handler, part) in [
+        (
+            "() => crypto.randomUUID()",
+            "crypto.randomUUID is not a function",
+        ),
+        ("() => crypto.subtle.digest('SHA-256', '')", "of undefined"),
+    ] {
+        let app = load(&format!(
+            "import {{ app, probe as crypto }} from 'sampan';\napp.get('/', {handler});"
+        ));
+        let error = app.only(get("/")).expect_err("an error");
+        assert!(
+            error.message().ends_with(&format!(
+                "{part}: the import hides the Web's crypto: write globalThis.crypto"
+            )),
+            "{error}"
+        );
+    }
+}

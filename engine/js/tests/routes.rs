@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{get, load, post, program};
+use common::{get, load, load_files, post, program};
+use sampan_host::Isolate;
 
 #[test]
 fn an_object_is_json() {
@@ -87,4 +88,82 @@ fn a_program_is_what_was_declared() {
         .collect();
     assert_eq!(patterns, ["/admin/*", "/api/*"]);
     assert!(program.not_found.is_some() && program.on_error.is_none() && program.fetch.is_none());
+}
+
+/// Returns the error of a project whose second line is `declaration`.
+fn refused(declaration: &str) -> String {
+    let source =
+        format!("import {{ app, calls }} from 'sampan'; const f = () => 1;\n{declaration}\n");
+    let loaded = load_files(&[("app.js", &source)]);
+    loaded.map(drop).expect_err(declaration).to_string()
+}
+
+#[test]
+fn a_declaration_refuses_arguments_that_it_does_not_take() {
+    const ONE_HANDLER: &str = "it takes one handler: declare what runs before it with app.use";
+    const ONE_FUNCTION: &str = "it takes one function: call it again for each further one";
+    for (declaration, name, text) in [
+        ("app.use('/x', f, f);", "app.use", ONE_FUNCTION),
+        ("app.use(f, f);", "app.use", ONE_FUNCTION),
+        (
+            "app.use('/x', f, undefined, null);",
+            "app.use",
+            ONE_FUNCTION,
+        ),
+        ("app.get('/x', f, f);", "app.get", ONE_HANDLER),
+        ("app.post('/x', {}, f, f);", "app.post", ONE_HANDLER),
+        ("app.all('/x', {}, f, 3);", "app.all", ONE_HANDLER),
+        (
+            "app.group('/x', f, f);",
+            "app.group",
+            "it takes one function",
+        ),
+        (
+            "app.group('/x', (g) => { g.use('/y', f, f); });",
+            "app.use",
+            ONE_FUNCTION,
+        ),
+        (
+            "app.notFound(f, f);",
+            "app.notFound",
+            "it takes one function",
+        ),
+        (
+            "app.onError(f, {});",
+            "app.onError",
+            "it takes one function",
+        ),
+        (
+            "calls.keep(f, f);",
+            "calls.keep",
+            "too many arguments: it takes only fn",
+        ),
+    ] {
+        let error = refused(declaration);
+        assert!(error.starts_with("app.js:2: "), "{declaration}: {error}");
+        let text = format!("{name}: {text}");
+        assert!(error.contains(&text), "{declaration}: {error}");
+    }
+    let app = load(
+        "import { app, calls } from 'sampan';
+        const f = () => 1;
+        app.use('/x', (req, next) => next(), undefined);
+        app.get('/x', {}, f, undefined);
+        app.group('/g', () => {}, undefined);
+        app.notFound(f, undefined);
+        calls.keep(f, undefined);",
+    );
+    assert_eq!(app.isolate.program().routes.len(), 1);
+}
+
+#[test]
+fn what_answers_errors_and_missing_paths_is_declared_once() {
+    assert_eq!(
+        refused("app.notFound(f);\n\napp.notFound(f);"),
+        "app.js:4: app.notFound: it is already declared at app.js:2"
+    );
+    assert_eq!(
+        refused("app.onError(f); app.onError(f);"),
+        "app.js:2: app.onError: it is already declared at app.js:2"
+    );
 }

@@ -28,6 +28,13 @@ pub(crate) fn read<'a, V: Vm<'a>>(
     row: &BoundRow,
     args: &[V::Raw<'_>],
 ) -> Result<Args, Failure> {
+    if let Some(more) = args.get(row.function.params.len()..)
+        && !more.is_empty()
+        && row.function.declares()
+        && more.iter().any(|raw| vm.kind(*raw) != Kind::Undefined)
+    {
+        return Err(Args::too_many(&WORDS, row.owner, row.function).into());
+    }
     let mut values = Vec::with_capacity(row.function.params.len());
     let mut functions = Vec::new();
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {

@@ -196,7 +196,7 @@ fn check_loaded<'a, V: Vm<'a>>(vm: V, row: &BoundRow) -> Result<(), Error> {
     }
     let name = row.name();
     Err(Error::script(format!(
-        "{name}: cannot wait here (at module top level)"
+        "{name}: cannot wait here (at module top level): call it in app.onStart or in a handler"
     )))
 }
 

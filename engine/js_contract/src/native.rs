@@ -34,6 +34,8 @@ pub enum Native {
     CheckRedirect,
     /// `unknownOption(builder, name, known, ...)`
     UnknownOption,
+    /// `declaredTwice(declaration, stack)`: throws; the stack is that of the first.
+    DeclaredTwice,
     /// `location(builder, url)`: the value of the field.
     Location,
     /// `nativeMiddleware(value)`: the function that it asks, null if it asks none, `undefined` if it is none.
@@ -64,6 +66,7 @@ impl Native {
         ("checkStatus", Self::CheckStatus),
         ("checkRedirect", Self::CheckRedirect),
         ("unknownOption", Self::UnknownOption),
+        ("declaredTwice", Self::DeclaredTwice),
         ("location", Self::Location),
         ("nativeMiddleware", Self::NativeMiddleware),
         ("ask", Self::Ask),
@@ -110,6 +113,10 @@ impl Native {
                 let known = known.collect::<Result<Vec<_>, _>>()?;
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 args.unless(Err(refusals::unknown_option(&args.text(1)?, &known)))
+            }
+            Self::DeclaredTwice => {
+                let place = vm.place_in(&args.text(1)?);
+                args.unless(Err(refusals::declared_twice(place.as_ref())))
             }
             Self::Location => match answer::location(args.text(1)?.as_bytes()) {
                 Ok(url) => Ok(vm.new_text(&url)?),

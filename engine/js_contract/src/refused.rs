@@ -25,6 +25,19 @@ pub const BLOB: Refused = ["a Blob", "return it by itself, or write await blob.t
 pub const STREAM: Refused = ["a ReadableStream", "return it by itself"];
 /// A `Response`.
 pub const RESPONSE: Refused = ["a Response", "return it by itself"];
+/// A regular expression.
+pub const REGEXP: Refused = ["a RegExp", "write String(regexp)"];
+/// A generator.
+pub const GENERATOR: Refused = ["a generator", "write [...generator]"];
+/// An async generator.
+pub const ASYNC_GENERATOR: Refused = [
+    "an async generator",
+    "collect what it yields with for await",
+];
+/// Any other iterator.
+pub const ITERATOR: Refused = ["an iterator", "write [...iterator]"];
+/// A `WeakMap` or `WeakSet`.
+pub const WEAK: Refused = ["a WeakMap or WeakSet", "write the values that are meant"];
 /// A `FormData`, `Headers` or `URLSearchParams`.
 pub const PAIRS: Refused = [
     "an object that lists pairs",
@@ -41,6 +54,11 @@ pub const ALL: &[(&str, Refused)] = &[
     ("blob", BLOB),
     ("stream", STREAM),
     ("response", RESPONSE),
+    ("regexp", REGEXP),
+    ("generator", GENERATOR),
+    ("asyncGenerator", ASYNC_GENERATOR),
+    ("iterator", ITERATOR),
+    ("weak", WEAK),
     ("pairs", PAIRS),
     ("request", json::REQUEST),
     ("object", json::OBJECT),

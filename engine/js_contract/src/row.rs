@@ -148,6 +148,10 @@ fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     let name = camel_case(row.function.name);
     let function = vm.row_function(&name, row)?;
     let source = match row.function.kind {
+        // The members of what it gives are asked for without `await` easily.
+        FunctionKind::Async(_) if matches!(row.function.returns, Type::Record(_)) => {
+            return waiting(vm, row, function, include_str!("prelude/waiting.js"));
+        }
         FunctionKind::Waiting(_)
         | FunctionKind::WaitingTag(_)
         | FunctionKind::ReadingWaiting(_) => {
@@ -178,7 +182,7 @@ fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     )
 }
 
-/// Creates the function of a row that may give a promise.
+/// Creates the function of a row that may give a promise, whose use without `await` is an error.
 fn waiting<'a, V: Vm<'a>>(
     vm: V,
     row: BoundRow,

@@ -69,6 +69,10 @@ fn fails(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     Box::pin(async { Err(Error::new(ErrorKind::Status(418), "short and stout")) })
 }
 
+fn record(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    Box::pin(async { Ok(Value::Null) })
+}
+
 fn log(context: &Context, mut args: Args) -> Result<Value, Error> {
     let text = match args.take(0) {
         Value::Text(text) => text,
@@ -162,6 +166,8 @@ pub static PROBE: Module = Module {
         row!("run_it"() -> Type::Map, FunctionKind::Sync(result), ""),
         row!("shape"(ANY) -> Type::Text, FunctionKind::Sync(shape), ""),
         row!("fails"() -> Type::Any, FunctionKind::Async(fails), ""),
+        row!("record"() -> Type::Record(&[("status", Type::Int)]),
+            FunctionKind::Async(record), ""),
         row!("number"(NUMBER) -> Type::Any, FunctionKind::Sync(echo), ""),
         row!("panics"() -> Type::Nothing, FunctionKind::Sync(|_, _| panic!("on purpose")), ""),
         row!("within"(TEXT) -> Type::Any,

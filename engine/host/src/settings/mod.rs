@@ -223,9 +223,20 @@ impl SettingKey {
         self
     }
 
-    /// Checks the range of a value of the right kind.
+    /// Checks the range of a value of the right kind, and its texts.
     fn check(&self, value: &SettingValue) -> Result<(), String> {
         let name = self.name;
+        let texts = match value {
+            SettingValue::Text(text) => std::slice::from_ref(text),
+            SettingValue::List(texts) => texts.as_slice(),
+            SettingValue::Flag(_) | SettingValue::Number(_) => &[],
+        };
+        // No path can have one: what takes it would fail later.
+        if texts.iter().any(|text| text.contains('\0')) {
+            return Err(format!(
+                "{name} has a NUL character, which no value may have"
+            ));
+        }
         match (&self.kind, value) {
             (SettingKind::Choice(words), SettingValue::Text(text)) => {
                 if words.contains(&text.as_str()) {

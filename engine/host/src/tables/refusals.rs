@@ -1,6 +1,6 @@
 //! The refusals of builders and declarations, in one wording for both languages.
 
-use crate::error::Error;
+use crate::error::{Error, Place};
 use crate::tables::words::Words;
 
 /// Returns the error for a wrong type: `wanted` is `string`, `function`, `boolean`, `map` or `options`, `found` what
@@ -46,6 +46,15 @@ pub fn too_late(what: &str) -> Error {
     Error::script(format!(
         "{what} are declared while the project loads, not in a handler"
     ))
+}
+
+/// Returns the error for a second declaration of a thing that there is once. `place` is that of the first.
+#[cold]
+pub fn declared_twice(place: Option<&Place>) -> Error {
+    Error::script(match place {
+        Some(place) => format!("it is already declared at {place}"),
+        None => "it is already declared".to_owned(),
+    })
 }
 
 /// Returns the error for a header name that is not a token (RFC 9110 section 5.6.2).

@@ -210,7 +210,10 @@ impl Answerer<'_> {
             Some(request) => signal_of(cx, request)?,
             None => None,
         };
-        let stream = JsStream::new(self.core.clone(), tasks, self.handler, cx.dup(body), signal);
+        // Before the head is sent: a stream that the script has locked or partly read is an error.
+        let open = &cx.core().tables()?.open_stream;
+        let body = (cx.dup(body), cx.call(open.raw(), UNDEFINED, &[body])?);
+        let stream = JsStream::new(self.core.clone(), tasks, self.handler, body, signal);
         sink.stream(Box::new(stream));
         Ok(())
     }

@@ -20,8 +20,8 @@ pub(crate) struct JsStream {
     /// The chunk that has been asked for.
     asked: Option<WatchedPromise>,
     body: Val,
-    /// The function that gives its chunks, once one has been asked for.
-    opened: Option<Val>,
+    /// The function that gives its chunks.
+    next: Val,
     /// The request's, if the script has asked for it.
     signal: Option<Val>,
     tasks: Rc<Tasks>,
@@ -41,18 +41,19 @@ enum NextChunk {
 }
 
 impl JsStream {
+    /// Creates the body of a stream that has been opened: `next` is the function that gives its chunks.
     pub(crate) fn new(
         core: Rc<Core>,
         tasks: Rc<Tasks>,
         handler: HandlerId,
-        body: Val,
+        (body, next): (Val, Val),
         signal: Option<Val>,
     ) -> Self {
         tasks.feeds_stream.set(true);
         Self {
             asked: None,
             body,
-            opened: None,
+            next,
             signal,
             tasks,
             handler,
@@ -70,28 +71,16 @@ impl JsStream {
     }
 
     /// Asks for the next chunk.
-    fn ask(&mut self) -> Result<NextChunk, Error> {
-        let mut opened = self.opened.take();
+    fn ask(&self) -> Result<NextChunk, Error> {
         let next = self.enter(|cx| {
-            let call = |function: &Val, args: &[RawValue<'_>]| {
-                cx.call(function.raw(), UNDEFINED, args)
-                    .map_err(|Thrown| error::take(cx))
-            };
-            let next = match &opened {
-                Some(next) => next,
-                None => {
-                    let open = &cx.core().tables()?.open_stream;
-                    opened.insert(call(open, &[self.body.raw()])?)
-                }
-            };
-            let given = call(next, &[])?;
+            let given = cx.call(self.next.raw(), UNDEFINED, &[]);
+            let given = given.map_err(|Thrown| error::take(cx))?;
             if !is_promise(given.raw()) {
                 return chunk(cx, &self.core, &given).map(Ok);
             }
             cx.core().handled(cx, given.raw());
             Ok(Err(given))
         })?;
-        self.opened = opened;
         Ok(match next {
             Ok(chunk) => NextChunk::Here(chunk),
             Err(promise) => NextChunk::Asked(WatchedPromise::new(self.core.clone(), promise)),

@@ -129,6 +129,12 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue<'_>) -> Error {
         ("TypeError", Some(text)) if text == "not a function" => {
             Some(not_a_function(cx, stack.as_deref()))
         }
+        ("TypeError", Some(text)) if text.ends_with(" of undefined") => {
+            Some(match of_undefined(cx, stack.as_deref()) {
+                Some(advice) => format!("{text}: {advice}"),
+                None => text,
+            })
+        }
         ("SyntaxError", Some(text)) if text.ends_with("'<'") => Some(format!(
             "{text}: if this is JSX, the name of the file must end with .jsx or .tsx"
         )),
@@ -194,6 +200,14 @@ fn at_empty_loop(cx: Cx<'_>, error: Error) -> Error {
         Some((place, stack)) => error.at(Some(place)).with_stack(stack),
         None => error,
     }
+}
+
+/// Returns advice about a member of `undefined` that was read, by the line that reads it.
+#[cold]
+fn of_undefined(cx: Cx<'_>, stack: Option<&str>) -> Option<&'static str> {
+    let place = stack?.lines().find_map(place_of)?;
+    let source = cx.core().scripts.source_text(&place.file)?;
+    advice::of_undefined(&String::from_utf8_lossy(&source), place.line)
 }
 
 /// Says what was called that is no function. QuickJS tells only where.

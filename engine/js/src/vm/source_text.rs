@@ -131,6 +131,22 @@ fn before_word<'a>(code: &'a str, word: &str) -> Option<&'a str> {
         .map(|(before, _)| before)
 }
 
+/// Reports whether a line, counted from 0, reads a member of what `next(...)` returned in a line before it, or in the
+/// same line, without `await`: in middleware that is a promise where the handler waits.
+pub(crate) fn uses_unawaited_next(source: &str, index: usize) -> bool {
+    const LINES_MAX: usize = 10;
+    let lines: Vec<&str> = source.lines().take(index + 1).collect();
+    let Some(line) = lines.get(index) else {
+        return false;
+    };
+    let mut before = lines[index.saturating_sub(LINES_MAX)..].iter();
+    before.any(|before| {
+        let declared = before.split_once("= next(");
+        let name = declared.and_then(|(front, _)| front.trim_end().rsplit(' ').next());
+        name.is_some_and(|name| !name.is_empty() && line.contains(&format!("{name}.")))
+    })
+}
+
 /// Line and column, from 1, of the first loop without a body in the block that `line` is in, behind that line.
 pub(crate) fn empty_loop_behind(source: &str, line: u32) -> Option<(u32, u32)> {
     const LINES_MAX: usize = 20;
@@ -205,6 +221,20 @@ mod tests {
         assert_eq!(at("f();\nmeanwhile (true);"), None);
         assert_eq!(empty_loop_behind("", 1), None);
         assert_eq!(empty_loop_behind("a", 0), None);
+    }
+
+    #[test]
+    fn a_use_of_next_without_await_is_found() {
+        for (first, second, is_found) in [
+            ("const res = next(req);", "res.headers.set(1, 2);", true),
+            ("let res;", "res = next(req); res.headers.size();", true),
+            ("const res = await next(req);", "res.headers.get(1);", false),
+            ("const res = next(req);", "other.headers.get(1);", false),
+        ] {
+            let source = format!("{first}\n{second}\n");
+            assert_eq!(uses_unawaited_next(&source, 1), is_found, "{source}");
+            assert!(!uses_unawaited_next(&source, 7), "{source}");
+        }
     }
 
     #[test]

@@ -79,10 +79,19 @@ function redirect(location, status = 302) {
 
 const kindOf = (value) => (value === null ? "null" : isArray(value) ? "array" : typeof value);
 
+// What a generator function gives would run only if something asked it for values.
+const GeneratorFunction = function* () {}.constructor;
+const AsyncGeneratorFunction = async function* () {}.constructor;
+function refuseGenerator(name, fn, advice) {
+  if (!(fn instanceof GeneratorFunction || fn instanceof AsyncGeneratorFunction)) return;
+  throw new TypeError(`${name} takes a plain or an async function, not a generator function: ${advice} instead of yield`);
+}
+
 // A body that `produce` writes while it is sent. The promise that `write` returns is fulfilled when there is room for
 // more.
 function stream(produce, opts) {
   check("stream", "function", "first argument", produce);
+  refuseGenerator("stream", produce, "call write");
   let gone = false;
   let told = false;
   let room = () => {};
@@ -144,6 +153,7 @@ for (const kind of keys(streamKinds)) {
 // `written` is the function as the script wrote it.
 function fedAnswer(kind, open, begin, feed, opts, written) {
   check(kind, "function", "first argument", feed);
+  refuseGenerator(kind, written, "call send");
   if (opts !== undefined) check(kind, "map", "options", opts);
   const { headers, ...options } = opts ?? {};
   if (headers !== undefined) check(kind, "map", "headers", headers);

@@ -3,6 +3,13 @@
 // The place where a route or middleware was declared: native code reads it from the stack of this error.
 const here = () => new Error().stack;
 
+// Refuses arguments behind those that a declaration takes: a second function would never run.
+const ONE_FUNCTION = "it takes one function: call it again for each further one";
+const ONE_HANDLER = "it takes one handler: declare what runs before it with app.use";
+function refuseMore(name, text, more) {
+  if (more.some((value) => value !== undefined)) throw new TypeError(`${name}: ${text}`);
+}
+
 const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "priority", "slow", "stream"];
 function routeOptions(owner, opts) {
   check(owner, "map", "options", opts);
@@ -47,6 +54,8 @@ function declareVerb(owner, prefix, verb) {
     const [pattern, options] = args;
     check(name, "string", "pattern", pattern);
     checkPattern(name, pattern);
+    const isSecond = typeof options === "function" && typeof args[2] === "function";
+    refuseMore(name, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
     const given = args.length > 2 ? routeOptions(name, options) : NO_OPTIONS;
     const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
     if (handler === undefined) check(name, "function", "handler", handler);
@@ -77,16 +86,21 @@ function asking(object, asked) {
   };
 }
 
+// The names of the functions of the module itself.
+const ownFunctions = new Map();
+for (const name of keys(modules.app ?? {})) ownFunctions.set(modules.app[name], `app.${name}`);
+
 function router(owner, prefix) {
   for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
   // Routes that modules answer: the functions of their declaration are for events, the rest are options.
   for (const kind of keys(routeKinds)) {
     const [title, named] = [`app.${kind}`, capital(kind)];
     const [answerKind, keepKind] = [addedMethods[`answer${named}`], addedMethods[`keep${named}`]];
-    owner[kind] = (pattern, given) => {
+    owner[kind] = (pattern, given, ...more) => {
       check(title, "string", "pattern", pattern);
       checkPattern(title, pattern);
       check(title, "map", "second argument", given);
+      refuseMore(title, "it takes only a pattern and an object of options and functions", more);
       const [options, functions] = [{}, {}];
       for (const key of keys(given)) (typeof given[key] === "function" ? functions : options)[key] = given[key];
       const { upgrade } = functions;
@@ -113,6 +127,8 @@ function router(owner, prefix) {
       const fn = args.length > 2 ? args[2] : given;
       check(title, "string", "pattern", pattern);
       checkPattern(title, pattern);
+      const isSecond = typeof given === "function" && typeof args[2] === "function";
+      refuseMore(title, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
       check(title, "function", "handler", fn);
       if (args.length > 2) check(title, "map", "options", given);
       const { name, ...options } = args.length > 2 ? given : {};
@@ -125,6 +141,14 @@ function router(owner, prefix) {
     const given = args.length > 1 ? args[1] : args[0];
     const asked = native.nativeMiddleware(given);
     if (asked === undefined) check("app.use", "function", "middleware", given);
+    const own = ownFunctions.get(given);
+    if (own !== undefined) {
+      throw new TypeError(`app.use: ${own} is not middleware itself: call it, as in ${own}({ ... })`);
+    }
+    if (args.length > 1 && (typeof args[0] === "function" || native.nativeMiddleware(args[0]) !== undefined)) {
+      refuseMore("app.use", ONE_FUNCTION, [args[0]]);
+    }
+    refuseMore("app.use", ONE_FUNCTION, args.slice(2));
     let pattern = prefix === "" ? "*" : `${prefix}/*`;
     if (args.length > 1 && args[0] !== "*") {
       check("app.use", "string", "pattern", args[0]);
@@ -136,10 +160,11 @@ function router(owner, prefix) {
     else native.use(pattern, here(), keepHandler(typeof asked === "function" ? asking(given, asked) : given));
     return owner;
   };
-  owner.group = (path, fill) => {
+  owner.group = (path, fill, ...more) => {
     check("app.group", "string", "pattern", path);
     checkPattern("app.group", path);
     check("app.group", "function", "second argument", fill);
+    refuseMore("app.group", "it takes one function: declare middleware inside of it", more);
     const whole = joined(prefix, path);
     fill(router({}, whole.endsWith("/") ? whole.slice(0, -1) : whole));
     return owner;
@@ -191,9 +216,14 @@ function nested(fields) {
 
 const app = router({}, "");
 for (const name of ["notFound", "onError"]) {
-  app[name] = (handler) => {
-    check(`app.${name}`, "function", "handler", handler);
+  let declaredAt;
+  app[name] = (handler, ...more) => {
+    const title = `app.${name}`;
+    check(title, "function", "handler", handler);
+    refuseMore(title, "it takes one function", more);
+    if (declaredAt !== undefined) native.declaredTwice(title, declaredAt);
     native[name](keepHandler(handler));
+    declaredAt = here();
     return app;
   };
 }

@@ -28,6 +28,7 @@ const GC_PAUSE_PERCENT: c_int = 300;
 const SANDBOX: &str = include_str!("load/sandbox.lua");
 const CHAIN: &str = include_str!("load/chain.lua");
 const FETCH: &str = include_str!("load/fetch.lua");
+const NESTED: &str = include_str!("load/nested.lua");
 const PRELUDE: &str = include_str!("load/prelude.lua");
 
 /// A project that is loaded: its isolate, what it declared, and the registry references of its handlers, by their
@@ -111,7 +112,8 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, 3);
         chunk::push(state, CHAIN, stack::CHAIN);
         chunk::push(state, FETCH, c"=[sampan]");
-        lua_call(state, 5, 1);
+        chunk::push(state, NESTED, c"=[sampan]");
+        lua_call(state, 6, 1);
         for (name, slot) in [
             (c"chain", &mut refs.chain),
             (c"traced_chain", &mut refs.traced_chain),

@@ -380,6 +380,77 @@ fn capabilities_are_bound_from_their_rows() {
     }
 }
 
+/// Returns the error of a project whose second line is `declaration`.
+fn refused(declaration: &str) -> String {
+    let source = format!("local app = require 'sampan' local function f() end\n{declaration}\n");
+    let loaded = load_files(&source, &[], ScriptLimits::default());
+    loaded.map(drop).expect_err(declaration).to_string()
+}
+
+#[test]
+fn a_declaration_refuses_arguments_that_it_does_not_take() {
+    const ONE_HANDLER: &str = "it takes one handler: declare what runs before it with app.use";
+    const ONE_FUNCTION: &str = "it takes one function: call it again for each further one";
+    for (declaration, name, text) in [
+        ("app.use('/x', f, f)", "app.use", ONE_FUNCTION),
+        ("app.use(f, f)", "app.use", ONE_FUNCTION),
+        ("app.use('/x', f, nil, 3)", "app.use", ONE_FUNCTION),
+        ("app.get('/x', f, f)", "app.get", ONE_HANDLER),
+        ("app.post('/x', {}, f, f)", "app.post", ONE_HANDLER),
+        ("app.all('/x', nil, f, 3)", "app.all", ONE_HANDLER),
+        (
+            "app.group('/x', f, f)",
+            "app.group",
+            "it takes one function",
+        ),
+        (
+            "app.group('/x', function(g) g.use('/y', f, f) end)",
+            "app.use",
+            ONE_FUNCTION,
+        ),
+        (
+            "app.not_found(f, f)",
+            "app.not_found",
+            "it takes one function",
+        ),
+        (
+            "app.on_error(f, {})",
+            "app.on_error",
+            "it takes one function",
+        ),
+        (
+            "app.calls.keep(f, f)",
+            "calls.keep",
+            "too many arguments: it takes only fn",
+        ),
+    ] {
+        let error = refused(declaration);
+        let text = format!("app.lua:2: {name}: {text}");
+        assert!(error.starts_with(&text), "{declaration}: {error}");
+    }
+    let rig = load(
+        "local app = require 'sampan' local function f() end
+        app.use('/x', f, nil)
+        app.get('/x', {}, f, nil)
+        app.group('/g', f, nil)
+        app.not_found(f, nil)
+        app.calls.keep(f, nil)",
+    );
+    assert_eq!(rig.isolate.program().routes.len(), 1);
+}
+
+#[test]
+fn what_answers_errors_and_missing_paths_is_declared_once() {
+    assert_eq!(
+        refused("app.not_found(f)\n\napp.not_found(f)"),
+        "app.lua:4: app.not_found: it is already declared at app.lua:2"
+    );
+    assert_eq!(
+        refused("app.on_error(f) app.on_error(f)"),
+        "app.lua:2: app.on_error: it is already declared at app.lua:2"
+    );
+}
+
 #[test]
 fn streams_are_produced_on_demand() {
     let rig = load(

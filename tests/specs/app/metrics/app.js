@@ -47,6 +47,7 @@ app.get("/late", () => { metrics.counter("late_total"); });
 app.get("/known", () => { metrics.counter("visits_total").inc(0); return "known"; });
 app.get("/negative", () => { counter.inc(-1); });
 app.get("/nan", () => { gauge.set(NaN); });
+app.get("/huge", () => { counter.inc(1e308); });
 app.get("/missing", () => { waits.observe(1); });
 app.get("/unknown", () => { counter.inc(1, { kind: "a" }); });
 app.get("/value", () => { waits.observe(1, { place: {} }); });

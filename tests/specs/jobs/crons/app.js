@@ -22,6 +22,8 @@ const atLoad = [
   tried(app.cron, "0 3 * * *", "missed", { missed: "all" }, nothing),
   tried(app.cron, "0 3 * * *", "option", { zone: "UTC" }, nothing),
   tried(app.cron, "0 3 * * *", "without", {}),
+  tried(app.cron, "0 3 * * *", "two", nothing, nothing),
+  tried(app.cron, "@nightly", "named", nothing),
   tried(app.cron, "0 3 * * *", "", nothing),
   tried(app.job, "cron:nightly", nothing),
 ];

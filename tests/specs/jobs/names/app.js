@@ -26,6 +26,8 @@ const atLoad = [
   tried(app.job, "two", { attempt: 1 }, nothing),
   tried(app.job, "two", {}),
   tried(app.job, "two", "text", nothing),
+  tried(app.job, "two", nothing, nothing),
+  tried(app.job, "two", {}, nothing, nothing),
   tried(app.enqueue, "one"),
 ];
 app.get("/at-load", () => atLoad);

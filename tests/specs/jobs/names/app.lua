@@ -22,6 +22,8 @@ local at_load = {
   tried(app.job, "two", { attempt = 1 }, nothing),
   tried(app.job, "two", {}),
   tried(app.job, "two", "text", nothing),
+  tried(app.job, "two", nothing, nothing),
+  tried(app.job, "two", {}, nothing, nothing),
   tried(app.enqueue, "one"),
 }
 app.get("/at-load", function() return at_load end)

@@ -2,9 +2,19 @@
 
 use crate::error::Error;
 use crate::tables::args::Args;
-use crate::tables::module::{Function, RowOwner, Type};
+use crate::tables::module::{Function, FunctionKind, RowOwner, Type};
 use crate::tables::words::Words;
 use crate::value::Value;
+
+impl Function {
+    /// Reports whether a call only hands over a function of the script, as declarations do. An argument too many is an
+    /// error there: a second function would never run.
+    pub fn declares(&self) -> bool {
+        matches!(self.kind, FunctionKind::Sync(_))
+            && self.returns == Type::Nothing
+            && self.params.iter().any(|param| param.ty.takes_function())
+    }
+}
 
 impl Args {
     /// Checks `values` against the row's parameters, in the words of the tables. Missing optional arguments become
@@ -48,6 +58,21 @@ impl Args {
             values,
             ..Self::default()
         })
+    }
+
+    /// Returns the error for a call of a row that [declares](Function::declares) with more arguments than it takes.
+    #[cold]
+    pub fn too_many(words: &Words, owner: RowOwner<'_>, function: &Function) -> Error {
+        let names: Vec<String> = function
+            .params
+            .iter()
+            .map(|param| (words.spell)(param.name))
+            .collect();
+        let name = words.function(owner, function);
+        Error::script(format!(
+            "{name}: too many arguments: it takes only {}",
+            names.join(", ")
+        ))
     }
 
     /// Returns the error for an argument of an argument of a wrong type: `found` is what it is, with its article.

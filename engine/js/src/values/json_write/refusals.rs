@@ -1,7 +1,7 @@
 //! The values refused by JSON, and the advice for scripts.
 
 use super::Key;
-use crate::values::inspect::web_kind;
+use crate::values::inspect::{is_regexp, web_kind};
 use crate::values::objects;
 use crate::values::value::is_bytes;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, class_id, is_object, is_promise, tag};
@@ -34,9 +34,28 @@ pub(super) fn refused(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Refused>
         Some(host_json::REQUEST)
     } else if objects::at(cx, value).is_some() {
         Some(host_json::OBJECT)
+    } else if is_regexp(value) {
+        Some(refused::REGEXP)
+    } else if let Some(refused) = unlisted(cx, value) {
+        Some(refused)
     } else {
         web_class(cx, value)?
     })
+}
+
+/// Returns the name and advice for a generator, another iterator, a `WeakMap` or a `WeakSet`.
+fn unlisted(cx: Cx<'_>, value: RawValue<'_>) -> Option<Refused> {
+    let (class, classes) = (class_id(value), &cx.core().classes);
+    if class == classes.generator {
+        Some(refused::GENERATOR)
+    } else if class == classes.async_generator {
+        Some(refused::ASYNC_GENERATOR)
+    } else if classes.iterators.contains(&class) {
+        Some(refused::ITERATOR)
+    } else {
+        let is_weak = classes.weak.contains(&class);
+        is_weak.then_some(refused::WEAK)
+    }
 }
 
 /// Returns the name and advice for the classes of the Web surface.

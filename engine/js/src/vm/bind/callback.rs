@@ -5,9 +5,9 @@ use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::vm::error;
 use crate::vm::isolate::Core;
-use crate::vm::sys::{Cx, Failure, RawValue, Val, is_promise};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, is_promise, is_string, whole_number};
 use sampan_host::value::isolate_is_gone;
-use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
+use sampan_host::{Callback, Error, HandlerId, LocalFuture, Place, ScriptFunction, Value};
 use sampan_js_contract::BoundRow;
 use sampan_js_contract::{call_at_once, call_kept};
 use std::any::Any;
@@ -107,6 +107,24 @@ impl ScriptFunction for JsFunction {
             }
             let result = poll_fn(|cx| run.poll(cx)).await;
             run.end(result)
+        })
+    }
+
+    fn place(&self) -> Option<Place> {
+        let core = self.core.upgrade().filter(|core| core.is_entered())?;
+        let (cx, function) = (core.cx(), self.function(&core).ok()?);
+        let read = || -> Result<_, Thrown> {
+            let file = cx.get(function.raw(), c"fileName")?;
+            let line = cx.get(function.raw(), c"lineNumber")?;
+            Ok((is_string(file.raw()).then_some(file), line))
+        };
+        let Ok((file, line)) = read() else {
+            drop(cx.exception());
+            return None;
+        };
+        Some(Place {
+            file: cx.text(file?.raw()).ok()?,
+            line: whole_number(line.raw()).and_then(|line| u32::try_from(line).ok())?,
         })
     }
 

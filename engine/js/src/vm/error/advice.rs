@@ -1,6 +1,7 @@
 //! Advice for the author of a script: a few words behind the message of an uncaught error.
 
 use crate::values::property_names::PropertyNames;
+use crate::vm::source_text::uses_unawaited_next;
 use crate::vm::sys::{Cx, Thrown, is_object};
 use sampan_host::names::nearest_name;
 use std::ffi::CString;
@@ -42,13 +43,29 @@ const FUNCTIONS: &[(&str, &str)] = &[
         "the server listens by itself, where --listen or [server] listen says",
     ),
     ("app.set", "settings are in sampan.toml"),
+    ("crypto.randomUUID", WEB_CRYPTO),
+    ("crypto.getRandomValues", WEB_CRYPTO),
 ];
+
+/// The advice where the module of that name hides the Web's `crypto`.
+const WEB_CRYPTO: &str = "the import hides the Web's crypto: write globalThis.crypto";
 
 /// Returns advice about a name that is not defined, from QuickJS's message about it.
 pub(super) fn of_global(message: &str) -> Option<&'static str> {
     let name = message.strip_suffix(" is not defined")?.trim_matches('\'');
     let found = GLOBALS.iter().find(|(known, _)| *known == name);
     found.map(|(_, advice)| *advice)
+}
+
+/// Returns advice about the line of a file that reads a member of `undefined`.
+pub(super) fn of_undefined(source: &str, line: u32) -> Option<&'static str> {
+    let index = usize::try_from(line).ok()?.checked_sub(1)?;
+    let read = source.lines().nth(index)?;
+    if read.contains("crypto.subtle") && !read.contains("globalThis.crypto.subtle") {
+        return Some(WEB_CRYPTO);
+    }
+    let is_forgotten = uses_unawaited_next(source, index);
+    is_forgotten.then_some("is await missing in front of next(...)?")
 }
 
 /// Returns advice about a name that was called and is no function.

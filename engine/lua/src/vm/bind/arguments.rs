@@ -78,6 +78,14 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     };
     // SAFETY: reads the height of the stack.
     let given = (unsafe { lua_gettop(state) } as usize).saturating_sub(before);
+    if given > function.params.len() && function.declares() {
+        let first = before + function.params.len() + 1;
+        // SAFETY: looks at the stack.
+        let is_given = |at: usize| unsafe { lua_type(state, at as c_int) } != LUA_TNIL;
+        if (first..=before + given).any(is_given) {
+            return Err(Args::too_many(&WORDS, row.owner, function));
+        }
+    }
     let mut values = Vec::with_capacity(function.params.len());
     for (index, param) in function.params.iter().enumerate().take(given) {
         let at = (index + before) as c_int + 1;

@@ -9,9 +9,9 @@ use crate::vm::state::{State, data, guard, push_ref};
 use crate::vm::worlds::{Home, World, Worlds};
 use mlua_sys::lua51::*;
 use sampan_host::value::isolate_is_gone;
-use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Value};
+use sampan_host::{Callback, Error, LocalFuture, Place, ScriptFunction, Value};
 use std::any::Any;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::rc::{Rc, Weak};
 
 /// The most functions that one row may take.
@@ -136,6 +136,32 @@ impl ScriptFunction for LuaFunction {
         match self.core.upgrade() {
             Some(core) => Box::pin(FunctionRun::new(core, self, args, number)),
             None => Box::pin(async { Err(isolate_is_gone()) }),
+        }
+    }
+
+    fn place(&self) -> Option<Place> {
+        let core = self.core.upgrade()?;
+        let state = core.calling.get();
+        if state.is_null() {
+            return None;
+        }
+        // SAFETY: `state` runs a row, so its stack may be used. With `>` the function that was pushed is taken off;
+        // the source belongs to its prototype, which the registry keeps alive through the function.
+        unsafe {
+            if lua_checkstack(state, 2) == 0 {
+                return None;
+            }
+            push_ref(state, self.reference);
+            let mut record: lua_Debug = std::mem::zeroed();
+            if lua_getinfo(state, c">S".as_ptr(), &raw mut record) == 0 {
+                return None;
+            }
+            let source = CStr::from_ptr(record.source).to_bytes();
+            let file = source.strip_prefix(b"@")?;
+            Some(Place {
+                file: String::from_utf8_lossy(file).into_owned(),
+                line: u32::try_from(record.linedefined).ok()?,
+            })
         }
     }
 

@@ -13,8 +13,8 @@ unsafe extern "C-unwind" {
 
 /// The error of waiting in the wrong place is answered with.
 pub(crate) const CANNOT_WAIT: &CStr =
-    c"cannot wait here: not while a file loads, and not inside a function that is called back, as by table.sort or \
-     string.gsub";
+    c"cannot wait here: not while a file loads (app.on_start may wait), and not inside a function that is called back, \
+     as by table.sort or string.gsub";
 
 /// Why the running coroutine cannot wait, if it cannot.
 pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {

@@ -1,8 +1,8 @@
 -- The `sampan` module: routes, groups, middleware and responses.
 --
--- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts, and what makes the chain and
--- `app.fetch`. Returns what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
-local G, host, env, make_chain, make_fetch = ...
+-- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts, and what makes the chain,
+-- `app.fetch` and `app.nested`. Returns what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
+local G, host, env, make_chain, make_fetch, make_nested = ...
 
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
@@ -30,6 +30,16 @@ end
 -- What is said where a colon passes the table of a function as its first argument.
 local function no_colon(name, level)
   error(name .. ": write " .. name .. "(...) with a dot, not with a colon", (level or 2) + 1)
+end
+
+-- Refuses arguments behind those that a declaration takes: a second function would never run. The caller is the function that
+-- the script calls.
+local ONE_FUNCTION = "it takes one function: call it again for each further one"
+local ONE_HANDLER = "it takes one handler: declare what runs before it with app.use"
+local function refuse_more(name, text, ...)
+  for at = 1, select("#", ...) do
+    if select(at, ...) ~= nil then error(name .. ": " .. text, 3) end
+  end
 end
 
 -- Responses -------------------------------------------------------------------------------------------------------------
@@ -318,12 +328,16 @@ function binders.sync(row, module)
   if row.shown and row.mark == "." then return shows(row.call, module, row.title) end
   return row.call
 end
+-- The names of the functions of the module itself.
+local own_functions = {}
 local function bind(row, into)
   row.title = row.owner .. row.mark .. row.name
   row.module = into
   -- By this the row knows that it was called with a colon.
   for _, call in ipairs({ row.call, row.open, row.leave }) do setupvalue(call, 3, into) end
-  into[row.name] = binders[row.kind](row, into)
+  local fn = binders[row.kind](row, into)
+  into[row.name] = fn
+  if into == app then own_functions[fn] = row.title end
 end
 -- Methods of requests are found where their fields are.
 -- Functions of such modules declare routes.
@@ -388,54 +402,7 @@ setmetatable(app.json, { __call = function(_, body, options, third)
   return json_response(body, options, third)
 end })
 
-local NESTED_MAX = 8
--- The parts of a name such as `owner[pets][]`. Nothing for one that has none, or that is written in another way.
-local function name_parts(name)
-  local base, rest = name:match("^([^%[%]]+)(%[.*%])$")
-  if not base then return nil end
-  local parts, at = { base }, 1
-  while at <= #rest do
-    local part, after = rest:match("^%[([^%[%]]*)%]()", at)
-    if not part or part == "" and after <= #rest or #parts == NESTED_MAX then return nil end
-    parts[#parts + 1], at = part, after
-  end
-  return parts
-end
-
--- What names with brackets mean: `owner[name]` is the field `name` of the table `owner`, `pets[]` an item of the list `pets`.
-function app.nested(fields)
-  if fields == app then no_colon("app.nested") end
-  host.check("app.nested", "map", "fields", fields)
-  -- The tables that are made here: true for a list.
-  local out, lists = {}, {}
-  lists[out] = false
-  local function twice(name) error({ status = 400, message = name .. " has another value beside it" }, 0) end
-  for name, value in pairs(fields) do
-    local parts = name_parts(name) or { name }
-    local last, into = parts[#parts], out
-    for at = 1, #parts - 1 do
-      local known = into[parts[at]]
-      if known ~= nil and lists[known] == nil then twice(name) end
-      if known == nil then
-        known = {}
-        lists[known] = last == "" and at == #parts - 1
-        into[parts[at]] = known
-      end
-      into = known
-    end
-    local is_item = last == "" and #parts > 1
-    if lists[into] ~= is_item then twice(name) end
-    if not is_item then
-      if into[last] ~= nil then twice(name) end
-      into[last] = value
-    elseif type(value) == "table" and getmetatable(value) == nil then
-      for at = 1, #value do into[#into + 1] = value[at] end
-    else
-      into[#into + 1] = value
-    end
-  end
-  return out
-end
+make_nested(G, host, app, no_colon)
 
 -- The first value under a name of a query or form: names that come twice have a list.
 function app.first(value)
@@ -573,6 +540,8 @@ local function declare(into, prefix)
       if select("#", ...) < 2 then options, handler = nil, options end
       if options == nil and is_options(handler) then handler = nil end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
+      if type(options) == "function" and type(handler) == "function" then refuse_more("app." .. verb, ONE_HANDLER, handler) end
+      refuse_more("app." .. verb, ONE_HANDLER, select(3, ...))
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
       local body_bytes_max, stream, compress, etag, name, priority, slow
       for key, value in pairs(options or {}) do
@@ -619,29 +588,38 @@ local function declare(into, prefix)
     end
   end
   for kind in pairs(route_kinds) do
-    into[kind] = function(pattern, given)
+    into[kind] = function(pattern, given, ...)
       check_pattern(into, kind, pattern)
       host.check_loading("app." .. kind)
       host.check("app." .. kind, "map", "second argument", given)
+      refuse_more("app." .. kind, "it takes only a pattern and a table of options and functions", ...)
       into.get(pattern, route_handler(kind, join(prefix, pattern), given))
       if declared then declared[#declared].kind = kind end
     end
   end
   for kind, feed in pairs(feeders) do
-    into[kind] = function(first, second, third)
+    into[kind] = function(first, second, third, ...)
       if type(first) == "function" then return feed(first, second) end
       check_pattern(into, kind, first)
       host.check_loading("app." .. kind)
+      if type(second) == "function" and type(third) == "function" then refuse_more("app." .. kind, ONE_HANDLER, third) end
       local handler, name = feeding_handler(kind, second, third)
+      refuse_more("app." .. kind, ONE_HANDLER, ...)
       into.get(first, { name = name }, handler)
       if declared then declared[#declared].kind = kind end
     end
   end
-  into.use = function(pattern, fn)
+  into.use = function(pattern, fn, ...)
     if pattern == into then no_colon("app.use") end
     if fn == nil then pattern, fn = "*", pattern end
     local is_native, asked = host.native_middleware(fn)
     if not is_native then host.check("app.use", "function", "middleware", fn) end
+    local own = own_functions[fn]
+    if own then error("app.use: " .. own .. " is not middleware itself: call it, as in " .. own .. "{ ... }", 2) end
+    if type(pattern) == "function" or host.native_middleware(pattern) then
+      refuse_more("app.use", ONE_FUNCTION, pattern)
+    end
+    refuse_more("app.use", ONE_FUNCTION, ...)
     host.check_loading("app.use")
     local written = pattern
     if pattern == "*" then
@@ -661,9 +639,10 @@ local function declare(into, prefix)
       note("use", written, item, asked and fn)
     end
   end
-  into.group = function(inner, fn)
+  into.group = function(inner, fn, ...)
     check_pattern(into, "group", inner)
     host.check("app.group", "function", "second argument", fn)
+    refuse_more("app.group", "it takes one function: declare middleware inside of it", ...)
     note("group", inner)
     fn(scope(join(prefix, (inner:gsub("/$", "")))))
   end
@@ -680,9 +659,16 @@ function answering_errors.on_error(fn)
   return function(req, err) return answer_of(err.status, fn(req, err)) end
 end
 for name, around in pairs(answering_errors) do
-  app[name] = function(fn)
+  local declared_at
+  app[name] = function(fn, ...)
     if fn == app then no_colon("app." .. name) end
     host.check("app." .. name, "function", "handler", fn)
+    refuse_more("app." .. name, "it takes one function", ...)
+    if program[name] then
+      error("app." .. name .. ": it is already declared" .. (declared_at and " at " .. declared_at or ""), 2)
+    end
+    local file, line = place()
+    declared_at = file and file .. ":" .. line
     program[name] = around(fn)
   end
 end

@@ -121,7 +121,10 @@ function waitingFunction(fn) {
   if (fn instanceof GeneratorFunction) return "a generator function";
   return undefined;
 }
-const generators = [GeneratorFunction.prototype.prototype, AsyncGeneratorFunction.prototype.prototype];
+const inherits = (prototype, value) => apply(objectPrototype.isPrototypeOf, prototype, [value]);
+const generatorPrototype = GeneratorFunction.prototype.prototype;
+const asyncGeneratorPrototype = AsyncGeneratorFunction.prototype.prototype;
+const iteratorPrototype = getPrototypeOf(generatorPrototype);
 function unfinished(value) {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Promise) {
@@ -129,7 +132,7 @@ function unfinished(value) {
     then(value, undefined, () => {});
     return "a promise";
   }
-  if (generators.some((prototype) => objectPrototype.isPrototypeOf.call(prototype, value))) return "a generator, which has not run";
+  if (inherits(generatorPrototype, value) || inherits(asyncGeneratorPrototype, value)) return "a generator, which has not run";
   return typeof value.then === "function" ? "a thenable" : undefined;
 }
 
@@ -146,6 +149,11 @@ function refusal(value) {
   if (value instanceof Blob) return refused.blob;
   if (value instanceof ReadableStream) return refused.stream;
   if (isResponse(value)) return refused.response;
+  if (value instanceof RegExp) return refused.regexp;
+  if (inherits(generatorPrototype, value)) return refused.generator;
+  if (inherits(asyncGeneratorPrototype, value)) return refused.asyncGenerator;
+  if (inherits(iteratorPrototype, value)) return refused.iterator;
+  if (value instanceof WeakMap || value instanceof WeakSet) return refused.weak;
   if (value instanceof FormData || value instanceof Headers || value instanceof URLSearchParams) return refused.pairs;
   return undefined;
 }

@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+const first = () => {};
+
+app.onStart(first, {}, first);

@@ -1,0 +1,5 @@
+local app = require "sampan"
+
+local function first() end
+
+app.on_start(first, {}, first)

@@ -1,0 +1,4 @@
+import { app } from "sampan";
+
+app.use("/r", app.rateLimit);
+app.get("/r", () => "never");

@@ -1,0 +1,4 @@
+import { app } from "sampan";
+
+app.notFound(() => "first");
+app.notFound(() => "second");

@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+const guard = () => {};
+
+app.get("/x", {}, guard, () => "never");

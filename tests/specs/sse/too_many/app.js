@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+const feed = () => {};
+
+app.sse("/s", {}, feed, feed);

@@ -1,0 +1,5 @@
+local app = require "sampan"
+
+local function feed() end
+
+app.sse("/s", {}, feed, feed)
