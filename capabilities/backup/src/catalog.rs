@@ -54,6 +54,20 @@ impl Generation {
         generation.wholes.sort_unstable();
         Ok(generation)
     }
+
+    /// Returns the number, the time and the name of the last object: of the log, or the end of the last whole copy.
+    /// `None` if no whole copy is complete.
+    pub(crate) fn last(&self) -> Option<(Stamped, String)> {
+        let whole = *self.wholes.last()?;
+        let behind = self.log.last();
+        Some(match behind.filter(|last| last.sequence > whole.sequence) {
+            Some(last) => (*last, names::log(&self.name, last.sequence, last.time)),
+            None => {
+                let end = names::whole(&self.name, whole.sequence, whole.time, None);
+                (whole, end)
+            }
+        })
+    }
 }
 
 /// Returns the names of all generations, in their order.

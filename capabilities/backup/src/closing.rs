@@ -10,6 +10,7 @@ use crate::targets::{Target, TargetFault};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 /// The marks of a database file that is not open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +43,23 @@ impl FileMarks {
             ],
         })
     }
+
+    /// Returns the time of the last change of the contents, in milliseconds since 1970.
+    pub(crate) fn changed_millis(&self) -> Option<u64> {
+        let [seconds, nanos, ..] = self.changed;
+        let seconds = u64::try_from(seconds).ok()?;
+        Some(seconds * 1_000 + u64::try_from(nanos).ok()? / 1_000_000)
+    }
+}
+
+/// Returns a mark that a database file keeps as long as it exists, and that no other file has: its inode, which a later
+/// file may get, and the time at which it was made. It is empty where the file system does not know that time.
+pub(crate) fn file_mark(database: &Path) -> String {
+    let mark = std::fs::metadata(database).ok().and_then(|file| {
+        let made = file.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(format!("{}-{}", file.ino(), made.as_nanos()))
+    });
+    mark.unwrap_or_default()
 }
 
 /// The note.

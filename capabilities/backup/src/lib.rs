@@ -8,6 +8,7 @@ mod catalog;
 mod cipher;
 mod closing;
 mod copier;
+mod listing;
 mod names;
 mod object;
 mod pending;
@@ -20,6 +21,7 @@ mod whole;
 
 pub use closing::FileMarks;
 pub use copier::{Backup, BackupHost};
+pub use listing::{RestorableSpan, restorable};
 pub use names::read_time;
 pub use restore::{RestoreFault, Restored, restore_from};
 pub use settings::{BackupSettings, SECTION};

@@ -69,6 +69,9 @@ pub(crate) struct Header {
     /// In the end of a whole copy, the hash of the object of the log that it contains last.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) log: Hash,
+    /// In the end of a whole copy, the mark of the database's file ([`crate::closing::file_mark`]).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) file: String,
     /// The SHA-256 of the body as it lies there.
     #[serde(default)]
     pub(crate) body: Hash,
@@ -272,6 +275,7 @@ mod tests {
             place: LogPlace::default(),
             previous: NO_HASH.to_owned(),
             log: NO_HASH.to_owned(),
+            file: String::new(),
             body: NO_HASH.to_owned(),
             encrypted: false,
         };

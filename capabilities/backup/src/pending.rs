@@ -217,6 +217,7 @@ impl Chain {
             place: batch.position.into(),
             previous: self.previous.clone(),
             log: NO_HASH.to_owned(),
+            file: String::new(),
             body: NO_HASH.to_owned(),
             encrypted: false,
         };

@@ -17,9 +17,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::thread;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The parts of a whole copy that wait to be written while the next is read.
 const PARTS_AHEAD: usize = 2;
+
+/// The error where a target has no complete copy.
+pub(crate) const NO_COPY: &str =
+    "there is no complete copy: check the URL, and the log of the server that writes it";
 
 /// The outcome of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +124,11 @@ pub(crate) fn restore(
             return Err(failed(text));
         }
         check_place(to, replaces).map_err(failed)?;
+        // The server that copies this database next sees that it goes on from this state.
+        let time = UNIX_EPOCH + Duration::from_millis(restored.time);
+        let stamped = part.file.set_modified(time);
+        stamped
+            .map_err(|error| failed(format!("cannot write {}: {error}", part.path.display())))?;
         part.finish(to).map_err(failed)?;
         Ok(restored)
     })
@@ -181,10 +191,7 @@ fn fill(
             "the oldest copy is of {}: name a later time",
             names::time(time)
         ),
-        None => {
-            "there is no complete copy: check the URL, and the log of the server that writes it"
-                .to_owned()
-        }
+        None => NO_COPY.to_owned(),
     }))
 }
 

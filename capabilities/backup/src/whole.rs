@@ -17,6 +17,8 @@ const PART_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct WholeUpload {
     /// The copy. It has no name any more, so it goes with the process.
     file: File,
+    /// The mark of the database's own file.
+    file_mark: String,
     pub(crate) mark: WholeMark,
     page_bytes: u32,
     database_pages: u32,
@@ -29,13 +31,15 @@ pub(crate) struct WholeUpload {
     is_ended: bool,
 }
 
-/// Copies the database to `scratch`, and makes the copy ready to be written.
+/// Copies the database to `scratch`, and makes the copy ready to be written. `file_mark` is that of the database's
+/// file.
 ///
 /// # Errors
 /// The database cannot be copied.
 pub(crate) fn begin(
     log: &dyn PageLog,
     scratch: &Path,
+    file_mark: String,
     take_mark: impl FnOnce() -> Option<WholeMark>,
 ) -> Result<WholeUpload, String> {
     let copied = log.copy_whole(scratch);
@@ -54,6 +58,7 @@ pub(crate) fn begin(
     let database_pages = u32::try_from(length / u64::from(page_bytes.max(512)));
     Ok(WholeUpload {
         file,
+        file_mark,
         mark: take_mark().ok_or("the copy was given up")?,
         page_bytes: page_bytes.max(512),
         database_pages: database_pages.map_err(|error| error.to_string())?,
@@ -121,6 +126,10 @@ impl WholeUpload {
             place: mark.place,
             previous: self.previous.clone(),
             log: mark.log.clone(),
+            file: match is_end {
+                true => self.file_mark.clone(),
+                false => String::new(),
+            },
             body: NO_HASH.to_owned(),
             encrypted: false,
         };

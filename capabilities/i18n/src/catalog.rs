@@ -4,6 +4,7 @@ use crate::message::{CATEGORIES, Message, Text};
 use crate::negotiate;
 use crate::settings::I18nSettings;
 use icu_locale_core::Locale;
+use sampan_host::names::hint;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +15,18 @@ use toml::de::{DeTable, DeValue};
 pub const FOLDER: &str = "locales";
 /// The app's own locale unless its configuration names one.
 const DEFAULT: &str = "en";
+
+/// The beginning of the keys that the server itself asks for, and the rest of each: messages about invalid values,
+/// whose English texts are built in.
+#[rustfmt::skip]
+const BUILT_IN: (&str, &[&str]) = (
+    "validate.",
+    &[
+        "required", "string", "integer", "number", "boolean", "date", "datetime", "email", "url",
+        "list", "object", "any", "chars_min", "chars_max", "chars", "items_min", "items_max", "items",
+        "min", "max", "date_min", "date_max", "not_past", "not_future", "pattern", "enum", "check",
+    ],
+);
 
 /// The catalogues of a project. Workers share them.
 #[derive(Debug)]
@@ -33,6 +46,13 @@ pub(crate) struct Catalog {
     pub(crate) locale: Locale,
     /// By key, with dots between its parts.
     messages: Messages,
+}
+
+/// Reports whether the server itself asks for a text.
+fn is_built_in(key: &str) -> bool {
+    let (start, rests) = BUILT_IN;
+    key.strip_prefix(start)
+        .is_some_and(|rest| rests.contains(&rest))
 }
 
 /// Texts by their keys, which only the project chooses.
@@ -130,7 +150,7 @@ impl Catalogs {
             let mut missing: Vec<&String> = own.messages.keys().collect();
             missing.retain(|key| !is_special && !catalog.messages.contains_key(*key));
             let mut extra: Vec<&String> = catalog.messages.keys().collect();
-            extra.retain(|key| !own.messages.contains_key(*key));
+            extra.retain(|key| !own.messages.contains_key(*key) && !is_built_in(key));
             missing.sort();
             extra.sort();
             let missing = missing.iter().map(|key| {
@@ -140,9 +160,12 @@ impl Catalogs {
                 )
             });
             let extra = extra.iter().map(|key| {
+                let known = || BUILT_IN.1.iter().copied();
+                let hint = key.strip_prefix(BUILT_IN.0).map(|rest| hint(rest, known()));
                 format!(
-                    "{key} is not in {FOLDER}/{}.toml, so no text asks for it",
-                    own.tag
+                    "{key} is not in {FOLDER}/{}.toml, so no text asks for it{}",
+                    own.tag,
+                    hint.unwrap_or_default()
                 )
             });
             found.extend(missing.chain(extra).map(|text| (file.clone(), text)));

@@ -1,7 +1,7 @@
 //! `sampan reload` and `sampan upgrade`: requests to the servers of a project.
 
 use crate::say;
-use sampan_runtime::ControlRequest;
+use sampan_runtime::{ControlOutcome, ControlRequest};
 use std::path::PathBuf;
 
 /// The arguments of `sampan reload` and `sampan upgrade`.
@@ -26,11 +26,17 @@ pub(crate) fn run(args: &ControlArgs, request: ControlRequest) -> Result<(), Str
             root.display()
         ));
     }
+    // The process that is in the place of another has the request too.
+    let is_replaced = |outcome: &ControlOutcome| matches!(outcome, ControlOutcome::Replaced(_));
+    let are_all_replaced = answers.iter().all(|answer| is_replaced(&answer.outcome));
     let mut faults = Vec::new();
     for answer in answers {
         match answer.outcome {
-            Ok(done) => say(format_args!("process {}: {done}", answer.pid))?,
-            Err(fault) => faults.push(format!("process {}: {fault}", answer.pid)),
+            ControlOutcome::Done(done) => say(format_args!("process {}: {done}", answer.pid))?,
+            ControlOutcome::Replaced(_) if !are_all_replaced => {}
+            ControlOutcome::Replaced(fault) | ControlOutcome::Failed(fault) => {
+                faults.push(format!("process {}: {fault}", answer.pid));
+            }
         }
     }
     match faults.is_empty() {

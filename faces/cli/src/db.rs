@@ -4,7 +4,7 @@ mod copy;
 mod files;
 mod output;
 mod prompt;
-mod restore;
+pub(crate) mod restore;
 
 use crate::migrate;
 use crate::signals;

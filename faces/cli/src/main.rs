@@ -26,12 +26,14 @@ mod test;
 mod tls;
 
 use clap::{Parser, Subcommand};
+use sampan_host::log::Level;
 use sampan_project::archive::Archive;
 use sampan_project::config::{EnvFile, Flags};
 use sampan_runtime::{AppConfig, Confinement, ControlRequest, Storage};
 use servers::{health, top};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use terminal::{paint, prompt, signals};
 
 /// A web application server in one executable, for Lua and JavaScript.
@@ -208,15 +210,29 @@ struct DatabaseArgs {
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+    /// The project that this program carries, in place of a folder.
+    #[arg(skip)]
+    archive: Option<Arc<Archive>>,
 }
 
 impl StorageArgs {
     fn resolve(self) -> Result<Storage, String> {
+        let archive = self.database.archive;
+        if archive.is_some() && self.path != Path::new(".") {
+            let path = self.path.display();
+            return Err(format!(
+                "{path}: the project is in this file: leave the folder out, and name a database with --db"
+            ));
+        }
         Storage::resolve(&Flags {
             path: self.path,
             config: self.database.config,
             db: self.database.db,
-            env_file: EnvFile::OfProject,
+            env_file: match &archive {
+                Some(_) => EnvFile::None,
+                None => EnvFile::OfProject,
+            },
+            archive,
             ..Flags::default()
         })
     }
@@ -329,8 +345,16 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 fn run(flags: Flags) -> Result<i32, String> {
     let config =
         confined(&flags).inspect_err(|fault| sampan_runtime::report_failed_start(fault))?;
+    warn(&config);
     let outcome = sampan_runtime::run_with(config, move || confined(&flags), crash::watch)?;
     Ok(outcome.exit_status().into())
+}
+
+/// Logs what is probably not meant so in the configuration of a server that starts.
+fn warn(config: &AppConfig) {
+    for warning in &config.base.warnings {
+        config.program.logger.text(Level::Warn, warning.as_str());
+    }
 }
 
 fn explain_sandbox(flags: &Flags) -> Result<(), String> {

@@ -20,6 +20,9 @@ pub(crate) struct MigrateArgs {
     /// The project's folder, or a file in it [default: the folder you are in].
     #[arg(value_name = "DIR|FILE")]
     path: Option<PathBuf>,
+    /// Apply none, and show which have been applied, as the command status does.
+    #[arg(long)]
+    status: bool,
     #[command(flatten)]
     database: DatabaseArgs,
 }
@@ -45,7 +48,7 @@ pub(crate) struct NewArgs {
 }
 
 pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
-    if args.command.is_some() && args.path.is_some() {
+    if args.command.is_some() && (args.path.is_some() || args.status) {
         return Err(ONLY_DATABASE_BEFORE.to_owned());
     }
     match args.command {
@@ -56,7 +59,11 @@ pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
                 database: args.database,
             };
             let meant = |fault| with_meant_command::<MigrateCommand>(&path, fault);
-            apply(&storage.resolve().map_err(meant)?)
+            let storage = storage.resolve().map_err(meant)?;
+            match args.status {
+                true => status(&storage),
+                false => apply(&storage),
+            }
         }
         Some(MigrateCommand::Status(storage)) => status(&storage.resolve()?),
         Some(MigrateCommand::New(args)) => create(args),

@@ -3,7 +3,7 @@
 use super::compare::{brief, difference, is_same, shown};
 use super::fetching::{MOCK, fetch_allow, fetch_mock};
 use super::html::PAGE;
-use super::requests::{TestRequest, answered};
+use super::requests::TestRequest;
 use super::snapshots::{self, Snapshot};
 use super::socket::{SOCKET, connect};
 use super::state::{CLIENT, DeclaredTest, TestState, state_of};
@@ -213,7 +213,7 @@ fn send(
         let bytes = request.bytes(state.cookies_of(&request));
         let answer = state.app.answer(&bytes, CLIENT).await;
         state.keep_cookies(&request, &answer);
-        answered(&objects, &request, answer)
+        state.answered(&objects, &request, answer)
     })
 }
 

@@ -1,7 +1,7 @@
 //! `t.ws`: WebSockets of the app, as tests see them.
 
 use super::limits::RECEIVE_MILLIS;
-use super::requests::{TestRequest, answered};
+use super::requests::TestRequest;
 use super::socket_client::TestSocket;
 use super::state::{CLIENT, state_of};
 use sampan_host::{
@@ -77,7 +77,7 @@ pub(super) fn connect(context: &HostContext, mut args: Args) -> LocalFuture<Resu
         let bytes = request.bytes(state.cookies_of(&request));
         let (answer, link) = state.app.connect(&bytes, CLIENT).await;
         state.keep_cookies(&request, &answer);
-        let answer = answered(&objects, &request, answer)?;
+        let answer = state.answered(&objects, &request, answer)?;
         let socket = Rc::new(TestSocket::new(answer, link));
         state.sockets.borrow_mut().push(Rc::clone(&socket));
         Ok(Value::Object(objects.add_shared(&SOCKET, socket)))

@@ -1,12 +1,12 @@
 //! The state of a file of tests: what it declared, and what belongs to the running test.
 
 use super::fetching::TestFetcher;
-use super::requests::TestRequest;
+use super::requests::{self, TestRequest};
 use super::socket_client::TestSocket;
 use crate::cookies::Cookies;
-use sampan_host::{Callback, Context, Error, clock};
+use sampan_host::{Callback, Context, Error, Objects, Value, clock};
 use sampan_http::DirectAnswer;
-use sampan_project::Project;
+use sampan_project::{Language, Project};
 use sampan_runtime::LocalApp;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
@@ -65,6 +65,24 @@ impl Drop for RunningCall {
 }
 
 impl TestState {
+    /// Returns the test's view of an answer.
+    ///
+    /// # Errors
+    /// As [`requests::answered`].
+    pub(super) fn answered(
+        &self,
+        objects: &Objects,
+        request: &TestRequest,
+        answer: DirectAnswer,
+    ) -> Result<Value, Error> {
+        let mut value = requests::answered(objects, request, answer)?;
+        // A member that is null is a value of its own in Lua, and true in a condition.
+        if let (Some(Language::Lua), Value::Map(members)) = (Language::of(&self.file), &mut value) {
+            members.retain(|(_, member)| !matches!(member, Value::Null));
+        }
+        Ok(value)
+    }
+
     pub(super) fn new(app: &Rc<LocalApp>, project: &Project, file: &str, update: bool) -> Rc<Self> {
         Rc::new(Self {
             app: Rc::clone(app),

@@ -59,6 +59,8 @@ pub struct Config {
     pub variables: Variables,
     /// The option names used in error messages: flags for the CLI, fields for a library.
     pub option_names: OptionNames,
+    /// The warnings about the environment: variables with misspelt names.
+    pub warnings: Vec<String>,
 }
 
 impl Config {
@@ -75,6 +77,7 @@ impl Config {
         let environment = Environment::of_process().with(&variables);
         let sections = read_all(project.root(), flags, &environment, sections)?;
         Ok(Self {
+            warnings: sources::misspelt(&sections, &environment),
             variables,
             ..Self::of(project, sections, flags.names)?
         })
@@ -152,6 +155,7 @@ impl Config {
             workers,
             variables: Variables::default(),
             option_names,
+            warnings: Vec::new(),
             sections: Arc::new(sections),
         })
     }

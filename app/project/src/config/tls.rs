@@ -73,8 +73,13 @@ impl TlsConfig {
                 counted(certs.len(), "certificate"),
                 counted(keys.len(), "key"),
             );
+            // The key that is written is the one whose place helps.
+            let named = match settings.written("key") {
+                Some(_) => "key",
+                None => "cert",
+            };
             return Err(format!(
-                "key: {certs} and {keys}: write a key for each certificate, in the same order"
+                "{named}: {certs} and {keys}: write a key for each certificate, in the same order"
             ));
         }
         let is_written = |key: &&str| settings.written(key).is_some();
@@ -277,7 +282,7 @@ mod tests {
                 &[("cert", "a,b"), ("key", "b")][..],
                 "key: 2 certificates and 1 key: ",
             ),
-            (&[("cert", "a")], "key: 1 certificate and 0 keys: "),
+            (&[("cert", "a")], "cert: 1 certificate and 0 keys: "),
             (
                 &[("hsts", "max-age=1")],
                 "hsts: there is no TLS without a certificate",

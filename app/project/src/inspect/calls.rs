@@ -1,5 +1,5 @@
-//! Names of files and texts in the calls of scripts and templates: `render("page.html")`, `asset("app.css")` and
-//! `req:t("title")`. Only literal names are seen.
+//! Names of files, texts and routes in the calls of scripts and templates: `render("page.html")`, `asset("app.css")`,
+//! `req:t("title")` and `url_for("product")`. Only literal names are seen.
 
 use crate::files::Project;
 
@@ -12,9 +12,11 @@ pub enum CallKind {
     Asset,
     /// A text of the catalogues.
     Text,
+    /// A route with a name.
+    Route,
 }
 
-/// A call that names a file or a text.
+/// A call that names a file, a text or a route.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NamingCall {
     /// The kind of the name.
@@ -29,7 +31,7 @@ pub struct NamingCall {
     pub name: String,
 }
 
-/// The calls that name templates which are not there, and those that name assets and texts.
+/// The calls that name templates which are not there, and those that name assets, texts and routes.
 pub fn of(
     scripts: &[(String, String)],
     project: &Project,
@@ -45,12 +47,17 @@ pub fn of(
             found.extend(in_text(file, text, function, CallKind::Text));
         }
         found.extend(texts_of_locales(file, text));
+        // Without `app.` it may be a function of another router.
+        for function in ["app.url_for", "app.urlFor"] {
+            found.extend(in_text(file, text, function, CallKind::Route));
+        }
     }
     for name in templates {
         let file = format!("templates/{name}");
         let text = project.sources().read(&file).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         found.extend(in_text(&file, &text, "asset", CallKind::Asset));
+        found.extend(in_text(&file, &text, "url_for", CallKind::Route));
     }
     // A project without templates renders with something else.
     found.retain(|call| call.kind != CallKind::Template || !templates.is_empty());

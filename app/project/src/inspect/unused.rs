@@ -124,7 +124,7 @@ fn is_of_tools(path: &str) -> bool {
 }
 
 /// Reports whether a text has a name in it that is a part of a literal: behind a quote or a separator, and before one.
-fn names(text: &str, name: &str) -> bool {
+pub fn names(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let behind = text[at + name.len()..].chars().next();

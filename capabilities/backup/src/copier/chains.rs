@@ -3,9 +3,9 @@
 use super::telling::Fault;
 use super::{Copier, now, restore};
 use crate::catalog::{Generation, generations};
-use crate::closing;
+use crate::closing::{self, FileMarks};
 use crate::names;
-use crate::object::{self, LogPlace};
+use crate::object::{self, Header, LogPlace};
 use crate::whole;
 use sampan_host::log::Level;
 use sampan_host::page_log::LogPosition;
@@ -16,9 +16,10 @@ impl Copier {
     /// Goes on with the copy of an earlier process, or begins a new generation.
     pub(super) fn begin(&mut self, why: Option<String>) -> Result<(), Fault> {
         let names = generations(&mut *self.target)?;
-        if !std::mem::replace(&mut self.has_looked, true)
-            && let Some(name) = names.last()
-        {
+        // Before they are taken.
+        let marks = self.host.marks.clone();
+        let is_first = !std::mem::replace(&mut self.has_looked, true);
+        if is_first && let Some(name) = names.last() {
             match self.resume(name) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
@@ -31,6 +32,10 @@ impl Copier {
         if let Some(why) = why {
             let text = format!("backup: the whole database is copied again: {why}");
             (self.host.log)(Level::Warn, text);
+        } else if is_first {
+            let told = self.tell_earlier(&names, marks.as_ref());
+            self.has_looked = told.is_ok();
+            told?;
         }
         let last = names.last().and_then(|name| names::term(name));
         let mut random = [0; 4];
@@ -50,16 +55,8 @@ impl Copier {
     /// Goes on with a generation whose last object ends at a place that is still in the log. False if there is none.
     fn resume(&mut self, name: &str) -> Result<bool, Fault> {
         let generation = Generation::read(&mut *self.target, name)?;
-        let Some(whole) = generation.wholes.last() else {
+        let (Some(whole), Some((_, last))) = (generation.wholes.last(), generation.last()) else {
             return Ok(false);
-        };
-        let last = match generation
-            .log
-            .last()
-            .filter(|last| last.sequence > whole.sequence)
-        {
-            Some(last) => names::log(name, last.sequence, last.time),
-            None => names::whole(name, whole.sequence, whole.time, None),
         };
         let Some(object) = self.target.get(&last)? else {
             return Ok(false);
@@ -101,9 +98,49 @@ impl Copier {
         Ok(true)
     }
 
+    /// Warns if the target has the copy of another database file: from now on it is restored only where its time is
+    /// named.
+    fn tell_earlier(&mut self, names: &[String], marks: Option<&FileMarks>) -> Result<(), Fault> {
+        for name in names.iter().rev() {
+            let generation = Generation::read(&mut *self.target, name)?;
+            let (Some(whole), Some((last, object))) = (generation.wholes.last(), generation.last())
+            else {
+                continue;
+            };
+            let end = names::whole(name, whole.sequence, whole.time, None);
+            let own = closing::file_mark(&self.host.database);
+            let is_same = |end: Header| !own.is_empty() && end.file == own;
+            // A database that was restored from there has the time of its state, until it is written to.
+            let changed = marks.and_then(FileMarks::changed_millis);
+            let is_restored = |last: Header| Some(last.until) == changed;
+            if self.header(&end)?.is_some_and(is_same)
+                || self.header(&object)?.is_some_and(is_restored)
+            {
+                return Ok(());
+            }
+            let (place, time) = (self.settings.place.shown(), names::time(last.time));
+            let text = format!(
+                "backup: {place} has the copy of another database file, until {time}: this database is copied behind \
+                 it, and sampan db restore takes the newer one. The other is restored with --at {time}, as long as \
+                 [backup] keep says; sampan db restore --list shows both"
+            );
+            (self.host.log)(Level::Warn, text);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Reads the header of an object; nothing if it is missing or damaged.
+    fn header(&mut self, name: &str) -> Result<Option<Header>, Fault> {
+        let object = self.target.get(name)?;
+        let header = object.and_then(|object| object::header(&object).ok());
+        Ok(header.map(|(header, _)| header))
+    }
+
     pub(super) fn begin_whole(&mut self) -> Result<(), Fault> {
         let pending = self.pending.clone();
-        let begun = whole::begin(&*self.log, &self.scratch("-copying"), || {
+        let file_mark = closing::file_mark(&self.host.database);
+        let begun = whole::begin(&*self.log, &self.scratch("-copying"), file_mark, || {
             pending.take_mark()
         });
         self.whole = Some(begun.map_err(Fault::Failed)?);

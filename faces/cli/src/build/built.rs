@@ -1,10 +1,11 @@
 //! The command line of an executable made by `sampan build`: it serves the project that it carries.
 
-use crate::{ServerOptions, backup, config, health, migrate, say};
-use clap::{Parser, Subcommand};
+use crate::db::restore::{self, RestoreArgs};
+use crate::{ServerOptions, backup, config, control, health, jobs, migrate, say};
+use clap::{Parser, Subcommand, ValueEnum};
 use sampan_project::archive::{About, Archive};
 use sampan_project::config::Flags;
-use sampan_runtime::Storage;
+use sampan_runtime::{ControlRequest, Storage};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +39,9 @@ struct BuiltCli {
 enum BuiltCommand {
     /// Apply the migrations of the project to its database.
     Migrate {
+        /// Apply none, and show which have been applied, as --status does.
+        #[arg(value_enum, value_name = "status")]
+        word: Option<MigrateWord>,
         #[command(flatten)]
         database: DatabaseOptions,
         /// Apply none, and show which have been applied.
@@ -55,6 +59,17 @@ enum BuiltCommand {
         #[arg(long)]
         force: bool,
     },
+    /// Make the database of the project from its copy elsewhere.
+    Db {
+        #[command(subcommand)]
+        command: BuiltDbCommand,
+    },
+    /// Look at the jobs of the project, run them again, cancel and remove them.
+    Jobs(jobs::JobsArgs),
+    /// Have the servers of this file in the current folder load the project anew.
+    Reload(control::ControlArgs),
+    /// Start this file, which may be a new one, in the place of the servers in the current folder, on the same sockets.
+    Upgrade(control::ControlArgs),
     /// Ask the server of the project how it is: exit status 0 if it can answer requests, else 1.
     Health {
         #[command(flatten)]
@@ -70,6 +85,19 @@ enum BuiltCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// The command of `migrate` beside applying.
+#[derive(Clone, Copy, ValueEnum)]
+enum MigrateWord {
+    /// Shows which migrations have been applied.
+    Status,
+}
+
+#[derive(Subcommand)]
+enum BuiltDbCommand {
+    /// Make the database from its copy elsewhere, as it was at a moment.
+    Restore(RestoreArgs),
 }
 
 /// The options for the place of the database.
@@ -107,9 +135,13 @@ pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
     match cli.command {
         None if cli.supervise => crate::supervise::run(),
         None => crate::run(carried(cli.options)),
-        Some(BuiltCommand::Migrate { database, status }) => {
+        Some(BuiltCommand::Migrate {
+            word,
+            database,
+            status,
+        }) => {
             let storage = database.storage(archive)?;
-            let done = match status {
+            let done = match status || word.is_some() {
                 true => migrate::status(&storage),
                 false => migrate::apply(&storage),
             };
@@ -120,6 +152,17 @@ pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
             database,
             force,
         }) => backup::copy(&database.storage(archive)?, &to, force).map(|()| 0),
+        Some(BuiltCommand::Db {
+            command: BuiltDbCommand::Restore(mut args),
+        }) => {
+            args.storage.database.archive = Some(Arc::clone(archive));
+            restore::run(args)
+        }
+        Some(BuiltCommand::Jobs(args)) => jobs::run(args.of_archive(archive)),
+        Some(BuiltCommand::Reload(args)) => control::run(&args, ControlRequest::Reload).map(|()| 0),
+        Some(BuiltCommand::Upgrade(args)) => {
+            control::run(&args, ControlRequest::Upgrade).map(|()| 0)
+        }
         Some(BuiltCommand::Health { options, asked }) => health::ask_own(&carried(options), &asked),
         Some(BuiltCommand::Config { options, json }) => {
             config::print(&carried(options), json).map(|()| 0)

@@ -2,7 +2,9 @@
 
 use crate::{DatabaseArgs, StorageArgs};
 use clap::Subcommand;
+use sampan_project::archive::Archive;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The states of a job.
 const STATES: [&str; 6] = ["ready", "scheduled", "running", "done", "dead", "cancelled"];
@@ -89,6 +91,14 @@ pub(super) struct PlaceArgs {
     /// Print JSON.
     #[arg(long, global = true)]
     pub(super) json: bool,
+}
+
+impl JobsArgs {
+    /// Looks at the jobs of the project that this program carries.
+    pub(crate) fn of_archive(mut self, archive: &Arc<Archive>) -> Self {
+        self.place.database.archive = Some(Arc::clone(archive));
+        self
+    }
 }
 
 impl PlaceArgs {

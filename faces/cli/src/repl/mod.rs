@@ -105,10 +105,11 @@ struct Session {
 }
 
 impl Session {
-    fn run(&self, text: &str) -> Result<(), ReplError> {
+    /// Runs a text, which begins in the line `first`.
+    fn run(&self, text: &str, first: usize) -> Result<(), ReplError> {
         self.is_running.store(true, Relaxed);
         // Who reads may have gone; the end of the pipe ends the command anyway.
-        let ran = self.repl.run(text, &mut |line| drop(say(line)));
+        let ran = self.repl.run(text, first, &mut |line| drop(say(line)));
         self.is_running.store(false, Relaxed);
         ran
     }
@@ -143,7 +144,7 @@ impl Session {
                 Input::Cancelled => continue,
                 Input::End => return Ok(0),
             };
-            let message = match self.run(&text) {
+            let message = match self.run(&text, 1) {
                 Ok(()) => continue,
                 Err(ReplError::Stopped) => "stopped".to_owned(),
                 Err(ReplError::Script(message)) => message,
@@ -201,7 +202,7 @@ impl Session {
             if !is_last && self.repl.is_open(&input) {
                 continue;
             }
-            match self.run(&input) {
+            match self.run(&input, begins) {
                 Ok(()) => {}
                 Err(ReplError::Stopped) => return Ok(INTERRUPTED),
                 Err(ReplError::Script(message)) => {

@@ -156,15 +156,22 @@ impl Repl {
         Interrupt(self.link.clone())
     }
 
-    /// Runs a text. `print` takes what it shows and prints, as texts for people.
+    /// Runs a text, which begins in the line `first` of what is typed or piped. `print` takes what it shows and prints,
+    /// as texts for people.
     ///
     /// # Errors
     /// It fails, or is stopped.
-    pub(crate) fn run(&self, text: &str, print: &mut dyn FnMut(&str)) -> Result<(), ReplError> {
+    pub(crate) fn run(
+        &self,
+        text: &str,
+        first: usize,
+        print: &mut dyn FnMut(&str),
+    ) -> Result<(), ReplError> {
         let code = match self.language {
             Language::Lua => text.to_owned(),
             Language::Js => match sampan_js_modules::repl::script_of(text) {
-                Ok(code) => code,
+                // So that places have the lines of the whole input.
+                Ok(code) => "\n".repeat(first - 1) + &code,
                 Err(fault) => return Err(ReplError::Script(fault.message)),
             },
         };
@@ -297,5 +304,56 @@ fn told(error: &Error) -> ReplError {
             text += &format!("\n  {line}");
         }
     }
-    ReplError::Script(text)
+    ReplError::Script(with_lines(&text))
+}
+
+/// Replaces the places in functions that the prompt has made of typed text by the lines of that text.
+fn with_lines(text: &str) -> String {
+    const PLACE: &str = "<input>:";
+    // Before its body the engine writes the head of the function, on lines of their own.
+    const HEAD_LINES: usize = 2;
+    let digits = |text: &str| {
+        let end = text.find(|one: char| !one.is_ascii_digit());
+        end.unwrap_or(text.len())
+    };
+    let mut parts = text.split(PLACE);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (line, rest) = part.split_at(digits(part));
+        match line.parse::<usize>() {
+            Ok(line) => {
+                // The column is one of the function, which has more on the line.
+                let column = rest.strip_prefix(':').filter(|column| digits(column) > 0);
+                let rest = column.map_or(rest, |column| &column[digits(column)..]);
+                shown += &format!("line {}{rest}", line.saturating_sub(HEAD_LINES));
+            }
+            Err(_) => {
+                shown += PLACE;
+                shown += part;
+            }
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_typed_text_are_its_lines() {
+        for (told, expected) in [
+            ("<input>:3:48", "line 1"),
+            (
+                "<input>:5: no\n  at f (<input>:5:13)",
+                "line 3: no\n  at f (line 3)",
+            ),
+            (
+                "app.js:3:1 and <input> alone",
+                "app.js:3:1 and <input> alone",
+            ),
+        ] {
+            assert_eq!(with_lines(told), expected);
+        }
+    }
 }

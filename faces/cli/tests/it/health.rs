@@ -136,13 +136,19 @@ fn it_is_not_ready_before_its_migrations_are_applied() {
 
 #[test]
 fn a_database_that_is_gone_is_told() {
-    let (scratch, process) = start("");
+    let scratch = Scratch::new(&[("app.lua", APP)]);
+    fs::create_dir(scratch.file("migrations")).expect("a folder");
+    let migration = scratch.file("migrations/0001_more.sql");
+    fs::write(migration, "CREATE TABLE more (a);").expect("written");
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
     assert_eq!(command(&process, &[]).0, 0);
     fs::remove_file(scratch.file("data.db")).expect("removed");
     wait::until("the fault", || {
         let (status, out) = command(&process, &[]);
         status == 1 && out.contains("database: ")
     });
+    let (_, out) = command(&process, &[]);
+    assert!(!out.contains("not applied"), "{out}");
 }
 
 #[test]

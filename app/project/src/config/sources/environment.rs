@@ -3,6 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use toml::Value;
 
+/// The prefix of our variables.
+pub(super) const PREFIX: &str = "SAMPAN_";
+
+/// The ending, in small letters, of names of variables whose value is in a file.
+pub(super) const FILE_SUFFIX: &str = "_file";
+
 /// Variables beside those of the process.
 pub type Variables = HashMap<String, String>;
 

@@ -3,12 +3,13 @@
 
 pub(crate) mod dotenv;
 mod environment;
+mod misspelt;
 mod values;
 
 use super::flags::{Flags, OptionNames};
 use super::{acme, listen, server};
 use crate::archive::Archive;
-use environment::{Filled, filled};
+use environment::{FILE_SUFFIX, Filled, PREFIX, filled};
 use sampan_host::Sources as _;
 use sampan_host::settings::{AllSettings, Section};
 use std::path::Path;
@@ -16,11 +17,8 @@ use toml::Value;
 use values::{parsed, plain, value_of};
 
 pub use environment::{Environment, Variables};
+pub(super) use misspelt::misspelt;
 
-/// The prefix of our variables.
-const PREFIX: &str = "SAMPAN_";
-/// The ending, in small letters, of names of variables whose value is in a file.
-const FILE_SUFFIX: &str = "_file";
 /// The host of a server whose port is all that is said: platforms that say so connect from outside.
 const PORT_HOST: &str = "0.0.0.0";
 /// The file that lists addresses of IPv6, where the system has it.
@@ -130,7 +128,19 @@ impl Reading {
         for (section, keys) in parsed(text, name, is_section)? {
             let origin = format!("{name}:{}", section.line);
             let known = self.0.named(&section.key).map(drop);
-            known.map_err(|fault| format!("{origin}: {fault}"))?;
+            known.map_err(|fault| {
+                let homes = match section.value.is_table() {
+                    true => Vec::new(),
+                    false => self.sections_with(&section.key),
+                };
+                match homes.is_empty() {
+                    true => format!("{origin}: {fault}"),
+                    false => {
+                        let (key, homes) = (&section.key, homes.join(" or "));
+                        format!("{origin}: {key} stands before the first section: it belongs into {homes}")
+                    }
+                }
+            })?;
             if !section.value.is_table() {
                 let (key, value) = (section.key, section.value);
                 let written = match value
@@ -162,6 +172,13 @@ impl Reading {
             }
         }
         Ok(())
+    }
+
+    /// Returns the sections that have a key of this name, in brackets.
+    fn sections_with(&self, key: &str) -> Vec<String> {
+        let sections = self.0.iter().map(|one| one.section());
+        let having = sections.filter(|one| one.keys.iter().any(|known| known.name == key));
+        having.map(|one| format!("[{}]", one.name)).collect()
     }
 
     fn add_environment(&mut self, environment: &Environment) -> Result<(), String> {

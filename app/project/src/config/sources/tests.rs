@@ -196,6 +196,24 @@ fn faults_name_their_source() {
             "sampan.toml:3: [server] workers = \"x\"",
         ),
         (
+            "[server]\nworkers = 2\n[names]\n[server]\nlisten = \"::1:80\"\n",
+            &[],
+            &[],
+            "sampan.toml:4: [server] stands already in line 1",
+        ),
+        (
+            "[server]\nworkers = 2\nlisten = \"::1:80\"\nworkers = 3\n",
+            &[],
+            &[],
+            "sampan.toml:4: workers stands already in line 2",
+        ),
+        (
+            "listen = \"::1:80\"\n",
+            &[],
+            &[],
+            "sampan.toml:1: listen stands before the first section: it belongs into [server]",
+        ),
+        (
             "[names]\npath = info # where\n",
             &[],
             &[],
@@ -208,6 +226,18 @@ fn faults_name_their_source() {
             "sampan.toml:2: text must be in quotes, such as path = \"text\"",
         ),
         (
+            "[names]\npath = \"a\\u0000b\"\n",
+            &[],
+            &[],
+            "sampan.toml:2: [names] path has a NUL character, which no value may have",
+        ),
+        (
+            "[csrf]\nexcept = [\"/a\", \"/b\\u0000\"]\n",
+            &[],
+            &[],
+            "sampan.toml:2: [csrf] except has a NUL character",
+        ),
+        (
             "[server]\nlisten = \"${A\"\n",
             &[],
             &[],
@@ -217,4 +247,30 @@ fn faults_name_their_source() {
         let fault = sources(text, variables, set).expect_err(told);
         assert!(fault.starts_with(told), "{fault}");
     }
+}
+
+#[test]
+fn misspelt_variables_are_told_and_those_of_others_are_not() {
+    let variables = [
+        ("SAMPAN_SECRET_KEYS", "x"),
+        ("SAMPAN_SECRET_KEYS_FILE", "/run/keys"),
+        ("SAMPAN_SEVER_WORKERS", "2"),
+        ("SAMPAN_LISTEN", ":80"),
+        ("SAMPAN_NAMES", "x"),
+        ("SAMPAN_VERSION", "1.2"),
+        ("SAMPAN_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+        ("SAMPAN_SERVER_WORKERS", "2"),
+        ("SECRET_KEYS", "x"),
+    ];
+    let all = sources("", &variables, &[]).expect("valid");
+    let told = misspelt(&all, &Environment::from_pairs(&variables));
+    let expected = [
+        ("SAMPAN_LISTEN", "SAMPAN_SERVER_LISTEN"),
+        ("SAMPAN_NAMES", "SAMPAN_NAMES_PATH"),
+        ("SAMPAN_SECRET_KEYS", "SAMPAN_SECRETS_KEYS"),
+        ("SAMPAN_SECRET_KEYS_FILE", "SAMPAN_SECRETS_KEYS_FILE"),
+        ("SAMPAN_SEVER_WORKERS", "SAMPAN_SERVER_WORKERS"),
+    ]
+    .map(|(name, meant)| format!("the variable {name} has no effect: did you mean {meant}?"));
+    assert_eq!(told, expected);
 }

@@ -24,8 +24,13 @@ pub(super) fn parsed(
 ) -> Result<Vec<(Entry, Vec<Entry>)>, String> {
     let line_at = |at: usize| text[..at].matches('\n').count() + 1;
     let fault = |error: toml::de::Error| {
-        let line = line_at(error.span().map_or(0, |span| span.start));
+        let span = error.span().unwrap_or_default();
+        let line = line_at(span.start);
         let written = text.lines().nth(line - 1).unwrap_or_default();
+        if error.message() == "duplicate key" {
+            let key = text.get(span).unwrap_or_default();
+            return format!("{name}:{line}: {}", duplicate(text, line, key));
+        }
         match unquoted_key(error.message(), written) {
             Some(key) => {
                 format!("{name}:{line}: text must be in quotes, such as {key} = \"text\"")
@@ -74,6 +79,39 @@ pub(super) fn parsed(
         sections.extend(nested);
     }
     Ok(sections)
+}
+
+/// Says where a section or a key that stands twice stands first. `key` is the second one, in the line `line`.
+fn duplicate(text: &str, line: usize, key: &str) -> String {
+    let header = |line: &str| {
+        let header = line.trim().strip_prefix('[')?.split(']').next()?;
+        Some(header.trim_start_matches('[').trim().to_owned())
+    };
+    let before: Vec<&str> = text.lines().take(line - 1).collect();
+    let own = text.lines().nth(line - 1).and_then(header);
+    let first = match &own {
+        Some(own) => before
+            .iter()
+            .position(|line| header(line).as_ref() == Some(own)),
+        None => {
+            let begin = before.iter().rposition(|line| header(line).is_some());
+            let keys = before.iter().enumerate().skip(begin.map_or(0, |at| at + 1));
+            let is_key = |line: &str| {
+                line.split_once('=')
+                    .is_some_and(|(name, _)| name.trim() == key)
+            };
+            let mut found = keys.filter(|(_, line)| is_key(line));
+            found.next().map(|(at, _)| at)
+        }
+    };
+    let shown = match &own {
+        Some(own) => format!("[{own}]"),
+        None => key.to_owned(),
+    };
+    match first {
+        Some(at) => format!("{shown} stands already in line {}", at + 1),
+        None => format!("{shown} stands twice"),
+    }
 }
 
 /// Returns the key of a line whose value is a text without quotes. The value is not told: it may be a secret.

@@ -139,6 +139,13 @@ impl BackupScene {
         count / 10
     }
 
+    /// Removes the database, as on a machine that is new.
+    fn remove_database(&self) {
+        for name in ["data.db", "data.db-wal", "data.db-shm"] {
+            let _ = std::fs::remove_file(self.scratch.path().join(name));
+        }
+    }
+
     /// The number of times that the copy began with the whole database.
     fn generations(&self) -> usize {
         let folders = std::fs::read_dir(&self.copy).expect("a folder");

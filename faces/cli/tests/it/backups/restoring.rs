@@ -118,9 +118,7 @@ fn an_empty_machine_starts_with_what_was_copied() {
     process.signal("KILL");
     process.end();
     // The machine is gone; another has the project and the key.
-    for name in ["data.db", "data.db-wal", "data.db-shm"] {
-        let _ = std::fs::remove_file(scene.scratch.path().join(name));
-    }
+    scene.remove_database();
     let process = scene.start_with(&["--restore"]);
     assert!(super::ask(&process, "GET", "/count").contains(":50"));
     scene.add(&process);
@@ -142,4 +140,61 @@ fn an_empty_machine_starts_with_what_was_copied() {
     assert_eq!(code, 1);
     assert!(errors.contains("set the key of [backup]"), "{errors}");
     assert!(!other.path().join("data.db").exists());
+}
+
+#[test]
+fn a_new_database_on_the_target_of_another_is_told_and_both_are_listed() {
+    let mut scene = BackupScene::new("");
+    let process = scene.start();
+    for _ in 0..3 {
+        scene.add(&process);
+    }
+    scene.all_copied();
+    process.signal("TERM");
+    process.end();
+    scene.remove_database();
+    let warning = "has the copy of another database file, until ";
+    let process = scene.start_until(&[], warning);
+    wait::until("the copy of the new database", || scene.generations() == 2);
+    wait::until("its whole copy", || {
+        let restored = scene.try_restore(&[]);
+        restored.is_ok_and(|(_, requests)| requests == 0)
+    });
+    process.signal("TERM");
+    process.end();
+    let folder = scene.scratch.path().display().to_string();
+    let list = super::succeeds(&["db", "restore", "--list", &folder]);
+    let rows: Vec<Vec<&str>> = list
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows[0], ["from", "to", "bytes", "generation"], "{list}");
+    assert_eq!(rows.len(), 3, "{list}");
+    let bytes: u64 = rows[1][2].parse().expect("a size");
+    assert!(rows[1][0] <= rows[1][1] && bytes > 0, "{list}");
+    // Each generation is restored by its last moment.
+    assert_eq!(scene.restore(&["--at", rows[1][1]]).1, 3, "{list}");
+    assert_eq!(scene.restore(&["--at", rows[2][1]]).1, 0, "{list}");
+    let nothing = format!("file://{folder}/nothing");
+    let (code, _, errors) = run(&["db", "restore", "--list", &nothing, &folder]);
+    assert_eq!(code, 1);
+    assert!(errors.contains("there is no complete copy"), "{errors}");
+}
+
+#[test]
+fn a_restored_database_goes_on_without_a_warning() {
+    let mut scene = BackupScene::new("");
+    let process = scene.start();
+    scene.add(&process);
+    scene.all_copied();
+    process.signal("TERM");
+    process.end();
+    scene.remove_database();
+    let process = scene.start_with(&["--restore"]);
+    scene.add(&process);
+    scene.all_copied();
+    assert_eq!(scene.generations(), 2);
+    process.signal("TERM");
+    let (_, log) = process.end();
+    assert!(!log.contains("of another database file"), "{log}");
 }

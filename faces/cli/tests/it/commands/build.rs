@@ -736,6 +736,21 @@ fn the_configuration_is_inside_and_can_be_overruled() {
     assert!(empty.path().join("here.db").is_file());
     let status = told(&["migrate", "--status", "--db", "here.db"], &[]);
     assert!(status.contains("0001_visits  applied"), "{status}");
+    assert_eq!(told(&["migrate", "status", "--db", "here.db"], &[]), status);
+    let fails = |args: &[&str], text: &str| {
+        let mut command = Command::new(&built);
+        let output = command.current_dir(empty.path()).args(args).output();
+        let output = output.expect("it starts");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && errors.contains(text),
+            "{errors}"
+        );
+    };
+    fails(&["jobs", "--db", "other.db"], "there is no database");
+    fails(&["jobs", "/srv/shop"], "the project is in this file");
+    fails(&["db", "restore"], "name the URL of the copy");
+    fails(&["reload"], "no server of ");
     told(&["backup", "copy.db", "--db", "here.db"], &[]);
     assert!(empty.path().join("copy.db").is_file());
     let output = sampan(&["reload"]).current_dir(empty.path()).output();

@@ -237,6 +237,78 @@ fn texts_and_functions_that_are_not_there_are_told() {
 }
 
 #[test]
+fn translations_of_the_messages_about_invalid_values_are_asked_for() {
+    // The table of the chapter has them all.
+    let chapter = include_str!("../../../../../docs/pages/validation.md");
+    let (_, table) = chapter.split_once("| key | text |").expect("the table");
+    let keys = table
+        .lines()
+        .filter_map(|row| row.strip_prefix("| `")?.split('`').next());
+    let keys: Vec<&str> = keys.collect();
+    assert!(keys.len() > 20, "{keys:?}");
+    let rows: String = keys.iter().map(|key| format!("{key} = \"x\"\n")).collect();
+    let folder = project(&[
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function() end)\n",
+        ),
+        ("locales/en.toml", "title = \"x\"\n"),
+        (
+            "locales/de.toml",
+            &format!("title = \"x\"\n[validate]\n{rows}"),
+        ),
+        (
+            "locales/fr.toml",
+            "title = \"x\"\n[validate]\nrequierd = \"x\"\n",
+        ),
+    ]);
+    let (_, out) = said("check", &folder, &[]);
+    let expected = "\
+warning: locales/fr.toml: validate.requierd is not in locales/en.toml, so no text asks for it; \
+did you mean \"required\"?
+0 errors, 1 warning (1 route)
+";
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn settings_and_urls_that_name_nothing_are_warnings() {
+    let app = "local app = require 'sampan'\n\
+               app.get('/products/:id', { name = 'product' }, function() return app.render 'a.html' end)\n\
+               app.post('/hooks/stripe', function() end)\n\
+               app.job('resize', { queue = 'pictures' }, function() end)\n";
+    let toml = |fallback, queue, path| {
+        format!(
+            "[static]\nfallback = \"{fallback}\"\n[jobs]\nqueues = [\"{queue} 1\", \"mail 2\"]\n\
+             [csrf]\nexcept = [\"{path}\"]\n"
+        )
+    };
+    let wrong = toml("nope.html", "picture", "/hoks/*");
+    let page = "{{ url_for(\"product\", id=1) }}\n{{ url_for(\"prodct\", id=1) }}";
+    let folder = project(&[
+        ("app.lua", app),
+        ("sampan.toml", &wrong),
+        ("templates/a.html", page),
+        ("public/app.html", "x"),
+    ]);
+    let (_, out) = said("check", &folder, &[]);
+    let out = out.replace(&format!("{}/", folder.path().display()), "");
+    let expected = "\
+warning: sampan.toml:2: [static] fallback: there is no public/nope.html
+warning: sampan.toml:4: [jobs] queues: no script that is loaded names the queue \"picture\"
+warning: sampan.toml:6: [csrf] except: \"/hoks/*\" covers no route
+warning: templates/a.html:2: url_for(\"prodct\"): no route has this name; did you mean \"product\"?
+0 errors, 4 warnings (2 routes, 1 template)
+";
+    assert_eq!(out, expected);
+    let right = toml("app.html", "pictures", "/hooks/*");
+    fs::write(folder.path().join("sampan.toml"), right).expect("written");
+    fs::write(folder.path().join("templates/a.html"), "x").expect("written");
+    let (_, out) = said("check", &folder, &[]);
+    assert!(out.starts_with("all is well"), "{out}");
+}
+
+#[test]
 fn a_database_that_the_migrations_do_not_fit_is_an_error() {
     let first = "CREATE TABLE a (id INTEGER PRIMARY KEY);";
     let app = "local app = require 'sampan'\napp.get('/', function() end)\n";

@@ -112,3 +112,22 @@ t.test('reads', async () => { t.equal((await t.get('/named')).status, 200); });"
         assert_eq!(process.end().0, Some(0));
     }
 }
+
+#[test]
+fn a_misspelt_variable_is_told_at_the_start_and_by_check() {
+    let scratch = Scratch::new(&[("app.lua", "")]);
+    let folder = scratch.path().display().to_string();
+    let warning =
+        "the variable SAMPAN_SECRET_KEYS has no effect: did you mean SAMPAN_SECRETS_KEYS?";
+    let mut serve = sampan(&["run", &folder, "--listen", "127.0.0.1:0"]);
+    let process = Process::start_until(serve.env("SAMPAN_SECRET_KEYS", "x"), warning);
+    process.signal("TERM");
+    process.end();
+    let mut check = sampan(&["check", &folder]);
+    let output = check
+        .env("SAMPAN_SECRET_KEYS", "x")
+        .output()
+        .expect("the command starts");
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(out.contains(&format!("warning: {warning}")), "{out}");
+}

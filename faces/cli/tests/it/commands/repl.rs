@@ -134,6 +134,24 @@ fn errors_have_their_stack_and_end_a_pipe() {
 }
 
 #[test]
+fn places_in_a_pipe_are_lines_of_it() {
+    let scratch = Scratch::new(&[("app.js", JS)]);
+    let input = "1
+function fail() {
+  throw new Error('no');
+}
+
+fail()
+";
+    let (code, _, errors) = piped(&[&scratch.file("")], input);
+    assert_eq!(code, 1, "{errors}");
+    assert!(
+        errors.contains("line 3") && errors.contains("(line 6)") && !errors.contains("<input>"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn a_folder_without_a_project_speaks_the_language_that_is_named() {
     let scratch = Scratch::new(&[]);
     let (code, out, errors) = piped(

@@ -48,6 +48,7 @@ t.test("pages are searched", function()
   t.equal(html:text("h1"), "A page")
   t.equal(html:count("li"), 2)
   t.equal(html:one("li:last-child").attributes.class, "item")
+  assert(t.get("/page").json == nil and t.get("/health").html == nil)
 end)
 t.test("time is set", function()
   t.set_time(86400)
@@ -124,6 +125,17 @@ fn test(folder: &Path, args: &[&str]) -> (i32, String, String) {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     let status = output.status.code().expect("no signal");
     (status, text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_value_of_an_answer_that_was_not_awaited_has_a_hint() {
+    let tests = "import { t } from 'sampan';
+t.test('is fine', () => { t.equal(t.get('/time').status, 200); });
+";
+    let folder = project(&[("app.js", JS_APP), ("tests/a.test.js", tests)]);
+    let (status, out, errors) = test(folder.path(), &[]);
+    let hint = "t.get gives a promise here: write \"await t.get(...)\" and use what that gives";
+    assert!(status == 1 && out.contains(hint), "{out}{errors}");
 }
 
 #[test]

@@ -184,6 +184,34 @@ fn a_signal_upgrades_too_and_what_is_in_flight_ends() {
 }
 
 #[test]
+fn a_process_that_still_ends_after_an_upgrade_fails_no_later_command() {
+    let text = "local app = require 'sampan'\napp.post('/', function(req) return req:text() end)\n\
+        app.get('/', function() return 'quick' end)\n";
+    let scratch = Scratch::new(&[("app.lua", text)]);
+    let mut process = start(SAMPAN, &scratch, &ON_A_PORT);
+    let mut upload = TcpStream::connect(process.address).expect("someone listens");
+    let time = Some(wait::EVENT_TIME_MAX);
+    upload.set_read_timeout(time).expect("a time");
+    let head = b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    upload.write_all(head).expect("sent");
+    read_until(&mut upload, "100 Continue\r\n\r\n");
+    let second = upgrades(&scratch);
+    // The first process waits for the body, and has nothing to do with these.
+    let mut reload = Command::new(SAMPAN);
+    let reload = reload.arg("reload").arg(scratch.path()).output();
+    let reload = reload.expect("the command starts");
+    let errors = String::from_utf8_lossy(&reload.stderr);
+    assert_eq!(reload.status.code(), Some(0), "{errors}");
+    let third = upgrades(&scratch);
+    upload.write_all(b"hello").expect("sent");
+    read_until(&mut upload, "hello");
+    assert_eq!(process.status(), Some(0));
+    wait::until("the end of the second", || !second.is_there());
+    assert_eq!(ask(process.address), "quick");
+    third.ends_well();
+}
+
+#[test]
 fn a_new_process_that_does_not_start_changes_nothing() {
     let scratch = Scratch::new(&[("app.lua", &app("app.lua", "one")), ("sampan.toml", "")]);
     let link = scratch.path().join("server");
