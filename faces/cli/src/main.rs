@@ -345,7 +345,6 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 fn run(flags: Flags) -> Result<i32, String> {
     let config =
         confined(&flags).inspect_err(|fault| sampan_runtime::report_failed_start(fault))?;
-    warn(&config);
     let outcome = sampan_runtime::run_with(config, move || confined(&flags), crash::watch)?;
     Ok(outcome.exit_status().into())
 }

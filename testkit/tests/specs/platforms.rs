@@ -109,7 +109,6 @@ const EXCEPTIONS: &[Exception] = &[
         &[
             "a stream that writes after a wait",
             "a stream of events that writes after a wait",
-            "what a handler left behind its answer has written",
         ],
         "what runs after a wait is outside of any run, and does not wait for transactions",
     ),

@@ -23,10 +23,7 @@ use step::{CountFormat, TestStep};
 const FUZZ_SECONDS: u32 = 2;
 
 /// The programs whose tests wait most of the time: for clocks, processes and servers.
-const WAITING_PROGRAMS: &[&str] = &["docs", "it", "slow_lane", "specs"];
-
-/// The programs that get no more threads than processors: their tests measure, or use all the memory they may.
-const BUSY_PROGRAMS: &[&str] = &["builtins", "last_resort", "process"];
+const WAITING_PROGRAMS: &[&str] = &["c", "docs", "it", "slow_lane", "specs"];
 
 /// The options of `cargo xtask test`.
 #[derive(Args)]
@@ -150,13 +147,9 @@ fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
     Ok(programs.into_iter().map(|(_, step)| step).collect())
 }
 
-/// Returns how many tests of a program run at once. Most tests wait more than they compute.
+/// Returns how many tests of a program run at once: more than there are processors where they wait.
 fn threads(program: &str) -> usize {
-    let factor = match program {
-        waiting if WAITING_PROGRAMS.contains(&waiting) => 3,
-        busy if BUSY_PROGRAMS.contains(&busy) => 1,
-        _ => 2,
-    };
+    let factor = 1 + usize::from(WAITING_PROGRAMS.contains(&program));
     factor * std::thread::available_parallelism().map_or(1, usize::from)
 }
 

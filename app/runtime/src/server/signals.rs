@@ -106,6 +106,9 @@ fn serve(
     if let Some((level, text)) = memory {
         logger.text(level, text);
     }
+    for warning in &config.base.warnings {
+        logger.text(Level::Warn, warning.as_str());
+    }
     let life = Life::begin_with(hangup)?;
     let events = Arc::clone(&life.events);
     let running = match Server::start_on(listeners, config, &life.stopper, events) {
@@ -203,7 +206,8 @@ impl SignalRepeat {
 
     /// Reports whether a signal is the one before, passed on. It comes once.
     fn is_passed_on(&mut self, signal: i32, now: Instant) -> bool {
-        if !self.is_supervised {
+        // Others come from the supervisor alone: the server has a process group of its own.
+        if !self.is_supervised || signal != SIGTERM {
             return false;
         }
         let is_repeat =

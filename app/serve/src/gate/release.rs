@@ -107,15 +107,15 @@ impl Visit {
     }
 }
 
-/// Adds the likely reason for which a transaction ended after the handler that its answer depends on.
+/// Adds the likely reason for which a transaction failed after the handler.
 #[cold]
 fn lost_with_transaction(lost: Error) -> Error {
     if lost.kind() != ErrorKind::Internal {
         return lost;
     }
     let text = format!(
-        "{}: a db.transaction was still open when the handler returned, and then failed: is await missing in front of \
-         it?",
+        "{}: a db.transaction that the answer depends on failed after the handler had returned: is await missing in \
+         front of it?",
         lost.message()
     );
     lost.with_message(text)

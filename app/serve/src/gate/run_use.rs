@@ -44,7 +44,7 @@ pub(super) struct KnownUses(RefCell<HashMap<RunKind, UsesByName>>);
 /// The observed use of the database by the runs of one declaration.
 struct KnownUse {
     route: RouteUse,
-    is_job: bool,
+    kind: RunKind,
     /// True if a turn took long.
     is_slow: Cell<bool>,
     /// True if a run has met an open transaction. From then on runs that write wait for the connection at any time: a
@@ -60,11 +60,10 @@ impl KnownUses {
         let known = match known.get(name) {
             Some(known) => Rc::clone(known),
             None => {
-                let is_job = kind == RunKind::Job;
                 let new = Rc::new(KnownUse {
-                    // The first write of a job may fail, because the job is tried again.
-                    route: RouteUse::new(!is_job),
-                    is_job,
+                    // A message or a stream must not be lost because its declaration is new. A job is tried again.
+                    route: RouteUse::new(!matches!(kind, RunKind::Job | RunKind::AfterAnswer)),
+                    kind,
                     is_slow: Cell::new(false),
                     meets_transactions: Cell::new(false),
                 });
@@ -117,11 +116,13 @@ impl RunUse {
     fn must_wait(&self, db: &dyn WorkerDatabase) -> bool {
         let KnownUse {
             route,
+            kind,
             is_slow,
             meets_transactions,
-            ..
         } = &*self.known;
-        if is_slow.get() {
+        // What is left of a run may be the commit of another's transaction, which waited for a promise of this run.
+        let may_commit = *kind == RunKind::AfterAnswer && db.has_transactions();
+        if is_slow.get() || may_commit {
             return false;
         }
         if db.must_queue(route) {
@@ -168,7 +169,7 @@ impl RunTurns {
             self.is_refused = ready!(queued.as_mut().poll(cx)).is_err();
             self.queued = None;
         }
-        self.begun = used.known.is_job.then(Instant::now);
+        self.begun = (used.known.kind == RunKind::Job).then(Instant::now);
         Poll::Ready(())
     }
 

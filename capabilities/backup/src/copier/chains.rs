@@ -109,7 +109,8 @@ impl Copier {
             };
             let end = names::whole(name, whole.sequence, whole.time, None);
             let own = closing::file_mark(&self.host.database);
-            let is_same = |end: Header| !own.is_empty() && end.file == own;
+            // Without both marks it is not known.
+            let is_same = |end: Header| own.is_empty() || end.file.is_empty() || end.file == own;
             // A database that was restored from there has the time of its state, until it is written to.
             let changed = marks.and_then(FileMarks::changed_millis);
             let is_restored = |last: Header| Some(last.until) == changed;

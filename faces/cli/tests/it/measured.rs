@@ -163,7 +163,12 @@ fn the_example_of_load_answers_as_it_is_measured() {
         let mut command = serve(&example(&format!("bench_load/{file}")), 1);
         command.arg("--db").arg(scratch.file(&format!("{file}.db")));
         // A hundred thousand rows take their time on a busy machine.
-        for limit in ["db.statement", "limits.script", "limits.handler"] {
+        for limit in [
+            "db.statement",
+            "db.query_inline",
+            "limits.script",
+            "limits.handler",
+        ] {
             command.args(["--set", &format!("{limit}_millis_max=100000")]);
         }
         let process = Process::start(&mut command);

@@ -50,11 +50,23 @@ app.sse("/feed/:name", async (req, events) => {
   await add(req.params.name);
   await events.send("kept");
 });
-app.get("/later/:name", (req) => {
+
+let settle;
+app.get("/waits", () => db.transaction(async (tx) => {
+  await tx.exec("INSERT INTO seen (name) VALUES ('waited')");
+  await new Promise((resolve) => { settle = resolve; });
+  return OK;
+}));
+app.get("/settles", () => {
+  settle();
+  return OK;
+});
+app.get("/settles-and-writes", () => {
+  settle();
   const later = async () => {
     await time.sleep(0.05);
-    await add(req.params.name);
+    await add("later");
   };
-  later();
+  later().catch(() => {});
   return OK;
 });

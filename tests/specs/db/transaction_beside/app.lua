@@ -55,7 +55,18 @@ app.sse("/feed/:name", function(req, events)
   add(req.params.name)
   events:send("kept")
 end)
-app.get("/later/:name", function(req)
-  add(req.params.name)
-  return OK
+
+app.get("/waits", function()
+  return db.transaction(function(tx)
+    tx:exec("INSERT INTO seen (name) VALUES ('waited')")
+    while app.cache.get("settled") == nil do time.sleep(0.01) end
+    app.cache.delete("settled")
+    return OK
+  end)
 end)
+local function settles()
+  app.cache.set("settled", true)
+  return OK
+end
+app.get("/settles", settles)
+app.get("/settles-and-writes", settles)
