@@ -209,6 +209,12 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
             copy(&path, &to)?;
         } else {
             fs::copy(&path, &to)?;
+            // An encoded form that is older than its file is not sent.
+            let changed = entry.metadata()?.modified()?;
+            fs::File::options()
+                .write(true)
+                .open(&to)?
+                .set_modified(changed)?;
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ use step::{CountFormat, TestStep};
 const FUZZ_SECONDS: u32 = 2;
 
 /// The programs whose tests wait most of the time: for clocks, processes and servers.
-const WAITING_PROGRAMS: &[&str] = &["c", "docs", "it", "slow_lane", "specs"];
+const WAITING_PROGRAMS: &[&str] = &["c", "docs", "it", "specs"];
 
 /// The options of `cargo xtask test`.
 #[derive(Args)]

@@ -72,7 +72,7 @@ fn requests_that_wait_go_to_the_slow_lane_when_their_route_does() {
             assert_eq!(answer.status, 200, "{file}: {}", answer.text());
         }
         let slow = answers.iter().filter(|answer| is_slow(answer)).count();
-        assert!(slow > CROWD / 2, "{file}: {slow} of {CROWD}");
+        assert!(slow > CROWD / 4, "{file}: {slow} of {CROWD}");
         let others: Vec<Answer> = busy.iter_mut().map(read).collect();
         let (accepted, refused): (Vec<_>, Vec<_>) =
             others.iter().partition(|answer| answer.status == 200);
