@@ -19,7 +19,7 @@ const LUA: &str = r#"
 local app = require "sampan"
 local function work()
   local sum = 0
-  for at = 1, 400000 do sum = (sum + at * at) % 1000003 end
+  for at = 1, 2000000 do sum = (sum + at * at) % 1000003 end
   return { lane = app.worker.index > app.worker.count and "slow" or "quick", sum = sum }
 end
 app.get("/busy", { slow = false }, work)
