@@ -101,7 +101,8 @@ func (r *Request) Headers() iter.Seq2[string, string] {
 	}
 }
 
-// RemoteIP is the address of the client: what a trusted proxy says it is, else the other end of the connection.
+// RemoteIP is the address of the client: what a trusted proxy says it is, else the other end of the connection. It is "unix:" for the
+// client of a Unix socket.
 func (r *Request) RemoteIP() string { return string(r.entry.Remote()) }
 
 // Body is all of the body. The bytes are valid until the handler returns.
@@ -156,7 +157,7 @@ func (r *Request) HTTP() (*http.Request, error) {
 		Method: r.Method(), URL: address, RequestURI: target, Host: host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-		RemoteAddr: net.JoinHostPort(r.RemoteIP(), "0"),
+		RemoteAddr: r.remoteAddr(),
 	}
 	made = made.WithContext(r.Context())
 	r.entry.Params(func(name, value []byte) bool {
@@ -164,6 +165,14 @@ func (r *Request) HTTP() (*http.Request, error) {
 		return true
 	})
 	return made, nil
+}
+
+// The client's address as net/http has it: "@" for the client of a Unix socket, else with a port, which is not known.
+func (r *Request) remoteAddr() string {
+	if ip := r.RemoteIP(); ip != "unix:" {
+		return net.JoinHostPort(ip, "0")
+	}
+	return "@"
 }
 
 // Whether its context has ended while its handler runs, and the error says no more than that.

@@ -232,6 +232,31 @@ func TestAddressesAreThoseOfNetListen(t *testing.T) {
 	}
 }
 
+func TestClientsOfAUnixSocketHaveNoAddress(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "app.sock")
+	serve(t, Config{Addr: "unix:" + socket}, func(s *Server) {
+		s.Get("/", func(w *Response, r *Request) error {
+			made, err := r.HTTP()
+			if err != nil {
+				return err
+			}
+			return w.Text(fmt.Sprintf("%q %q %q", r.RemoteIP(), made.RemoteAddr, remote(made)))
+		})
+	})
+	dial := func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }
+	client := &http.Client{Transport: &http.Transport{DialContext: dial}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get("http://app/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if want := `"unix:" "@" ""`; err != nil || string(text) != want {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestGroupsAddRoutesBelowAPrefix(t *testing.T) {
 	_, at := serve(t, Config{}, func(s *Server) {
 		api := s.Group("/api")

@@ -54,7 +54,14 @@ pub(crate) fn run(options: &AsanOptions) -> Result<bool, Error> {
         return Ok(true);
     }
     let mut fuzz = sanitized("run", "sampan-fuzz");
-    fuzz.args(["--", "--target", "js_objects", "--seconds"]);
+    fuzz.args([
+        "--bin",
+        "sampan-fuzz",
+        "--",
+        "--target",
+        "js_objects",
+        "--seconds",
+    ]);
     let status = fuzz.arg(options.fuzz_seconds.to_string()).status()?;
     Ok(status.success())
 }

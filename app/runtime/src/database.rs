@@ -17,6 +17,7 @@ use sampan_project::config::{Environment, Flags, read_all};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::task::spawn_local;
 
 /// A project as far as its database goes: what is needed to migrate it or to back it up.
@@ -72,6 +73,9 @@ impl Storage {
         })
     }
 }
+
+/// The time after which a start that waits for a database server tells why, in milliseconds.
+const TELL_AFTER_MILLIS: u64 = 500;
 
 /// The longest time that a read for people may take, in milliseconds.
 const PEOPLE_MILLIS_MAX: u64 = 5 * 60 * 1_000;
@@ -134,6 +138,7 @@ pub(crate) fn prepare(config: &AppConfig) -> Result<(AppDatabase, Vec<String>), 
             folder.display()
         ));
     }
+    tell_wait(config);
     let applied = migrate(config)?;
     let logger = config.program.logger.clone();
     let database = AppDatabase::new(
@@ -151,6 +156,30 @@ pub(crate) fn prepare(config: &AppConfig) -> Result<(AppDatabase, Vec<String>), 
     Ok((database, applied))
 }
 
+/// Logs what is wrong with a database server that does not answer: the start waits for it.
+fn tell_wait(config: &AppConfig) {
+    let database = &config.database.config;
+    let millis = database.busy_millis_max.min(TELL_AFTER_MILLIS);
+    if !database.is_postgres() || millis == 0 {
+        return;
+    }
+    let impatient = DatabaseConfig {
+        busy_millis_max: millis,
+        ..database.clone()
+    };
+    let begun = Instant::now();
+    let asked = AppDatabase::new(impatient, Arc::new(|_, _: &str| ()));
+    let asked = asked.and_then(|database| database.prepare());
+    // A fault that does not pass is told at once, and ends the start.
+    let is_waited_for = begun.elapsed() >= Duration::from_millis(millis);
+    if let Err(error) = asked
+        && is_waited_for
+    {
+        let text = format!("waiting for PostgreSQL: {error}");
+        config.program.logger.text(Level::Warn, text);
+    }
+}
+
 /// Applies the migrations of the project that are not applied, if they are to run. The names of those that were.
 ///
 /// # Errors
@@ -162,8 +191,12 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
     let exists = config.database.config.may_exist();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.database.migrate && (has_migrations || exists) {
+        let is_shared = config.database.config.is_postgres();
         let mut tell = |progress: MigrationProgress<'_>| {
             let line = match progress {
+                MigrationProgress::Begins(name) if is_shared => {
+                    format!("applying migration {name}, unless another process does")
+                }
                 MigrationProgress::Begins(name) => format!("applying migration {name}"),
                 MigrationProgress::Applied(name) => {
                     applied.push(name.to_owned());

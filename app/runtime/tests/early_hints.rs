@@ -22,12 +22,22 @@ app.get("/at-once", function(req)
   req:early_hints{ "</a>; rel=preload" }
   return "page"
 end)
+app.get("/transaction", function(req)
+  app.db.transaction(function(tx)
+    tx:exec("CREATE TABLE IF NOT EXISTS seen (id)")
+    req:early_hints{ "</a>; rel=preload" }
+    app.time.sleep(0.01)
+    if req.query.fails then error("rolled back") end
+  end)
+  app.time.sleep(0.01)
+  return "page"
+end)
 app.get("/wrong", function(req) req:early_hints{ "a\r\nb" } end)
 app.get("/number", function(req) req:early_hints{ 1 } end)
 "#;
 
 const JS: &str = r#"
-import { app, time } from "sampan";
+import { app, db, time } from "sampan";
 app.get("/", async (req) => {
   req.earlyHints(["</app.css>; rel=preload; as=style", "</app.js>; rel=preload; as=script"]);
   await time.sleep(0.02);
@@ -44,6 +54,16 @@ app.get("/at-once", (req) => {
   req.earlyHints(["</a>; rel=preload"]);
   return "page";
 });
+app.get("/transaction", async (req) => {
+  await db.transaction(async (tx) => {
+    tx.exec("CREATE TABLE IF NOT EXISTS seen (id)");
+    req.earlyHints(["</a>; rel=preload"]);
+    await time.sleep(0.01);
+    if (req.query.fails) throw new Error("rolled back");
+  });
+  await time.sleep(0.01);
+  return "page";
+});
 app.get("/wrong", (req) => req.earlyHints(["a\r\nb"]));
 app.get("/number", (req) => req.earlyHints([1]));
 "#;
@@ -58,7 +78,7 @@ fn slow(text: &str) -> String {
 fn start(file: &str, text: &str) -> (tempfile::TempDir, Running) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join(file), text).expect("written");
-    let settings = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n";
+    let settings = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n[db]\npath = \":memory:\"\n";
     let config = AppConfig::from_text(folder.path(), settings).expect("valid");
     (folder, Server::start(config).expect("it starts"))
 }
@@ -104,6 +124,19 @@ fn hints_leave_before_the_answer() {
             let answer = ask(&running, &[wrong], "1.1");
             assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
         }
+        assert!(running.shutdown());
+    }
+}
+
+#[test]
+fn hints_of_a_transaction_leave_with_its_commit() {
+    for (file, text) in [("app.lua", LUA), ("app.js", JS)] {
+        let (_folder, running) = start(file, text);
+        let answer = ask(&running, &["/transaction"], "1.1");
+        assert!(answer.starts_with("HTTP/1.1 103 "), "{answer}");
+        assert!(answer.ends_with("\r\n\r\npage"), "{answer}");
+        let answer = ask(&running, &["/transaction?fails=1"], "1.1");
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
         assert!(running.shutdown());
     }
 }

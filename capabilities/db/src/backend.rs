@@ -85,6 +85,14 @@ impl AppDatabase {
         }
     }
 
+    /// Looks at the file of SQLite and its log before another process opens them, see [`Database::look`].
+    pub fn look(&self) {
+        match self {
+            Self::Sqlite(database) => database.look(),
+            Self::Postgres(_) => {}
+        }
+    }
+
     /// Closes it in good order.
     pub fn shutdown(&self) {
         match self {

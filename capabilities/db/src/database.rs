@@ -65,6 +65,8 @@ pub(crate) struct Opened {
     /// True if the last write failed because the disk is full.
     pub(crate) is_disk_full: AtomicBool,
     lookout: Lookout,
+    /// True once a log that was lost has been reported. Locked while that is examined, or the log is copied.
+    is_log_reported: Mutex<bool>,
     report: ReportLine,
 }
 
@@ -167,11 +169,19 @@ impl Database {
         opened.writers.give(writer);
     }
 
+    /// Looks at the file and its log before another process opens them: what is in a log that was removed is copied
+    /// into the file.
+    pub fn look(&self) {
+        if let Some(opened) = self.opened.get() {
+            opened.look();
+        }
+    }
+
     /// Closes it in good order: no more writes, statistics for the query planner, the log copied into the database.
     pub fn shutdown(&self) {
         if let Some(opened) = self.opened.get() {
-            opened.look_at_file();
-            opened.config.file.forget_logs();
+            opened.look_at_the_end();
+            opened.config.file.expect_end();
             opened.writers.refuse(Refused::Closed);
             opened.readers.shutdown();
             opened.checkpointer.shutdown();
@@ -185,6 +195,7 @@ impl Opened {
         follower: &Arc<LogFollower>,
         report: &ReportLine,
     ) -> Result<Self, StatementError> {
+        config.file.forget_logs();
         let writer = SqliteConnection::open(config, Role::Writer)?;
         config.file.learn(&config.path);
         let for_checkpoints = Arc::clone(report);
@@ -200,6 +211,7 @@ impl Opened {
             slow: Lonely::default(),
             large: LargeResults::default(),
             lookout: Lookout::new(),
+            is_log_reported: Mutex::default(),
             writers: Arc::default(),
             report: Arc::clone(report),
         };
@@ -232,88 +244,12 @@ impl Opened {
         }
         if self.config.file.has_left(&self.config.path) {
             self.refuse_for_good(Some(&writer));
+            self.writers.give(writer);
         } else if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
             self.break_off(writer, fault.error.message());
         } else {
             self.roll_back(writer);
         }
-    }
-
-    /// Reports whether the file and its log are still those that were opened. Looked at twice a second at most. If not,
-    /// nothing is written any more: what is written to a file that was deleted is lost. `writer` is the connection, if
-    /// the caller has it.
-    pub(crate) fn file_is_there(&self, writer: Option<&SqliteConnection>) -> bool {
-        if !self.lookout.is_due() || self.config.file.is_whole_at(&self.config.path) {
-            return true;
-        }
-        self.refuse_for_good(writer);
-        false
-    }
-
-    /// Looks at the file for the last time: its log may not stay beside another file, and may not be missing if it has
-    /// returned.
-    fn look_at_file(&self) {
-        let file = &self.config.file;
-        if file.is_at(&self.config.path) {
-            file.move_logs_back();
-        } else if file.has_logs() {
-            self.refuse_for_good(None);
-        }
-    }
-
-    /// Writes nothing any more, because another file, or none, stands where the database was. Its log is renamed:
-    /// otherwise the next start would write it over the file that stands there then.
-    fn refuse_for_good(&self, writer: Option<&SqliteConnection>) {
-        if self.config.file.is_at(&self.config.path) {
-            self.refuse_without_log(writer);
-            return;
-        }
-        let log = match self.config.file.move_logs_aside() {
-            Ok(paths) if paths.is_empty() => String::new(),
-            Ok(paths) => {
-                let paths = paths.iter().map(|path| path.display().to_string());
-                let paths = paths.collect::<Vec<_>>().join(" and ");
-                format!("; its write-ahead log, which has its last writes, was renamed to {paths}")
-            }
-            Err(error) => format!(
-                "; its write-ahead log cannot be renamed ({error}): before you restart, move the files that end with \
-                 -wal and -shm away"
-            ),
-        };
-        let text = format!(
-            "{} was removed or replaced while it was open: nothing is written any more; put the right file there and \
-             restart the server{log}",
-            self.config.path.display()
-        );
-        (self.report)(Level::Error, &text);
-        self.writers.refuse(Refused::Gone);
-    }
-
-    /// Writes nothing any more, because the log of the database was removed or replaced. What was committed to it is
-    /// copied into the database first.
-    #[cold]
-    fn refuse_without_log(&self, writer: Option<&SqliteConnection>) {
-        let free = match writer {
-            Some(_) => None,
-            None => self.writers.try_take(),
-        };
-        let file = &self.config.file;
-        let can_copy = file.is_log_only_open(&self.config.path);
-        let copied = match writer.or(free.as_deref()) {
-            // Only the index is lost: the next start reads the log.
-            _ if file.has_log() => "",
-            Some(writer) if can_copy && repair::copy_log(writer) => {
-                "; its writes were copied into the database"
-            }
-            _ => "; its last writes are missing after a restart",
-        };
-        let text = format!(
-            "{0}-wal or {0}-shm was removed or replaced while it was open: nothing is written any more; restart the \
-             server{copied}",
-            self.config.path.display()
-        );
-        (self.report)(Level::Error, &text);
-        self.writers.refuse(Refused::Gone);
     }
 
     /// Undoes what the connection has open and passes it on.
@@ -340,7 +276,7 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        self.config.file.forget_logs();
+        self.config.file.expect_end();
     }
 }
 
@@ -390,5 +326,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+mod lost_files;
 #[cfg(test)]
 mod tests;

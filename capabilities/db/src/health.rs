@@ -51,10 +51,14 @@ impl DatabaseCheck {
             // A project that never used its database has no file.
             return Ok(());
         };
+        // A server without requests notices here that its log was removed.
+        opened.file_is_there(None);
         match opened.writers.refused() {
             Some(Refused::Broken(cause)) => return Err(format!("it cannot be written: {cause}")),
             Some(Refused::Gone) => {
-                return Err("its file was removed or replaced: restart the server".to_owned());
+                return Err(
+                    "its file or its log was removed or replaced: restart the server".to_owned(),
+                );
             }
             Some(Refused::Closed | Refused::Late | Refused::Transaction) | None => {}
         }
@@ -107,7 +111,7 @@ struct MigrationsCheck {
 
 impl MigrationsCheck {
     fn look(&self) -> Result<(), String> {
-        if !self.config.file.is_at(&self.config.path) {
+        if !self.config.file.may_open(&self.config.path) {
             // The check of the database tells it. No migration helps.
             return Ok(());
         }

@@ -110,10 +110,7 @@ impl IsolateMetrics {
         if let Some(known) = declared.get(&shape.name) {
             return match *known.shape() == shape {
                 true => Ok(Rc::clone(known)),
-                false => Err(Error::script(format!(
-                    "the metric {} is declared already, as another kind or with other options",
-                    shape.name
-                ))),
+                false => Err(declared_otherwise(known.shape(), &shape)),
             };
         }
         if let Some(other) = declared
@@ -138,6 +135,33 @@ impl IsolateMetrics {
         declared.insert(name, Rc::clone(&metric));
         Ok(metric)
     }
+}
+
+/// Returns the error for a second declaration of a name that differs from the first. The engine adds its place.
+#[cold]
+fn declared_otherwise(known: &MetricShape, shape: &MetricShape) -> Error {
+    let told: fn(&MetricShape) -> String = if known.kind != shape.kind {
+        |shape| match shape.kind {
+            MetricKind::Counter => "as a counter".to_owned(),
+            MetricKind::Gauge => "as a gauge".to_owned(),
+            MetricKind::Histogram => "as a histogram".to_owned(),
+        }
+    } else if known.labels != shape.labels {
+        |shape| match &*shape.labels {
+            [] => "without labels".to_owned(),
+            labels => format!("with the labels {}", labels.join(", ")),
+        }
+    } else if known.buckets != shape.buckets {
+        |shape| format!("with the buckets {:?}", shape.buckets)
+    } else {
+        |shape| format!("with the help {:?}", shape.help)
+    };
+    Error::script(format!(
+        "the metric {} is declared already {}, and here {}",
+        shape.name,
+        told(known),
+        told(shape)
+    ))
 }
 
 /// Reports whether the name of one metric is that of a line of the other.

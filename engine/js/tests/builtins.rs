@@ -505,6 +505,16 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "'a'.repeat(1e6).split('a'.repeat(5e5) + 'b')",
         "> 2 s",
     ),
+    (
+        "Uint8Array.__proto__.from",
+        "Uint8Array.from({ length: 1e8 })",
+        "> 3 s",
+    ),
+    (
+        "Uint8Array.prototype.__proto__.set",
+        "new Uint8Array(1e8).set({ length: 1e8 })",
+        "> 3 s",
+    ),
     // 1.2 s for 4 million numbers in no order; 15 million fit.
     (
         "Uint8Array.prototype.__proto__.sort",

@@ -72,6 +72,12 @@ fn thrown_values_become_errors() {
             "app.js:3: probe.number: argument 1 (seconds) must be a number, not a string",
         ),
         (
+            "() => probe.number(new Date(0))",
+            ErrorKind::Script,
+            "app.js:3: probe.number: argument 1 (seconds) must be a number, not an object that becomes text, as a \
+             Date does (date.getTime() is its number of milliseconds)",
+        ),
+        (
             "() => probe.echo(() => 1)",
             ErrorKind::Script,
             "app.js:3: probe.echo: argument 1 (value): a function cannot be passed here",

@@ -417,3 +417,157 @@ fn no_callback_waits_for_a_collection() {
     let app = app("() => `${typeof FinalizationRegistry} ${'FinalizationRegistry' in globalThis}`");
     assert_eq!(app.text(get("/")), "undefined false");
 }
+
+/// The script's limit of 100 ms, 100 ms of grace, and what a busy machine adds.
+const BUILTIN_LIMIT: Duration = Duration::from_millis(400);
+
+/// A neighbour on the same core stretches CPU time too: what was too slow is tried again.
+const TRIES: usize = 3;
+
+/// Calls that a script cannot be stopped in, and what their errors say; nothing for those that are stopped.
+const COPIES: &[(&str, &str)] = &[
+    (
+        "Uint8Array.from(Object.assign(Object.create({}), { length: 1e8 }))",
+        "from: length above 2000000",
+    ),
+    (
+        "new Uint8Array(1e8).set(new Array(1e8))",
+        "set: length above 10000000",
+    ),
+    (
+        "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); return \
+         JSON.stringify(Object.setPrototypeOf(new Array(1e4), p)); })()",
+        "",
+    ),
+    (
+        "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); return \
+         JSON.stringify(new Array(1e4).fill(p)); })()",
+        "",
+    ),
+];
+
+/// Returns the end of a call, and the CPU time that it took.
+fn outcome_of(call: &str, script_millis_max: u64) -> (Duration, String) {
+    let source = format!(
+        "import {{ app }} from 'sampan'; const f = () => {call}; app.get('/', (req) => req.query.ok ? 'ok' : f());"
+    );
+    let limits = ScriptLimits {
+        script_millis_max,
+        ..ScriptLimits::default()
+    };
+    let app = load_with(&[("app.js", &source)], limits).expect("it loads");
+    let start = cpu_time();
+    let result = app.only(get("/"));
+    let took = cpu_time() - start;
+    assert_eq!(app.text(get("/?ok=1")), "ok", "{call}");
+    (
+        took,
+        result.map_or_else(|error| error.message().to_owned(), |answer| answer.text()),
+    )
+}
+
+#[test]
+fn no_copy_takes_long() {
+    let limit = BUILTIN_LIMIT * slowness();
+    for (call, text) in COPIES {
+        let mut took = Vec::new();
+        for _ in 0..TRIES {
+            let (time, how) = outcome_of(call, 100);
+            // A machine that is busy may stop the script before it comes to the call.
+            if !text.is_empty() && !how.contains("ran longer") {
+                assert!(how.contains(text), "{call}: {how}");
+            }
+            took.push(time);
+            if time < limit {
+                break;
+            }
+        }
+        assert!(took.iter().any(|time| *time < limit), "{call}: {took:?}");
+    }
+}
+
+#[test]
+fn copies_remain_the_standards() {
+    for (call, expected) in [
+        ("[...new Uint8Array([1, 2, , 4])]", "[1,2,0,4]"),
+        ("[...new Uint8Array({ length: 3, 1: 7 })]", "[0,7,0]"),
+        ("[...new Float64Array(new Set([1.5, 2]))]", "[1.5,2]"),
+        (
+            "[...new Uint8Array((function* () { yield 1; yield 2; })())]",
+            "[1,2]",
+        ),
+        ("[...new Uint16Array(new Uint8Array([1, 2]))]", "[1,2]"),
+        ("new Uint16Array(new ArrayBuffer(8), 2, 3).length", "3"),
+        (
+            "new Uint8Array(new DataView(new ArrayBuffer(8))).length",
+            "0",
+        ),
+        ("new Uint8Array({}).length", "0"),
+        (
+            "[...Uint8Array.from({ length: 3 }, (_, i) => i)]",
+            "[0,1,2]",
+        ),
+        (
+            "Uint8Array.from({ length: 3e6 }, () => 1).length",
+            "3000000",
+        ),
+        ("[...Uint8Array.from('123')]", "[1,2,3]"),
+        ("[...Uint8Array.from(new Proxy([1, 2], {}))]", "[1,2]"),
+        (
+            "[...Uint8Array.from({ get length() { return 2; }, 1: 7 })]",
+            "[0,7]",
+        ),
+        (
+            "(() => { const a = new Uint8Array(4); a.set([1, 2], 1); a.set(new Int8Array([9]), 3); return [...a]; })()",
+            "[0,1,2,9]",
+        ),
+        (
+            "(() => { class X extends Uint8Array { sum() { return this.reduce((a, b) => a + b); } } const x = \
+             X.from([1, 2, 3]); return [x instanceof X, x.map((y) => y * 2).sum(), \
+             x.subarray(1).constructor === X]; })()",
+            "[true,12,true]",
+        ),
+        (
+            "[new Uint8Array(1).constructor === Uint8Array, Uint8Array.prototype.constructor === Uint8Array, \
+             Uint8Array.name, Uint8Array.length, Uint8Array.BYTES_PER_ELEMENT]",
+            r#"[true,true,"Uint8Array",3,1]"#,
+        ),
+        (
+            "[() => Uint8Array(1), () => new Uint8Array(-1), () => new RegExp('(')].map((f) => { try { f(); } \
+             catch (e) { return e.name; } })",
+            r#"["TypeError","RangeError","SyntaxError"]"#,
+        ),
+    ] {
+        let (_, how) = outcome_of(call, 60_000);
+        assert_eq!(how, expected, "{call}");
+    }
+}
+
+#[test]
+fn json_of_what_contains_itself_runs_its_scripts_once() {
+    for (call, expected) in [
+        // `toJSON` runs for the object, and where the object is found within itself.
+        (
+            "(() => { let n = 0; const a = { toJSON() { n++; return a; } }; a.a = a; try { JSON.stringify(a); } \
+             catch (e) { return [e instanceof TypeError, e.message, n]; } })()",
+            r#"[true,"circular reference",2]"#,
+        ),
+        (
+            "(() => { let n = 0; let a = { toJSON() { n++; return 1; } }; for (let i = 0; i < 300; i++) a = [a]; \
+             return [JSON.stringify(a).length, n]; })()",
+            "[601,1]",
+        ),
+        (
+            "(() => { let n = 0; const a = [{ toJSON() { n++; return 1; } }]; a.push([[a]]); try { \
+             JSON.stringify(a); } catch { return n; } })()",
+            "1",
+        ),
+        (
+            "JSON.stringify((() => { const a = {}; return [a, a, { a }]; })())",
+            "[{},{},{\"a\":{}}]",
+        ),
+    ] {
+        let (_, how) = outcome_of(call, 60_000);
+        assert_eq!(how, expected, "{call}");
+    }
+}

@@ -148,12 +148,16 @@ fn a_declaration_refuses_arguments_that_it_does_not_take() {
         "import { app, calls } from 'sampan';
         const f = () => 1;
         app.use('/x', (req, next) => next(), undefined);
+        app.use((req, next) => next(), undefined);
         app.get('/x', {}, f, undefined);
+        app.get('/y', f, undefined);
         app.group('/g', () => {}, undefined);
         app.notFound(f, undefined);
         calls.keep(f, undefined);",
     );
-    assert_eq!(app.isolate.program().routes.len(), 1);
+    assert_eq!(app.isolate.program().routes.len(), 2);
+    let error = refused("app.get('/x', {}, undefined);");
+    assert!(error.contains("the handler must be a function"), "{error}");
 }
 
 #[test]

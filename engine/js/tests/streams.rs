@@ -82,6 +82,16 @@ fn each_way_to_feed_a_stream() {
 }
 
 #[test]
+fn an_async_iterator_is_a_body() {
+    let app = load(
+        "import { app, time } from 'sampan';
+         async function* pieces() { yield 'a'; await time.sleep(0.001); yield new Uint8Array([98]); }
+         app.get('/', () => new Response(pieces()));",
+    );
+    assert_eq!(read(&app).expect("a body"), "ab");
+}
+
+#[test]
 fn what_fails_a_stream() {
     for (source, expected) in [
         ("{ pull() { throw new Error('thrown'); } }", "thrown"),

@@ -6,6 +6,10 @@ use crate::well_formed::well_formed;
 use sampan_host::javascript::{self, WORDS};
 use sampan_host::{Args, Error, Type, Value};
 
+/// Says what a `Date` is where a number is wanted.
+const DATE: &str =
+    "an object that becomes text, as a Date does (date.getTime() is its number of milliseconds)";
+
 /// Reads the arguments, of the object or request that the row is called on.
 pub(crate) fn checked<'a, V: Vm<'a>>(
     vm: V,
@@ -55,6 +59,12 @@ pub(crate) fn read<'a, V: Vm<'a>>(
             _ => vm.read(*raw),
         };
         match value {
+            Ok(Value::Text(_))
+                if matches!(param.ty, Type::Int | Type::Number)
+                    && vm.kind(*raw) == Kind::Object =>
+            {
+                return Err(Args::wrong(&WORDS, row.owner, row.function, index, DATE).into());
+            }
             Ok(value) => values.push(value),
             Err(failure) => {
                 let argument = WORDS.argument(row.owner, row.function, index);

@@ -88,7 +88,7 @@ typedef struct {
   const char *query;
   // The length of query, in bytes.
   size_t query_len;
-  // The client's IP address; "X-Forwarded-For" of trusted proxies is believed. Empty for a client of a Unix socket.
+  // The client's IP address, or "unix:" over a Unix socket; "X-Forwarded-For" of trusted proxies is believed.
   const char *remote;
   // The length of remote, in bytes.
   size_t remote_len;
@@ -255,7 +255,7 @@ typedef struct {
   uint32_t method_len;
   // Of path and query as sent. For SAMPAN_CALL the name of the function.
   uint32_t target_len;
-  // Of the client's address: an IP address; for scripts with or without a port, or empty.
+  // Of the client's address: an IP address, or "unix:"; for scripts with or without a port, or empty.
   uint32_t remote_len;
   // The number of headers.
   uint32_t header_count;

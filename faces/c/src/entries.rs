@@ -30,7 +30,7 @@ pub struct sampan_request_entry {
     pub method_len: u32,
     /// Of path and query as sent. For SAMPAN_CALL the name of the function.
     pub target_len: u32,
-    /// Of the client's address: an IP address; for scripts with or without a port, or empty.
+    /// Of the client's address: an IP address, or "unix:"; for scripts with or without a port, or empty.
     pub remote_len: u32,
     /// The number of headers.
     pub header_count: u32,

@@ -54,7 +54,7 @@ pub struct sampan_request {
     pub query: *const c_char,
     /// The length of query, in bytes.
     pub query_len: usize,
-    /// The client's IP address; "X-Forwarded-For" of trusted proxies is believed. Empty for a client of a Unix socket.
+    /// The client's IP address, or "unix:" over a Unix socket; "X-Forwarded-For" of trusted proxies is believed.
     pub remote: *const c_char,
     /// The length of remote, in bytes.
     pub remote_len: usize,

@@ -171,7 +171,8 @@ fn request_work(
     let bytes =
         bytes.map_err(|what| Fault::argument(format!("{what:?} cannot stand in a request")))?;
     let mut request = HttpRequest::new(bytes);
-    if !remote.is_empty() {
+    // A server's request of a Unix socket is as one without an address.
+    if !remote.is_empty() && remote != "unix:" {
         let address = remote.parse::<SocketAddr>();
         let address = address.or_else(|_| Ok(SocketAddr::new(remote.parse::<IpAddr>()?, 0)));
         let none = |_: std::net::AddrParseError| Fault::argument("remote is no IP address");

@@ -72,7 +72,7 @@ enum Mode {
     Table,
     /// Comma-separated values, with a line of names.
     Csv,
-    /// A list of objects per statement.
+    /// A list of objects per statement. A second column of one name is `name:1`.
     Json,
     /// A line per value.
     Line,

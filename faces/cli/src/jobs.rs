@@ -42,7 +42,13 @@ pub(crate) fn run(args: JobsArgs) -> Result<i32, String> {
                 let kept = unchanged(&jobs, &ids, &["ready", "running"]).await?;
                 Ok((jobs.retry(&ids).await?, kept))
             })?;
-            changed(is_json, "retried", (count, kept), "runs now", "run now")
+            changed(
+                is_json,
+                "retried",
+                (count, kept),
+                "is retried",
+                "are retried",
+            )
         }
         JobsCommand::Cancel(args) => {
             let ids = args.ids;

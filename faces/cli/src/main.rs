@@ -210,6 +210,9 @@ struct DatabaseArgs {
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+    /// A file of variables, as that of sampan run [default: .env in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE", global = true)]
+    env_file: Option<PathBuf>,
     /// The project that this program carries, in place of a folder.
     #[arg(skip)]
     archive: Option<Arc<Archive>>,
@@ -228,9 +231,10 @@ impl StorageArgs {
             path: self.path,
             config: self.database.config,
             db: self.database.db,
-            env_file: match &archive {
-                Some(_) => EnvFile::None,
-                None => EnvFile::OfProject,
+            env_file: match (self.database.env_file, &archive) {
+                (Some(file), _) => EnvFile::At(file),
+                (None, Some(_)) => EnvFile::None,
+                (None, None) => EnvFile::OfProject,
             },
             archive,
             ..Flags::default()

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// The error about arguments before a command that stand behind it.
 pub(crate) const ONLY_DATABASE_BEFORE: &str =
-    "before a command there are --db and --config only: write the others behind it";
+    "before a command there are --db, --config and --env-file only: write the others behind it";
 
 /// The arguments of `sampan migrate`.
 #[derive(clap::Args)]

@@ -172,7 +172,8 @@ impl Style {
             None => ("ok  ", "32"),
             Some(_) => ("FAIL", "31"),
         };
-        let mut line = format!("{} {}: {name}", self.coloured(mark, colour), outcome.file);
+        let file = escaped::line(&outcome.file);
+        let mut line = format!("{} {file}: {name}", self.coloured(mark, colour));
         if outcome.elapsed >= SLOW {
             line += &format!(" ({} ms)", outcome.elapsed.as_millis());
         }
@@ -219,6 +220,7 @@ impl Style {
             line += &format!(", {written} written");
         }
         for file in &summary.not_loaded {
+            let file = escaped::line(file);
             say(format_args!(
                 "\nleft out: {file} does not load; the filter names nothing in it"
             ))?;

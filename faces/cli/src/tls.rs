@@ -44,6 +44,9 @@ struct CertificateArgs {
     /// A value of the configuration, such as tls.acme.directory=staging.
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
+    /// A file of variables, as that of sampan run [default: .env in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ fn settings(args: CertificateArgs) -> Result<AcmeSettings, String> {
         tls: args.tls,
         config: args.config,
         set: args.set,
-        env_file: EnvFile::OfProject,
+        env_file: args.env_file.map_or(EnvFile::OfProject, EnvFile::At),
         ..Flags::default()
     })?;
     let settings = sampan_runtime::acme_settings(&config)?;

@@ -254,6 +254,19 @@ fn flags_may_come_twice_where_they_list_values() {
 }
 
 #[test]
+fn variables_of_a_file_count() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("run-variables.env");
+    fs::write(&file, "SAMPAN_SERVER_WORKERS=3\n").expect("written");
+    let path = file.display().to_string();
+    for runtime in runtimes() {
+        let flags = ["--env-file", path.as_str()];
+        let served = Served::start(&runtime, "variables", &flags, &[]).listening();
+        let log = served.log();
+        assert!(log.contains("with 3 workers"), "{log}");
+    }
+}
+
+#[test]
 fn mistakes_end_with_the_status_of_the_executable() {
     for runtime in runtimes() {
         for (flags, status, fault) in [
@@ -269,6 +282,19 @@ fn mistakes_end_with_the_status_of_the_executable() {
             ),
             (&["--set", "nonsense"][..], 1, "--set nonsense: write it as"),
             (&["--config", "none.toml"][..], 1, "none.toml"),
+            (
+                &["--tls-cert", "a.pem"][..],
+                2,
+                "'--tls-cert' needs '--tls-key'",
+            ),
+            (&["--tls-cert", "a.pem", "--tls-key=b.pem"][..], 1, "a.pem"),
+            (&["--tls", "*.example.org"][..], 1, "write each name"),
+            (&["--restore"][..], 1, "[backup]"),
+            (
+                &["--", "--db"][..],
+                2,
+                "unexpected argument '--db': one project is served at a time",
+            ),
         ] {
             let mut served = Served::start(&runtime, "mistakes", flags, &[]);
             assert_eq!(served.ended().code(), Some(status), "{flags:?}");

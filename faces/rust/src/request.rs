@@ -75,7 +75,7 @@ impl Request {
         read.map_err(|error| Error::with_status(400, format!("the body's JSON: {error}")))
     }
 
-    /// The client's address; `X-Forwarded-For` of trusted proxies is believed. Empty for a client of a Unix socket.
+    /// The client's address; `X-Forwarded-For` of trusted proxies is believed. `unix:` for a client of a Unix socket.
     pub fn ip(&self) -> String {
         self.0.ip()
     }

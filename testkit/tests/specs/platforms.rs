@@ -103,6 +103,11 @@ const EXCEPTIONS: &[Exception] = &[
         &["a route that is known to write goes on after a wait of its own"],
         "what runs after a wait is outside of any run, so the route is not known to write",
     ),
+    whole(
+        "db/transaction_behind",
+        BOTH,
+        "what runs after a wait is outside of any run, and does not wait for transactions",
+    ),
     part(
         "db/transaction_beside",
         BOTH,

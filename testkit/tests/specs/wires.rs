@@ -90,11 +90,7 @@ const EXCEPTIONS: &[WireException] = &[
     ),
     whole("session/in_cookie", BOTH, COOKIE),
     whole("session/login", BOTH, COOKIE),
-    whole(
-        "stream/fails",
-        &[HTTP2],
-        "a stream that fails is reset at once, and what waits among its frames is not sent",
-    ),
+    whole("stream/fails", &[HTTP2], RESET),
     whole("forms/leaves", &[HTTP2], RAW),
     whole("stream/leaves", &[HTTP2], RAW),
     part("stream/upload", &[HTTP2], &["POST /echo"], CHUNKED),
@@ -103,6 +99,10 @@ const EXCEPTIONS: &[WireException] = &[
 const BOTH: &[&str] = &[HTTP1, HTTP2];
 const SECURE: &str = "the case is about connections without TLS";
 const COOKIE: &str = "the case names the cookie, which has another name over TLS";
+
+const RESET: &str =
+    "a stream that fails is reset at once, and what waits among its frames is not sent";
+
 const CHUNKED: &str = "HTTP/2 has no transfer coding";
 const RAW: &str = "its clients leave in the middle of bytes of HTTP/1.1";
 

@@ -46,14 +46,14 @@ pub(crate) fn open(
         handed_over = copies.map_err(|error| format!("cannot use LISTEN_FDS: {error}"))?;
     }
     if handed_over.is_empty() {
-        let listen = config.base.listen.iter();
+        let listen = new_process::without_heard(SocketUse::Listen, &config.base.listen)?;
         let open = |address| {
             let taken = new_process::take(SocketUse::Listen, address)?.map(Listening::of);
             let listening =
                 taken.map_or_else(|| bind(address, config, limits, user), Result::Ok)?;
             Ok(listening.with_tls(tls).with_proxies(config))
         };
-        return listen.map(open).collect();
+        return listen.into_iter().map(open).collect();
     }
     let used = handed_over.into_iter().map(|socket| {
         let acceptor = Acceptor::from_handed_over(socket);
@@ -93,7 +93,8 @@ pub(crate) fn open_plain(
             ..listening.with_proxies(config)
         })
     };
-    tls.redirect_listen.iter().map(open).collect()
+    let listen = new_process::without_heard(SocketUse::Redirect, &tls.redirect_listen)?;
+    listen.into_iter().map(open).collect()
 }
 
 /// Listens for those who ask for the measurements, if they have an address of their own.

@@ -9,6 +9,7 @@ use crate::upgrade::{HandedSocket, SocketUse};
 use crate::worker::watchdog::{Watchdog, WorkerStacks};
 use sampan_acme::Renewing;
 use sampan_backup::Backup;
+use sampan_db::AppDatabase;
 use sampan_http::{Accepting, ListeningSocket};
 use sampan_trace::Exporter;
 use std::io;
@@ -110,6 +111,11 @@ impl Running {
         if !delay.is_zero() {
             let _ = lock(&self.events).recv_timeout(delay);
         }
+    }
+
+    /// Returns the database of the project.
+    pub(super) fn database(&self) -> AppDatabase {
+        self.shared.database.clone()
     }
 
     /// Returns the listening sockets, for the process that takes the place of this one.

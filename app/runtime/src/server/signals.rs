@@ -132,7 +132,9 @@ fn serve(
     let upgrades = life.take_upgrades()?;
     let program = (program, starter);
     let around = (life.stopper.clone(), logger.clone());
-    let upgrading = upgrades.serve(program, move || sockets.duplicate(), leave, around)?;
+    let database = running.database();
+    let look = move || database.look();
+    let upgrading = upgrades.serve(program, look, move || sockets.duplicate(), leave, around)?;
     let control = control::Control {
         reloads: life.requests.clone(),
         upgrades: Some(life.upgrade_requests.clone()),

@@ -2,7 +2,7 @@
 
 use super::{FAILED, HAND_OVER, HandedSocket, READY, SocketUse, sockets};
 use crate::locks::lock;
-use rustix::net::sockopt::socket_peercred;
+use rustix::net::sockopt::{ipv6_v6only, socket_peercred};
 use rustix::net::{SocketAddrUnix, getsockname};
 use rustix::process::{Uid, geteuid};
 use sampan_http::Acceptor;
@@ -10,7 +10,7 @@ use sampan_project::config::ListenAddress;
 use std::env;
 use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
@@ -86,6 +86,47 @@ pub(crate) fn take(usage: SocketUse, address: &ListenAddress) -> Result<Option<A
     acceptor
         .map(|acceptor| Some(acceptor.with_file(Arc::clone(&old.keeps_files))))
         .map_err(|error| format!("cannot use the old process's socket of {address}: {error}"))
+}
+
+/// Returns those of `addresses` that need a socket of their own. The others are all addresses of IPv4 beside all of
+/// IPv6, where the old process has one socket for both: the system gives no other with its port.
+///
+/// # Errors
+/// As [`take`].
+pub(crate) fn without_heard(
+    usage: SocketUse,
+    addresses: &[ListenAddress],
+) -> Result<Vec<&ListenAddress>, String> {
+    let Some(old) = old_process()? else {
+        return Ok(addresses.iter().collect());
+    };
+    let sockets = lock(&old.sockets);
+    let sockets = sockets.iter().filter(|one| one.usage == usage);
+    let for_both: Vec<u16> = sockets
+        .filter_map(|one| port_for_both(&one.socket))
+        .collect();
+    let own = addresses
+        .iter()
+        .filter(|address| !is_heard(address, addresses, &for_both));
+    Ok(own.collect())
+}
+
+/// Reports whether a socket for both families, of one of these ports, is kept and hears an address of IPv4 too.
+fn is_heard(address: &ListenAddress, addresses: &[ListenAddress], for_both: &[u16]) -> bool {
+    let ListenAddress::Tcp(SocketAddr::V4(wanted)) = address else {
+        return false;
+    };
+    let all_of_v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, wanted.port()));
+    wanted.ip().is_unspecified()
+        && for_both.contains(&wanted.port())
+        && addresses.contains(&ListenAddress::Tcp(all_of_v6))
+}
+
+/// Returns the port of a socket for all addresses of IPv6 and of IPv4.
+fn port_for_both(socket: &OwnedFd) -> Option<u16> {
+    let bound = SocketAddr::try_from(getsockname(socket).ok()?).ok()?;
+    let is_for_both = bound.is_ipv6() && bound.ip().is_unspecified();
+    (is_for_both && !ipv6_v6only(socket).ok()?).then_some(bound.port())
 }
 
 /// Returns the sockets that the old process got by `LISTEN_FDS`.
@@ -198,5 +239,27 @@ mod tests {
         assert!(listens_on(&unix, &ListenAddress::Unix(path)));
         assert!(!listens_on(&unix, &ListenAddress::Unix("/other".into())));
         assert!(!listens_on(&unix, &ListenAddress::Tcp(address)));
+    }
+
+    #[test]
+    fn a_socket_for_both_families_is_not_bound_a_second_time() {
+        let at = |text: &str| ListenAddress::Tcp(text.parse().expect("an address"));
+        let (v4, v6, local) = (at("0.0.0.0:80"), at("[::]:80"), at("127.0.0.1:80"));
+        let both = [v4.clone(), v6.clone()];
+        assert!(is_heard(&v4, &both, &[80]));
+        assert!(!is_heard(&v6, &both, &[80]));
+        assert!(!is_heard(&v4, &both, &[81]));
+        assert!(!is_heard(&v4, std::slice::from_ref(&v4), &[80]));
+        // It asks for less than the socket hears.
+        assert!(!is_heard(&local, &[local.clone(), v6], &[80]));
+        let v4 = TcpListener::bind("0.0.0.0:0").expect("a port");
+        assert_eq!(port_for_both(&OwnedFd::from(v4)), None);
+        // Not every machine has IPv6.
+        if let Ok(v6) = TcpListener::bind("[::]:0") {
+            let port = v6.local_addr().expect("an address").port();
+            let v6 = OwnedFd::from(v6);
+            let is_for_both = ipv6_v6only(&v6) == Ok(false);
+            assert_eq!(port_for_both(&v6), is_for_both.then_some(port));
+        }
     }
 }

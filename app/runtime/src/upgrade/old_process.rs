@@ -80,15 +80,16 @@ impl UpgradeRequests {
 }
 
 impl UpgradeInbox {
-    /// Starts the thread that carries upgrades out, by the starter. `sockets` gives the listening sockets, and `leave`
-    /// is called once another process serves: it leaves the sockets to that one. No other process starts once `stopper`
-    /// has told the server to end.
+    /// Starts the thread that carries upgrades out, by the starter. `before` is called before another process starts,
+    /// `sockets` gives the listening sockets, and `leave` is called once another process serves: it leaves the sockets
+    /// to that one. No other process starts once `stopper` has told the server to end.
     ///
     /// # Errors
     /// The system has no thread left.
     pub(crate) fn serve(
         self,
         (program, starter): (StartedProgram, Starter),
+        before: impl Fn() + Send + 'static,
         sockets: impl Fn() -> io::Result<Vec<HandedSocket>> + Send + 'static,
         leave: impl Fn() + Send + 'static,
         (stopper, logger): (Stopper, Logger),
@@ -102,6 +103,7 @@ impl UpgradeInbox {
                     format!("upgrade: starting {}", program.path().display()),
                 );
                 let held = lock(&turn);
+                before();
                 let outcome = replace(&program, &starter, &sockets, &stopper);
                 let told = match &outcome {
                     Ok(pid) => {

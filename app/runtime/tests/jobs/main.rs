@@ -1,6 +1,7 @@
 //! Jobs in servers of this process, whose clock and database the tests change beside them.
 
 mod busy;
+mod cancelled;
 mod clock;
 mod million;
 mod versions;

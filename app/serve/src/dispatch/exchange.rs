@@ -280,6 +280,14 @@ impl DispatchedRequest {
 
     #[inline]
     pub(crate) fn release(&self, visit: &Visit, response: Response) -> Answer {
+        match self.loaded.control.dev {
+            None => self.release_now(visit, response),
+            Some(_) => self.release_in_development(visit, response),
+        }
+    }
+
+    #[inline]
+    pub(super) fn release_now(&self, visit: &Visit, response: Response) -> Answer {
         visit.release(response, &self.view, &self.loaded.control)
     }
 
@@ -295,12 +303,12 @@ impl DispatchedRequest {
             view: Some(Rc::clone(&self.view)),
             route: Some((Rc::clone(&self.uses), self.only_reads())),
         };
-        let is_committed = visit.commit_watch();
+        let may_leave = visit.commit_watch(&self.view);
         let mut end = pin!(WaitingHandler::new(request, rest).end(sink, visit));
         poll_fn(|cx| {
             let polled = end.as_mut().poll(cx);
-            if polled.is_pending() && is_committed() {
-                early_hints::send(self.view.store(), self.view.request());
+            if polled.is_pending() {
+                early_hints::send(self.view.store(), self.view.request(), &may_leave);
             }
             polled
         })

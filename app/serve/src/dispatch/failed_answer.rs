@@ -2,9 +2,11 @@
 
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
+use crate::gate::commit_gate::Visit;
 use crate::gate::response_sink::HttpSink;
 use sampan_host::Error;
-use sampan_http::Response;
+use sampan_http::{Answer, Response};
+use std::rc::Rc;
 
 impl DispatchedRequest {
     /// Returns the error with the place where the route was declared behind its stack, as people see it. The script is
@@ -26,6 +28,31 @@ impl DispatchedRequest {
             Some(dev) => dev.instead_of(error, response, &self.view),
             None => response,
         }
+    }
+
+    /// Releases an answer in development: if it is held and its writes are lost, its place is taken by an answer that
+    /// tells why.
+    #[cold]
+    pub(super) fn release_in_development(&self, visit: &Visit, response: Response) -> Answer {
+        let has_transactions = visit.has_transactions_behind(&self.view);
+        let (response, ticket) = match self.release_now(visit, response) {
+            Answer::Held(response, ticket) => (response, ticket),
+            answer => return answer,
+        };
+        let (control, view) = (Rc::clone(&self.loaded.control), Rc::clone(&self.view));
+        Answer::Later(Box::pin(async move {
+            if ticket.released().await.is_ok() {
+                return Answer::Now(response);
+            }
+            let lost = control.gate.lost_answer(has_transactions);
+            let lost = lost.at(view.place().cloned());
+            let mut told = match &control.dev {
+                Some(dev) => dev.answer_to(&lost, None, &view),
+                None => view.answer_to(&lost),
+            };
+            view.tell_id(&mut told);
+            Answer::Now(told)
+        }))
     }
 
     /// The error handler failed too: both are logged, and the first one is answered by default.

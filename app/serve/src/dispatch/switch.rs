@@ -28,7 +28,7 @@ impl DispatchedRequest {
             Ok(agreed) => agreed,
             Err(error) => return self.failed(&error, visit),
         };
-        match self.release(&visit, response) {
+        match self.release_now(&visit, response) {
             Answer::Now(response) => self.upgrade(response, agreed),
             // The ticket waits for transactions too, which are not in the worker's group.
             Answer::Held(response, ticket) => Answer::Later(Box::pin(async move {

@@ -227,6 +227,18 @@ impl Gate {
         self.outbox.is_open()
     }
 
+    /// Reports whether a request may have an open transaction: mostly not. No group of any worker is open while one is.
+    #[inline]
+    fn may_have_transactions(&self, view: &View) -> bool {
+        self.db.has_transactions() || (self.runs_mix && !view.store().is_empty())
+    }
+
+    /// Reports whether what a request gives now may be rolled back with a transaction.
+    pub(crate) fn may_be_rolled_back(&self, view: &Rc<View>) -> bool {
+        let request = || Rc::clone(view) as Rc<dyn RequestView>;
+        self.may_have_transactions(view) && self.db.may_be_rolled_back(&request())
+    }
+
     /// Calls `told` with the verdict on what is written and not committed.
     pub(crate) fn when_settled(&self, told: impl FnOnce(Verdict) + 'static) {
         self.outbox.hold(Box::new(told));
@@ -353,10 +365,11 @@ impl Visit {
         self.gate.outbox.fate()
     }
 
-    /// Returns a function that reports whether all that was written so far is committed.
-    pub(crate) fn commit_watch(&self) -> impl Fn() -> bool + use<> {
-        let gate = Rc::clone(&self.gate);
-        move || !gate.outbox.is_open()
+    /// Returns a function that reports whether something may leave before the answer: all that was written so far is
+    /// committed, and the request has no transaction open.
+    pub(crate) fn commit_watch(&self, view: &Rc<View>) -> impl Fn() -> bool + use<> {
+        let (gate, view) = (Rc::clone(&self.gate), Rc::clone(view));
+        move || !gate.outbox.is_open() && !gate.may_be_rolled_back(&view)
     }
 
     /// Has a task woken when the open group is settled.
@@ -364,29 +377,16 @@ impl Visit {
         self.gate.outbox.wake_when_settled(cx);
     }
 
-    /// Reports whether the request may have an open transaction: mostly not. No group of any worker is open while one
-    /// is.
-    #[inline]
-    fn may_have_transactions(&self, view: &View) -> bool {
-        self.gate.db.has_transactions() || (self.gate.runs_mix && !view.store().is_empty())
-    }
-
     /// The open outboxes of the transactions on which what the request gives depends.
     ///
     /// # Errors
     /// One of them was rolled back that was another request's.
     pub(super) fn transactions_behind(&self, view: &Rc<View>) -> Result<Vec<Outbox>, Error> {
-        if !self.may_have_transactions(view) {
+        if !self.gate.may_have_transactions(view) {
             return Ok(Vec::new());
         }
         let owner = RunOwner::Request(Rc::clone(view) as Rc<dyn RequestView>);
         let outboxes = self.gate.db.transactions_behind(&owner);
         outboxes.ok_or_else(|| self.gate.lost())
-    }
-
-    /// Reports whether what the request gives now may be rolled back with a transaction.
-    pub(crate) fn may_be_rolled_back(&self, view: &Rc<View>) -> bool {
-        let request = || Rc::clone(view) as Rc<dyn RequestView>;
-        self.may_have_transactions(view) && self.gate.db.may_be_rolled_back(&request())
     }
 }

@@ -1,7 +1,7 @@
 //! The answer of a request, held while anything is not committed that it may depend on.
 
 use crate::answer::errors;
-use crate::gate::commit_gate::Visit;
+use crate::gate::commit_gate::{Gate, Visit};
 use crate::gate::control::{self, Control};
 use crate::request::request_view::View;
 use sampan_host::trace::{Attributes, SpanKind};
@@ -60,11 +60,7 @@ impl Visit {
             match verdict {
                 Verdict::Committed => seal.release(),
                 Verdict::Failed => {
-                    let lost = control.gate.lost();
-                    let lost = match has_transactions {
-                        true => lost_with_transaction(lost),
-                        false => lost,
-                    };
+                    let lost = control.gate.lost_answer(has_transactions);
                     remains.log(&*control.logger, &lost);
                     seal.replace_by(lost.kind().status());
                 }
@@ -76,6 +72,12 @@ impl Visit {
             hold_in_all(&transactions, told);
         }
         Answer::Held(response, ticket)
+    }
+
+    /// Reports whether what the request gives depends on transactions that are open.
+    pub(crate) fn has_transactions_behind(&self, view: &Rc<View>) -> bool {
+        let open = self.transactions_behind(view);
+        open.is_ok_and(|open| !open.is_empty())
     }
 
     /// Returns a future for the commit of all that the request has written or seen so far: in transactions, and in the
@@ -107,18 +109,22 @@ impl Visit {
     }
 }
 
-/// Adds the likely reason for which a transaction failed after the handler.
-#[cold]
-fn lost_with_transaction(lost: Error) -> Error {
-    if lost.kind() != ErrorKind::Internal {
-        return lost;
+impl Gate {
+    /// Returns the error of a held answer whose writes are lost: with the likely reason, if it depended on transactions
+    /// that were open when the handler had returned.
+    #[cold]
+    pub(crate) fn lost_answer(&self, has_transactions: bool) -> Error {
+        let lost = self.lost();
+        if !has_transactions || lost.kind() != ErrorKind::Internal {
+            return lost;
+        }
+        let text = format!(
+            "{}: a db.transaction that the answer depends on failed after the handler had returned: is await missing \
+             in front of it?",
+            lost.message()
+        );
+        lost.with_message(text)
     }
-    let text = format!(
-        "{}: a db.transaction that the answer depends on failed after the handler had returned: is await missing in \
-         front of it?",
-        lost.message()
-    );
-    lost.with_message(text)
 }
 
 /// Notifies once: that one of several groups of writes has failed, or that the last is committed.

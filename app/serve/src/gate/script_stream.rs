@@ -91,7 +91,7 @@ impl ScriptStream {
                     return self.poll_settled(cx).map_ok(|()| None);
                 };
                 let view = self.view.as_ref();
-                if view.is_some_and(|view| self.visit.may_be_rolled_back(view)) {
+                if view.is_some_and(|view| self.visit.gate.may_be_rolled_back(view)) {
                     // Holding it would keep the script from going on, and the transaction from its end.
                     return Poll::Ready(Err(Error::script(
                         "a chunk cannot leave while the request has a transaction open: write it before or after \

@@ -84,7 +84,7 @@ impl NativeRequest {
         }
     }
 
-    /// The address of the client; that of the Unix socket's client is empty. `X-Forwarded-For` of trusted proxies is
+    /// The address of the client, or `unix:` for that of a Unix socket. `X-Forwarded-For` of trusted proxies is
     /// believed.
     pub fn ip(&self) -> String {
         self.0.ip()

@@ -49,15 +49,23 @@ fn early_hints(_: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Null)
 }
 
-/// Hands the links of a request whose handler waits to the connection.
-pub(crate) fn send(store: &sampan_host::Store, request: &Request) {
+/// Hands the links of a request whose handler waits to the connection, if they may leave now.
+pub(crate) fn send(
+    store: &sampan_host::Store,
+    request: &Request,
+    may_leave: impl FnOnce() -> bool,
+) {
     if store.is_empty() {
         return;
     }
-    if let Some(waiting) = store.get::<WaitingLinks>() {
-        for link in waiting.0.take() {
-            // They were checked before.
-            let _ = request.early_hint(link.as_bytes());
-        }
+    let Some(waiting) = store.get::<WaitingLinks>() else {
+        return;
+    };
+    if waiting.0.borrow().is_empty() || !may_leave() {
+        return;
+    }
+    for link in waiting.0.take() {
+        // They were checked before.
+        let _ = request.early_hint(link.as_bytes());
     }
 }

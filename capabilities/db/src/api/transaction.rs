@@ -190,6 +190,9 @@ pub(super) fn end(
             Ok(())
         };
         objects.remove(object);
+        // From here on the run has no transaction. A write right behind it may have to wait for those of others.
+        drop(transaction);
+        db.0.yield_to_transactions().await;
         ended
     })
 }

@@ -58,6 +58,13 @@ impl Replaced {
         fs::rename(self.folder.path(from), self.folder.path(to)).expect(from);
     }
 
+    /// Removes the log or its index.
+    fn remove(&self, ends: &[&str]) {
+        for end in ends {
+            fs::remove_file(self.folder.path(format!("a.db{end}"))).expect("removed");
+        }
+    }
+
     /// Ends as the server does. Returns the folder and the lines.
     fn end(self) -> (TestFolder, String) {
         self.database.shutdown();
@@ -112,9 +119,7 @@ fn a_file_that_returns_has_its_log() {
 fn writes_whose_log_is_removed_are_copied_into_the_database() {
     for ends in [&["-wal"][..], &["-wal", "-shm"], &["-shm"]] {
         let scene = Replaced::new();
-        for end in ends {
-            fs::remove_file(scene.folder.path(format!("a.db{end}"))).expect("removed");
-        }
+        scene.remove(ends);
         let opened = scene.database.opened().expect("open");
         scene.write("INSERT INTO old VALUES (8)");
         assert!(opened.writers.try_take().is_none(), "{ends:?}");
@@ -129,10 +134,119 @@ fn writes_whose_log_is_removed_are_copied_into_the_database() {
         }
         assert!(count(&copy, "old") >= 1, "{ends:?}");
         let (_folder, lines) = scene.end();
-        assert!(lines.contains("-wal or"), "{lines}");
+        let lost = match ends.contains(&"-wal") {
+            true => "a.db-wal, the write-ahead log, was removed",
+            false => "a.db-shm, the index of the write-ahead log, was removed",
+        };
+        assert!(lines.contains(lost), "{lines}");
+        assert_eq!(lines.lines().count(), 1, "{lines}");
         let is_copied = lines.contains("were copied into the database");
         assert_eq!(is_copied, ends.contains(&"-wal"), "{lines}");
     }
+}
+
+#[test]
+fn a_log_that_is_removed_from_an_idle_server_is_copied_at_its_end() {
+    for ends in [&["-wal"][..], &["-wal", "-shm"]] {
+        let scene = Replaced::new();
+        scene.remove(ends);
+        let (folder, lines) = scene.end();
+        assert!(lines.contains("were copied into the database"), "{lines}");
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+        assert_eq!(count(&folder.path("a.db"), "old"), 1);
+    }
+}
+
+#[test]
+fn a_log_that_is_removed_is_copied_before_a_connection_is_opened() {
+    let scene = Replaced::new();
+    let opened = scene.database.opened().expect("open");
+    let writer = opened.writers.try_take().expect("free");
+    scene.remove(&["-wal"]);
+    assert!(!opened.may_open(), "a worker has the connection");
+    assert_eq!(opened.writers.refused(), None);
+    opened.writers.give(writer);
+    for _ in 0..2 {
+        assert!(opened.may_open(), "the log is in the database");
+        let reader = SqliteConnection::open(&scene.database.config, Role::Reader);
+        let reader = reader.map_err(|fault| fault.error).expect("opened");
+        assert_eq!(reader.rows("SELECT id FROM old").len(), 1);
+    }
+    assert_eq!(opened.writers.refused(), Some(Refused::Gone));
+    let (_folder, lines) = scene.end();
+    assert!(lines.contains("were copied into the database"), "{lines}");
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+}
+
+/// A connection of another program that needs the state of the database as it is now.
+fn reader_of_this_state(scene: &Replaced) -> rusqlite::Connection {
+    let reader = rusqlite::Connection::open(scene.folder.path("a.db")).expect("opened");
+    reader
+        .execute_batch("BEGIN; SELECT * FROM old")
+        .expect("read");
+    reader
+}
+
+#[test]
+fn a_log_that_a_reader_needs_is_copied_when_that_has_ended() {
+    let scene = Replaced::new();
+    let reader = reader_of_this_state(&scene);
+    scene.write("INSERT INTO old VALUES (8)");
+    scene.remove(&["-wal"]);
+    scene.write("INSERT INTO old VALUES (9)");
+    let told = scene.lines.lock().expect("no panic").join("\n");
+    assert!(
+        told.contains("are not copied into the database yet"),
+        "{told}"
+    );
+    reader.execute_batch("COMMIT").expect("ended");
+    let (folder, lines) = scene.end();
+    assert!(
+        lines.contains("a.db-wal were copied into the database"),
+        "{lines}"
+    );
+    drop(reader);
+    assert!(count(&folder.path("a.db"), "old") >= 2);
+}
+
+#[test]
+fn a_log_is_not_copied_over_what_another_process_has_written_since() {
+    let scene = Replaced::new();
+    let reader = reader_of_this_state(&scene);
+    scene.write("INSERT INTO old VALUES (8)");
+    scene.remove(&["-wal", "-shm"]);
+    scene.write("INSERT INTO old VALUES (9)");
+    reader.execute_batch("COMMIT").expect("ended");
+    drop(reader);
+    // The file is older than its log, and another program has changed it.
+    let file = fs::File::options()
+        .append(true)
+        .open(scene.folder.path("a.db"));
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    file.and_then(|file| file.set_modified(later))
+        .expect("changed");
+    let known = &scene.database.config;
+    assert!(!known.file.is_ours(&known.path));
+    let (_folder, lines) = scene.end();
+    assert!(!lines.contains("were copied"), "{lines}");
+}
+
+#[test]
+fn a_log_of_another_process_is_left_alone() {
+    let scene = Replaced::new();
+    scene.remove(&["-wal", "-shm"]);
+    let log = scene.folder.path("a.db-wal");
+    fs::write(&log, "another process has written this").expect("written");
+    let opened = scene.database.opened().expect("open");
+    assert!(!opened.may_open(), "its pages are others");
+    let (_folder, lines) = scene.end();
+    assert!(
+        lines.contains("its last writes are missing after a restart"),
+        "{lines}"
+    );
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+    let left = fs::read_to_string(log).expect("it is still there");
+    assert_eq!(left, "another process has written this");
 }
 
 #[test]

@@ -41,15 +41,7 @@ impl Db {
     /// Reports whether a run for this route must wait before it goes on, see [`Db::writable`]: it may write, and while
     /// transactions are open or wait for their turn no worker waits in place. The run of such a transaction goes on.
     pub fn must_queue(&self, route: &RouteUse) -> bool {
-        let inner = &*self.0;
-        let has_transactions = || {
-            let opened = inner.database.opened();
-            opened.is_some_and(|opened| opened.writers.has_transactions())
-        };
-        route.is_expected_to_write()
-            && has_transactions()
-            && !inner.is_open()
-            && !inner.may_have_own_transaction()
+        route.is_expected_to_write() && self.0.is_behind_transactions()
     }
 
     /// Waits until this worker owns the write connection, or cannot have it.
@@ -98,6 +90,24 @@ impl WorkerDb {
         }
         // Another fault than a lock is told when the handler writes.
         has_begun.unwrap_or(true)
+    }
+
+    /// Reports whether transactions of others keep the run that goes on from the write connection.
+    fn is_behind_transactions(&self) -> bool {
+        let opened = self.database.opened();
+        opened.is_some_and(|opened| opened.writers.has_transactions())
+            && !self.is_open()
+            && !self.may_have_own_transaction()
+    }
+
+    /// Lets a run whose transaction has just ended end its turn if others have transactions. Before the next turn it
+    /// waits for them if it is known to write ([`Db::must_queue`]): JavaScript cannot wait in the middle of a turn.
+    /// Where no run has written right behind its transaction, it goes on: most answer then.
+    pub(crate) async fn yield_to_transactions(&self) {
+        if self.behind.are_known.get() && self.is_behind_transactions() {
+            tokio::task::yield_now().await;
+        }
+        self.behind.note_end();
     }
 
     /// Waits until [`Db::serve`] has fetched the connection.
@@ -246,6 +256,7 @@ impl WorkerDb {
             return Err(ErrorCode::Denied.error(ErrorKind::Script, running::OUTSIDE));
         }
         self.wrote.set(true);
+        self.behind.note_write();
         if self.is_open() {
             return Ok(());
         }
@@ -334,7 +345,7 @@ pub(crate) fn refusal(why: &Refused) -> Error {
         Refused::Broken(cause) => unavailable(ErrorCode::Io { fsync: false }, cause),
         Refused::Gone => unavailable(
             ErrorCode::Io { fsync: false },
-            "its file was removed or replaced",
+            "its file or its log was removed or replaced",
         ),
         Refused::Closed => unavailable(ErrorCode::Interrupted, "the server is ending"),
         Refused::Transaction => in_transaction(false),

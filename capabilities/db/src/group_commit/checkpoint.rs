@@ -259,6 +259,10 @@ impl CheckpointWorker {
 
     /// One round: `true` if nothing is left to be done before the next commit.
     fn work(&mut self) -> Result<bool, String> {
+        if self.shared.config.file.has_lost_log() {
+            // Another process may have written to the file since.
+            return Ok(true);
+        }
         let first = self.checkpoint(Mode::Passive)?;
         self.shared.copied.store(first.copied, Relaxed);
         if self.shared.is_full() {
@@ -333,7 +337,9 @@ impl CheckpointWorker {
 
     fn close(&mut self) -> Result<(), String> {
         let config = &self.shared.config;
-        if config.leaves_log || config.durability == Durability::Throwaway {
+        let leaves_log = config.leaves_log || config.durability == Durability::Throwaway;
+        // A log that was lost is copied by the connection that writes.
+        if leaves_log || config.file.has_lost_log() {
             return Ok(());
         }
         let sqlite = self.connection()?.sqlite();

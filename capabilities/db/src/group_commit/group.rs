@@ -60,6 +60,7 @@ impl Db {
     pub fn left(&self, route: Option<&RouteUse>, is_complete: impl FnOnce() -> bool) {
         let inner = &*self.0;
         inner.close_savepoints();
+        inner.behind.note_left();
         let wrote = inner.wrote.take();
         if let Some(route) = route {
             route.note(wrote);

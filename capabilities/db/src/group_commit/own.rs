@@ -146,6 +146,7 @@ impl WorkerDb {
     pub(crate) fn note_write(&self) {
         if !self.is_in_transaction() {
             self.wrote.set(true);
+            self.behind.note_write();
         }
     }
 

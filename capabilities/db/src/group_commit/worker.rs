@@ -38,6 +38,7 @@ pub(crate) struct WorkerDb {
     /// True if the run that goes on has written, and whether it undid a transaction.
     pub(crate) wrote: Cell<bool>,
     pub(crate) undid: Cell<bool>,
+    pub(crate) behind: WritesBehind,
     /// True if the last commit failed.
     pub(crate) is_failing: Cell<bool>,
     pub(crate) latency: CommitLatency,
@@ -53,6 +54,34 @@ pub(crate) struct WorkerDb {
     pub(crate) transactions: Rc<Running>,
     /// A project is being loaded or starts: no write may wait in place, as that would delay others.
     pub(crate) is_loading: Cell<bool>,
+}
+
+/// Writes of runs right behind their own transactions, in the turn in which such a transaction ends.
+#[derive(Default)]
+pub(crate) struct WritesBehind {
+    /// True if a transaction has ended in the turn that goes on.
+    has_ended: Cell<bool>,
+    /// True if there was such a write on this worker.
+    pub(crate) are_known: Cell<bool>,
+}
+
+impl WritesBehind {
+    /// Takes note that a transaction has ended, and its run goes on.
+    pub(crate) fn note_end(&self) {
+        self.has_ended.set(true);
+    }
+
+    /// Takes note of a write.
+    pub(crate) fn note_write(&self) {
+        if self.has_ended.get() {
+            self.are_known.set(true);
+        }
+    }
+
+    /// Takes note that the turn has ended.
+    pub(crate) fn note_left(&self) {
+        self.has_ended.set(false);
+    }
 }
 
 pub(crate) enum GroupState {
@@ -108,6 +137,7 @@ impl Db {
             losses: Cell::new(0),
             wrote: Cell::new(false),
             undid: Cell::new(false),
+            behind: WritesBehind::default(),
             is_failing: Cell::new(false),
             latency: CommitLatency::default(),
             meter: OnceCell::new(),

@@ -30,11 +30,14 @@ impl WorkerDb {
 
     pub(super) fn reader(&self) -> Result<&SqliteConnection, Error> {
         if let Some(reader) = self.reader.get() {
-            return Ok(reader);
+            let config = &self.database.config;
+            return match config.file.is_ours(&config.path) {
+                true => Ok(reader),
+                false => Err(refusal(&Refused::Gone)),
+            };
         }
         let opened = self.database.open()?;
-        if !opened.file_is_there(None) {
-            // Opening would make an empty database in its place.
+        if !opened.may_open() {
             return Err(refusal(&Refused::Gone));
         }
         let reader =

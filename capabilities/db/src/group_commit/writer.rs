@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub(crate) enum Refused {
     /// The disk failed; what it said.
     Broken(String),
-    /// The file was removed or replaced.
+    /// The file or its log was removed or replaced.
     Gone,
     /// The database is being closed.
     Closed,
@@ -53,6 +53,8 @@ struct WriterQueue {
     handed: Option<(u64, Box<SqliteConnection>)>,
     next_ticket: u64,
     refused: Option<Refused>,
+    /// A connection to a file that was lost, or whose log was: nothing is written with it, but the log may be copied.
+    left: Option<Box<SqliteConnection>>,
 }
 
 /// A place in the queue.
@@ -111,8 +113,13 @@ impl WriterHandover {
     /// Gives the connection back, or a new one: to the first waiter, if there is one.
     pub(crate) fn give(&self, connection: Box<SqliteConnection>) {
         let mut state = self.lock();
-        if matches!(state.refused, Some(Refused::Closed | Refused::Gone)) {
-            return;
+        match state.refused {
+            Some(Refused::Closed) => return,
+            Some(Refused::Gone) => {
+                state.left = Some(connection);
+                return;
+            }
+            _ => {}
         }
         state.refused = None;
         self.pass_on(&mut state, connection);
@@ -141,6 +148,11 @@ impl WriterHandover {
         let taken = self.lock().free.take()?;
         self.lent();
         Some(taken)
+    }
+
+    /// Takes a connection that was given back after the file or its log was lost.
+    pub(crate) fn take_left(&self) -> Option<Box<SqliteConnection>> {
+        self.lock().left.take()
     }
 
     /// Waits for the connection, as a future.
@@ -224,6 +236,9 @@ impl WriterHandover {
         let mut state = self.lock();
         if state.refused != Some(Refused::Closed) {
             state.refused = Some(why);
+        }
+        if state.refused == Some(Refused::Closed) {
+            state.left = None;
         }
         state.free = None;
         self.is_free.store(false, Ordering::Relaxed);

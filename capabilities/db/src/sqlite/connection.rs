@@ -16,6 +16,7 @@ use crate::sqlite::run::{Done, RunGuard, RunLimits, Trouble};
 use crate::sqlite::statement::{Execution, Statement};
 use crate::sqlite::status;
 use rusqlite::ErrorCode as SqliteCode;
+use rusqlite::config::DbConfig;
 use sampan_host::{Rows, Value};
 use std::cell::RefMut;
 use std::path::PathBuf;
@@ -152,7 +153,7 @@ impl SqliteConnection {
     /// Commits the open transaction.
     ///
     /// # Errors
-    /// The error of SQLite; or the file was removed or replaced, so that the commit is lost.
+    /// The error of SQLite; or the file or its log was removed or replaced, so that the commit is lost.
     pub(crate) fn commit(&self) -> Result<(), StatementError> {
         self.control("COMMIT")?;
         match self.file.has_left(&self.path) {
@@ -256,6 +257,18 @@ impl SqliteConnection {
             _ => {}
         }
         StatementError::of(&error, sql)
+    }
+}
+
+impl Drop for SqliteConnection {
+    /// The last connection that closes copies the log and deletes the file of that name. Another process may have
+    /// written a log there since ours was removed: that one stays.
+    fn drop(&mut self) {
+        if self.file.has_other_log() {
+            let keeps = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            // It fails only for settings that SQLite does not know.
+            let _ = self.sqlite().set_db_config(keeps, true);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// The bytes of events that one look reads. More events stay for the next look.
 const EVENT_BYTES: usize = 1024;
@@ -31,6 +31,18 @@ struct OpenedFile {
     is_suspect: AtomicBool,
     /// The log and its index beside it.
     logs: Mutex<LogFiles>,
+    /// True if there is a lost log.
+    is_log_lost: AtomicBool,
+    lost_log: Mutex<Option<LostLog>>,
+}
+
+/// A log that was removed or replaced while it was open.
+#[derive(Debug, Clone, Copy)]
+struct LostLog {
+    /// True if all of it is in the file.
+    is_copied: bool,
+    /// The time of the last change of the file by this process, if the file can be asked.
+    changed: Option<SystemTime>,
 }
 
 impl OpenedFile {
@@ -45,6 +57,17 @@ impl OpenedFile {
             self.is_suspect.store(true, Relaxed);
         }
         self.is_suspect.load(Relaxed)
+    }
+
+    fn lost_log(&self) -> Option<LostLog> {
+        let is_lost = self.is_log_lost.load(Relaxed);
+        let lost = || *self.lost_log.lock().unwrap_or_else(PoisonError::into_inner);
+        is_lost.then(lost).flatten()
+    }
+
+    fn set_lost_log(&self, lost: Option<LostLog>) {
+        *self.lost_log.lock().unwrap_or_else(PoisonError::into_inner) = lost;
+        self.is_log_lost.store(lost.is_some(), Relaxed);
     }
 
     fn logs(&self) -> MutexGuard<'_, LogFiles> {
@@ -74,6 +97,8 @@ impl KnownFile {
                 events,
                 is_suspect: AtomicBool::new(false),
                 logs: Mutex::default(),
+                is_log_lost: AtomicBool::new(false),
+                lost_log: Mutex::default(),
             });
         }
     }
@@ -91,6 +116,7 @@ impl KnownFile {
                 });
             }
             *known.logs() = logs;
+            known.set_lost_log(None);
         }
     }
 
@@ -99,15 +125,55 @@ impl KnownFile {
         self.0.get().is_some_and(|known| known.logs().have_left())
     }
 
-    /// Reports whether the log itself still stands beside the path of the file.
-    pub(crate) fn has_log(&self) -> bool {
-        self.0.get().is_some_and(|known| known.logs().has_log())
+    /// Reports whether the log itself was removed or replaced while it was open.
+    pub(crate) fn has_lost_log(&self) -> bool {
+        self.0
+            .get()
+            .is_some_and(|known| known.logs().has_lost_log())
     }
 
-    /// Reports whether only the open connections have the log, and the file itself stands at `path`: they can copy it.
-    pub(crate) fn is_log_only_open(&self, path: &Path) -> bool {
+    /// Reports whether another process has written a log of its own beside the path of the file: the last connection
+    /// that closes may not delete it.
+    pub(crate) fn has_other_log(&self) -> bool {
+        self.0
+            .get()
+            .is_some_and(|known| known.logs().has_other_log())
+    }
+
+    /// Reports whether the file itself stands at `path`, and no other process has written a log since it was opened:
+    /// the open connections can copy theirs into the file.
+    pub(crate) fn is_log_ours(&self, path: &Path) -> bool {
         let known = self.0.get();
-        self.is_at(path) && known.is_some_and(|known| known.logs().is_log_only_open())
+        self.is_at(path) && known.is_some_and(|known| known.logs().are_ours())
+    }
+
+    /// Takes note that the log was lost, and whether all of it was copied into the file, which stands at `path`.
+    pub(crate) fn note_lost_log(&self, path: &Path, is_copied: bool) {
+        if let Some(known) = self.0.get() {
+            let changed = time_of_change(path);
+            known.set_lost_log(Some(LostLog { is_copied, changed }));
+        }
+    }
+
+    /// Reports whether the log was lost, and all of it is in the file.
+    pub(crate) fn is_log_copied(&self) -> bool {
+        let lost = self.0.get().and_then(OpenedFile::lost_log);
+        lost.is_some_and(|lost| lost.is_copied)
+    }
+
+    /// Reports whether the open connections may use the file at `path`: not if their log was lost and another process
+    /// has written to the file since. They would read or write wrong pages.
+    #[inline]
+    pub(crate) fn is_ours(&self, path: &Path) -> bool {
+        let lost = self.0.get().and_then(OpenedFile::lost_log);
+        lost.is_none_or(|lost| !self.has_other_log() && time_of_change(path) == lost.changed)
+    }
+
+    /// Reports whether a connection may be opened. Not beside another log than the one that is open: it would look for
+    /// the pages of that one there. If the log was lost, it may once all of the log is in the file.
+    pub(crate) fn may_open(&self, path: &Path) -> bool {
+        self.is_at(path)
+            && (!self.has_lost_log() || (self.is_log_copied() && !self.has_other_log()))
     }
 
     /// Reports whether the file that is known stands at `path`, with the log and the index that are open beside it.
@@ -115,10 +181,22 @@ impl KnownFile {
         self.is_at(path) && !self.has_lost_logs()
     }
 
-    /// Forgets the log and its index: the last connection that closes removes them.
+    /// Forgets the log and its index: no connection is open.
     pub(crate) fn forget_logs(&self) {
         if let Some(known) = self.0.get() {
             *known.logs() = LogFiles::default();
+            known.set_lost_log(None);
+        }
+    }
+
+    /// Forgets the log and its index, which the last connection that closes removes, unless the log is lost already:
+    /// the connections may not touch what stands in its place.
+    pub(crate) fn expect_end(&self) {
+        if let Some(known) = self.0.get() {
+            let mut logs = known.logs();
+            if !logs.has_lost_log() {
+                *logs = LogFiles::default();
+            }
         }
     }
 
@@ -175,6 +253,13 @@ impl KnownFile {
 fn leaving() -> inotify::WatchFlags {
     use inotify::WatchFlags;
     WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::ATTRIB
+}
+
+/// Returns the time at which the file at `path` was last changed.
+fn time_of_change(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path)
+        .and_then(|file| file.modified())
+        .ok()
 }
 
 fn watch(path: &Path) -> rustix::io::Result<OwnedFd> {

@@ -63,21 +63,29 @@ impl LogFiles {
         logs.any(|log| log.aside.is_none() && !log.is_there())
     }
 
-    /// Reports whether the log itself still stands there.
-    pub(super) fn has_log(&self) -> bool {
-        let mut logs = self.logs.iter();
-        logs.any(|log| log.end == LOG_END && log.is_there())
+    /// Reports whether the log itself has lost its name, and was not renamed here.
+    pub(super) fn has_lost_log(&self) -> bool {
+        self.log()
+            .is_some_and(|log| log.aside.is_none() && !log.is_there())
     }
 
-    /// Reports whether the log has lost its name and no other process has written another one since: only the open
-    /// connections have it.
-    pub(super) fn is_log_only_open(&self) -> bool {
-        let is_unwritten = |log: &LogFile| match log.end {
-            LOG_END => !log.is_there() && fs::metadata(&log.path).map_or(0, |file| file.len()) == 0,
+    /// Reports whether another process has written a log of its own in the place of the log.
+    pub(super) fn has_other_log(&self) -> bool {
+        self.log().is_some_and(LogFile::is_written_anew)
+    }
+
+    /// Reports whether no other process has written a log or made an index since they were opened: the open connections
+    /// can copy the log, which may have lost its name.
+    pub(super) fn are_ours(&self) -> bool {
+        let is_ours = |log: &LogFile| match log.end {
+            LOG_END => !log.is_written_anew(),
             _ => log.is_there() || identity(&log.path).is_none(),
         };
-        let has_log = self.logs.iter().any(|log| log.end == LOG_END);
-        has_log && self.logs.iter().all(is_unwritten)
+        self.log().is_some() && self.logs.iter().all(is_ours)
+    }
+
+    fn log(&self) -> Option<&LogFile> {
+        self.logs.iter().find(|log| log.end == LOG_END)
     }
 
     /// Returns the paths of those that were found.
@@ -124,6 +132,11 @@ impl LogFiles {
 impl LogFile {
     fn is_there(&self) -> bool {
         identity(&self.path) == Some(self.identity)
+    }
+
+    /// Reports whether another file stands there that is not empty.
+    fn is_written_anew(&self) -> bool {
+        !self.is_there() && fs::metadata(&self.path).is_ok_and(|file| file.len() > 0)
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, St
             "a database in memory cannot be shared by workers: name a file",
         ));
     }
-    if !config.file.is_at(path) {
+    if !config.file.may_open(path) {
         return Err(gone(path));
     }
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -73,9 +73,12 @@ pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, St
     Ok(sqlite)
 }
 
-/// Says that another file, or none, stands where the database was opened.
+/// Says that another file, or none, stands where the database or its log was opened.
 pub(crate) fn gone(path: &Path) -> StatementError {
-    let message = format!("{}: the file was removed or replaced", path.display());
+    let message = format!(
+        "{}: the file or its log was removed or replaced",
+        path.display()
+    );
     StatementError::new(
         ErrorKind::Unavailable,
         ErrorCode::Io { fsync: false },

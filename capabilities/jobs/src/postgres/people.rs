@@ -11,8 +11,10 @@ use sampan_host::{Error, Rows, Value};
 use std::rc::Rc;
 
 /// Jobs that have ended or are due later run now. An open batch waits for its jobs again; the ends of one that is over
-/// have been told. A job whose unique key another job has, which has not ended, stays as it is.
-const RETRY: &str = "WITH found AS MATERIALIZED (
+/// have been told. A job whose unique key another job has, which has not ended, stays as it is. One that was cancelled
+/// while it ran has its lease still: until that has ended the process may not know, and its attempt go on.
+const RETRY: &str = concat!(
+    "WITH found AS MATERIALIZED (
       SELECT id, batch, state,
         CASE WHEN left(unique_key, 1) = chr(1) THEN substr(unique_key, length(id::text) + 3) END AS key
       FROM _sampan_jobs
@@ -29,10 +31,15 @@ const RETRY: &str = "WITH found AS MATERIALIZED (
         FROM free WHERE batch IS NOT NULL AND state <> 'scheduled' GROUP BY batch) c
       WHERE b.id = c.batch),
     again AS (
-      UPDATE _sampan_jobs j SET state = 'ready', attempt = 0, ended = NULL,
-        unique_key = coalesce(free.key, j.unique_key)
+      UPDATE _sampan_jobs j SET state = CASE WHEN j.lease > ",
+    now_millis!(),
+    " THEN 'scheduled' ELSE 'ready' END,
+        due = CASE WHEN j.lease > ",
+    now_millis!(),
+    " THEN j.lease ELSE j.due END, attempt = 0, ended = NULL, unique_key = coalesce(free.key, j.unique_key)
       FROM free WHERE j.id = free.id RETURNING 1)
-    SELECT count(*) FROM again";
+    SELECT count(*) FROM again"
+);
 
 const KEY_TAKEN: &str = "SELECT j.id, other.id FROM _sampan_jobs j
     JOIN _sampan_jobs other ON other.unique_key = substr(j.unique_key, length(j.id::text) + 3)

@@ -164,7 +164,7 @@ pub(super) const PRUNE: &str = concat!(
 pub(crate) const ARGS: &str =
     "SELECT args FROM _sampan_jobs WHERE id = ?::bigint AND token = ?::bigint";
 
-/// Jobs that have not ended, by their numbers.
+/// Jobs that have not ended, by their numbers. The lease of one that runs stays: see `RETRY`.
 pub(super) const CANCEL: &str = concat!(
     "WITH found AS MATERIALIZED (
       SELECT id, batch FROM _sampan_jobs
@@ -172,7 +172,7 @@ pub(super) const CANCEL: &str = concat!(
     cancelled AS (
       UPDATE _sampan_jobs j SET state = 'cancelled', ended = ",
     now_millis!(),
-    ", lease = NULL, holder = NULL, token = token + 1, unique_key = ",
+    ", holder = NULL, token = token + 1, unique_key = ",
     ended_key!(),
     "
       FROM found WHERE j.id = found.id RETURNING found.batch),

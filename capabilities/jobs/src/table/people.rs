@@ -3,7 +3,7 @@
 use super::batches::AllBatchEnds;
 use super::ended_key::{ended_key, live_key};
 use super::{JobTable, int, list, maybe_int, small, state, text};
-use crate::limits::LISTED_ARGS_BYTES_MAX;
+use crate::limits::{LEASE_MILLIS_MAX, LISTED_ARGS_BYTES_MAX};
 use sampan_host::{Cell, Error, Rows, Value};
 
 const COLUMNS: &str = "id, name, queue, state, priority, due, added, attempt, started, ended, progress, \
@@ -17,11 +17,14 @@ pub(crate) const COUNTS: &str = "SELECT queue, 'ready', count(*) FROM _sampan_jo
     ORDER BY 1, 2";
 pub(crate) const CRONS: &str =
     "SELECT name, pattern, zone, next FROM _sampan_cron_times ORDER BY next";
-/// Leaves out jobs whose unique key another job has, which has not ended. None of these belongs to a batch.
+/// Leaves out jobs whose unique key another job has, which has not ended. None of these belongs to a batch. A job that
+/// was cancelled while it ran has its lease still: until that has ended the process may not know, and its attempt go
+/// on. Parameters: now, the latest end of a lease that is given now, and the jobs.
 const RETRY: &str = concat!(
-    "UPDATE OR IGNORE _sampan_jobs SET state = 'ready', attempt = 0, ended = NULL, unique_key = ",
+    "UPDATE OR IGNORE _sampan_jobs SET state = CASE WHEN lease > ?1 THEN 'scheduled' ELSE 'ready' END,
+    due = CASE WHEN lease > ?1 THEN min(lease, ?2) ELSE due END, attempt = 0, ended = NULL, unique_key = ",
     live_key!(),
-    " WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?))"
+    " WHERE state IN ('dead', 'cancelled', 'done', 'scheduled') AND id IN (SELECT value FROM json_each(?3))"
 );
 const KEY_TAKEN: &str = "SELECT j.id, other.id FROM _sampan_jobs j
     JOIN _sampan_jobs other ON other.unique_key = substr(j.unique_key, length(j.id) + 3)
@@ -31,8 +34,9 @@ const COUNTED: &str = "SELECT batch, state, count(*) FROM _sampan_jobs
     WHERE batch IS NOT NULL AND ended IS NOT NULL AND id IN (SELECT value FROM json_each(?)) GROUP BY batch, state";
 const CANCELLED: &str = "SELECT id, batch FROM _sampan_jobs
     WHERE state IN ('ready', 'scheduled', 'running') AND id IN (SELECT value FROM json_each(?))";
+/// The lease of a job that runs stays, see [`RETRY`].
 const CANCEL: &str = concat!(
-    "UPDATE _sampan_jobs SET state = 'cancelled', ended = ?, lease = NULL, token = token + 1, unique_key = ",
+    "UPDATE _sampan_jobs SET state = 'cancelled', ended = ?, token = token + 1, unique_key = ",
     ended_key!(),
     " WHERE id IN (SELECT value FROM json_each(?))"
 );
@@ -240,9 +244,9 @@ impl JobTable<'_> {
         Ok(rows.as_ref().map_or_else(Vec::new, cron_views))
     }
 
-    /// Has jobs run now that have ended or are due later. Returns the number. An open batch waits for its jobs again;
-    /// the ends of one that is over have been told. A job whose unique key another job has stays as it is, see
-    /// [`JobTable::key_taken`].
+    /// Has jobs run now that have ended or are due later. Returns the number. One that was cancelled while it ran waits
+    /// for the end of its lease. An open batch waits for its jobs again; the ends of one that is over have been told. A
+    /// job whose unique key another job has stays as it is, see [`JobTable::key_taken`].
     pub(crate) fn retry(self, ids: &[i64], now: i64) -> Result<i64, Error> {
         self.atomically(|| self.retry_all(ids, now))
     }
@@ -263,7 +267,9 @@ impl JobTable<'_> {
             *counted -= int(rows.cell(at, 2));
         }
         self.count_ends(&ends, now)?;
-        self.write(RETRY, vec![list(ids.iter().copied())])
+        let longest_lease = now.saturating_add_unsigned(LEASE_MILLIS_MAX);
+        let ids = list(ids.iter().copied());
+        self.write(RETRY, vec![Value::Int(now), Value::Int(longest_lease), ids])
     }
 
     /// Returns those of the jobs that have ended and whose unique key another job has, each with that one.

@@ -1,8 +1,9 @@
 //! One call of a wrapped built-in: the measures of arrays, numbers and digits.
 
+use crate::builtin_limits::elements;
 use crate::builtin_limits::rules::{Rule, WRAPPED};
 use crate::values::inspect::{self, FoundProperty};
-use crate::vm::limits::{ARRAY_LIKE_LENGTH_MAX, PROTOTYPES_MAX};
+use crate::vm::limits::{ARRAY_LIKE_LENGTH_MAX, HOLES_MAX, PROTOTYPES_MAX};
 use crate::vm::sys::{
     Cx, Failure, RawValue, Val, class_id, is_object, is_string, tag, throw_range, whole_number,
 };
@@ -11,9 +12,6 @@ use std::ffi::CStr;
 
 /// The longest text that is sorted by the built-in order without polls, in characters.
 const SORT_TEXT_LENGTH_MAX: i64 = 1024;
-
-/// The longest array whose prototypes are not counted, in elements.
-const HOLES_MAX: i64 = 100;
 
 /// One call of a wrapped built-in.
 pub(super) struct Guard<'a> {
@@ -64,6 +62,13 @@ impl Guard<'_> {
                 }
                 _ => Ok(0),
             },
+            Rule::Items if args.get(1).is_some_and(|mapper| cx.is_function(*mapper)) => Ok(0),
+            Rule::Items | Rule::List => {
+                match elements::refusal(cx, first, matches!(rule, Rule::Items))? {
+                    Some(why) => Err(self.refuse(&why)),
+                    None => Ok(0),
+                }
+            }
             Rule::Raw => match self.plain_property(first, c"raw")? {
                 Some(raw) => self.length(raw.raw()),
                 None => Ok(0),

@@ -1,6 +1,7 @@
 //! Built-in functions that could run for long without being interrupted, and what bounds them.
 
 mod call;
+mod elements;
 pub(crate) mod guard;
 mod rules;
 mod stringify;

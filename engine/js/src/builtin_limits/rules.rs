@@ -17,6 +17,11 @@ pub(super) enum Rule {
     Raw,
     /// The prototypes of the argument at the index, a list of arguments.
     Arguments(usize),
+    /// The elements of the first argument, of which the built-in walks the iterator if it has one; unless the second is
+    /// a function, of which each call polls.
+    Items,
+    /// The elements of the first argument.
+    List,
     /// The first argument, a number.
     Count,
     /// The comparisons of a search in `this` for the first argument, unless that has its own method under the symbol.
@@ -33,9 +38,13 @@ impl Rule {
     /// Returns the name and value of the limit.
     pub(super) fn limit(self) -> (&'static str, i64) {
         match self {
-            Self::This | Self::Sort | Self::All | Self::Raw | Self::Arguments(_) => {
-                ("length", BUILTIN_LENGTH_MAX)
-            }
+            Self::This
+            | Self::Sort
+            | Self::All
+            | Self::Raw
+            | Self::Arguments(_)
+            | Self::Items
+            | Self::List => ("length", BUILTIN_LENGTH_MAX),
             Self::Count => ("count", BUILTIN_LENGTH_MAX),
             Self::Search(_) => ("characters to compare", SEARCH_STEPS_MAX),
             Self::Find => ("length times that of the value to find", SEARCH_STEPS_MAX),
@@ -80,6 +89,8 @@ pub(super) const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
     (c"String.prototype", c"replace", Rule::Search(c"replace")),
     (c"String.prototype", c"replaceAll", Rule::Search(c"replace")),
     (c"String.prototype", c"split", Rule::Search(c"split")),
+    (c"Uint8Array.__proto__", c"from", Rule::Items),
+    (c"Uint8Array.prototype.__proto__", c"set", Rule::List),
     (c"Uint8Array.prototype.__proto__", c"sort", Rule::This),
     (c"Uint8Array.prototype.__proto__", c"toSorted", Rule::This),
 ];

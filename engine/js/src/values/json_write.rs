@@ -4,6 +4,7 @@
 //! hold), nesting has a limit, and objects that would be `{}` though they hold something (a `Map`, an `Error`, a
 //! promise, bytes) are refused with advice. Everything else, from the order of keys to the escapes, is the standard's.
 
+mod numbers;
 mod refusals;
 pub(crate) mod strings;
 
@@ -15,12 +16,13 @@ use crate::values::shapes::{ShapeHash, WritePlan};
 use crate::values::value::{has_own_class, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
-    Cx, Failure, RawValue, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
-    throw_type,
+    Cx, Failure, RawValue, UNDEFINED, Val, address, class_id, float_of, int_of, is_string, is_true,
+    is_undefined, tag, throw_type,
 };
 use refusals::{refuse, refused, web_class};
 use rquickjs::qjs;
 use sampan_host::{ErrorKind, json as host_json};
+use std::ffi::c_void;
 use strings::{BYTES_PER_CHECK, fits, write_long_text, write_text};
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
@@ -31,6 +33,7 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue<'_>) -> Resul
         out,
         depth_left: depth,
         is_standard: false,
+        around: Vec::new(),
         until_check: VALUES_PER_CHECK,
         check_at: BYTES_PER_CHECK,
     }
@@ -46,6 +49,7 @@ pub(crate) fn standard(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Val>, F
         out: &mut out,
         depth_left: cx.core().limits.json_depth_max,
         is_standard: true,
+        around: Vec::new(),
         until_check: VALUES_PER_CHECK,
         check_at: BYTES_PER_CHECK,
     };
@@ -71,6 +75,8 @@ struct Writer<'a, 'out> {
     depth_left: usize,
     /// True if a BigInt is an error.
     is_standard: bool,
+    /// The objects around the value that is written, where one that contains itself is told as QuickJS tells it.
+    around: Vec<*mut c_void>,
     /// The most values that may be written before the next look at the limits.
     until_check: u32,
     /// At which length of `out` the limits are looked at, in bytes.
@@ -103,47 +109,18 @@ impl Writer<'_, '_> {
     #[cold]
     fn check(&mut self) -> Result<(), Failure> {
         self.until_check = VALUES_PER_CHECK;
-        if self.cx.core().must_stop() {
-            return Err(self.cx.core().stopped_error().into());
-        }
+        self.poll()?;
         self.check_at = self.out.len() + BYTES_PER_CHECK;
         fits(self.cx, self.out.len())
     }
 
-    /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
-    fn float(&mut self, number: f64, value: RawValue<'_>) -> Result<(), Failure> {
-        if !number.is_finite() {
-            self.out.extend_from_slice(b"null");
-        } else if number == 0.0 {
-            self.out.push(b'0');
-        } else if (1e-4..1e15).contains(&number.abs()) {
-            host_json::write_f64(self.out, number);
-        } else {
-            self.text_of(value)?;
+    /// Looks at the time where a property may have been looked for in many prototypes.
+    #[inline]
+    fn poll(&self) -> Result<(), Failure> {
+        if self.cx.core().must_stop() {
+            return Err(self.cx.core().stopped_error().into());
         }
         Ok(())
-    }
-
-    /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
-    #[cold]
-    fn big_int(&mut self, value: RawValue<'_>, key: Key) -> Result<bool, Failure> {
-        let to_json = self.cx.get_atom(value, self.cx.core().atoms.to_json)?;
-        if self.cx.is_function(to_json.raw()) {
-            return self.converted(value, &to_json, key);
-        }
-        self.plain_big_int(value)
-    }
-
-    fn plain_big_int(&mut self, value: RawValue<'_>) -> Result<bool, Failure> {
-        if self.is_standard {
-            // Thrown here, as QuickJS does: if its own writer began again, scripts would run twice.
-            return Err(throw_type(
-                self.cx,
-                c"BigInt are forbidden in JSON.stringify",
-            ));
-        }
-        self.text_of(value)?;
-        Ok(true)
     }
 
     fn text_of(&mut self, value: RawValue<'_>) -> Result<(), Failure> {
@@ -172,21 +149,28 @@ impl Writer<'_, '_> {
         let classes = &cx.core().classes;
         if let Some(layout) = cx.core().layout.get()
             && class_id(value) == classes.object
+            && !self.is_too_deep()
             // SAFETY: the value has the class of objects, and the caller holds it.
             && let Some(plan) = unsafe { cx.core().shapes.plan(layout, value) }
             && !prototype_converts(cx)
         {
             // SAFETY: the value has the class of objects, and the caller holds it until this returns.
-            self.nested(|writer| unsafe { writer.planned(value, layout, &plan) })?;
+            self.nested(value, |writer| unsafe {
+                writer.planned(value, layout, &plan)
+            })?;
             return Ok(true);
         }
+        self.poll()?;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
             return self.converted(value, &to_json, key);
         }
+        if self.is_too_deep() {
+            return self.unusual(value);
+        }
         let class = class_id(value);
         if class == classes.array {
-            self.nested(|writer| writer.array(value))?;
+            self.nested(value, |writer| writer.array(value))?;
         } else if class == classes.object {
             if !self.is_standard
                 && has_own_class(cx, value)
@@ -194,7 +178,7 @@ impl Writer<'_, '_> {
             {
                 return Err(refuse(cx, key, what));
             }
-            self.nested(|writer| writer.members(value))?;
+            self.nested(value, |writer| writer.members(value))?;
         } else if cx.is_function(value) {
             return Ok(false);
         } else {
@@ -210,8 +194,16 @@ impl Writer<'_, '_> {
 
     fn nested(
         &mut self,
+        value: RawValue<'_>,
         write: impl FnOnce(&mut Self) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        if self.is_standard {
+            let place = address(value);
+            if self.around.contains(&place) {
+                return Err(throw_type(self.cx, c"circular reference"));
+            }
+            self.around.push(place);
+        }
         let Some(left) = self.depth_left.checked_sub(1) else {
             let depth = self.cx.core().limits.json_depth_max;
             let text = format!("a value that contains itself or nests more than {depth} deep");
@@ -220,6 +212,7 @@ impl Writer<'_, '_> {
         self.depth_left = left;
         write(self)?;
         self.depth_left += 1;
+        self.around.pop();
         Ok(())
     }
 
@@ -239,12 +232,20 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// Reports whether what is nested here is left to QuickJS's own writer: the standard has no limit of depth.
+    fn is_too_deep(&self) -> bool {
+        self.is_standard && self.depth_left == 0
+    }
+
     fn plain_object(&mut self, value: RawValue<'_>) -> Result<bool, Failure> {
+        if self.is_too_deep() {
+            return self.unusual(value);
+        }
         let class = class_id(value);
         if class == self.cx.core().classes.array {
-            self.nested(|writer| writer.array(value))?;
+            self.nested(value, |writer| writer.array(value))?;
         } else if is_ordinary(self.cx, value) {
-            self.nested(|writer| writer.members(value))?;
+            self.nested(value, |writer| writer.members(value))?;
         } else if self.cx.is_function(value) {
             return Ok(false);
         } else {
@@ -261,6 +262,9 @@ impl Writer<'_, '_> {
                 self.out.push(b',');
             }
             let item = self.cx.at(value, index)?;
+            if is_undefined(item.raw()) {
+                self.poll()?;
+            }
             if !self.value(item.raw(), Key::Index(index))? {
                 self.out.extend_from_slice(b"null");
             }

@@ -28,6 +28,12 @@ pub(crate) const SORT_LENGTH_MAX: i64 = 50_000;
 /// The limit for objects that are no arrays but have a length, in elements: each costs a search along their prototypes.
 pub(crate) const ARRAY_LIKE_LENGTH_MAX: i64 = 50_000;
 
+/// The longest array that is copied into a typed array, in elements: more than the usual memory limit has room for.
+pub(crate) const TYPED_ELEMENTS_MAX: i64 = 10_000_000;
+
+/// The longest array whose prototypes are not counted, in elements.
+pub(crate) const HOLES_MAX: i64 = 100;
+
 /// The most prototypes that an object may have, one behind the other, that such a built-in works on.
 pub(crate) const PROTOTYPES_MAX: usize = 16;
 

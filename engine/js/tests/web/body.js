@@ -19,6 +19,7 @@ test("each kind of body and its type", async () => {
     [bytes(104, 105).buffer, null, "hi"],
     [new DataView(bytes(104, 105, 106).buffer, 1), null, "ij"],
     [streamOf(bytes(104), bytes(105)), null, "hi"],
+    [(async function* () { yield "h"; yield bytes(); yield bytes(105).buffer; yield "\ud800"; })(), null, "hi\uFFFD"],
     [42, "text/plain;charset=UTF-8", "42"],
     [{}, "text/plain;charset=UTF-8", "[object Object]"],
     [null, null, ""],
@@ -31,6 +32,24 @@ test("each kind of body and its type", async () => {
   const response = new Response(form);
   ok(response.headers.get("content-type").startsWith("multipart/form-data; boundary="));
   equal(new Response("x", { headers: { "Content-Type": "own/type" } }).headers.get("content-type"), "own/type");
+});
+test("an async iterator as a body is left when it is not needed, or gives what is no text and no bytes", async () => {
+  let left = 0;
+  async function* pieces(piece) {
+    try {
+      for (;;) yield piece;
+    } finally {
+      left += 1;
+    }
+  }
+  const { body } = new Response(pieces("x"));
+  const reader = body.getReader();
+  equal([...(await reader.read()).value], [0x78]);
+  await reader.cancel();
+  equal(left, 1);
+  await rejects(TypeError, new Response(pieces(1)).text());
+  equal(left, 2);
+  await rejects(RangeError, new Response((async function* () { throw new RangeError("own"); })()).text());
 });
 test("body mixins", async () => {
   equal(await new Response('{"a":[1,null]}').json(), { a: [1, null] });

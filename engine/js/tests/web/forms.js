@@ -84,7 +84,9 @@ test("Blob", async () => {
   equal(new Blob([], { type: "ü" }).type, "");
   throws(TypeError, () => new Blob("text"));
   throws(TypeError, () => new Blob(["x"], { endings: "foo" }));
-  equal(new Blob(["x"], { endings: "native" }).size, 1);
+  const lines = ["a\r\nb\rc\n", new Uint8Array([13, 10])];
+  equal(await new Blob(lines, { endings: "native" }).text(), "a\nb\nc\n\r\n");
+  equal(await new Blob(lines).text(), "a\r\nb\rc\n\r\n");
   (await blob.bytes())[0] = 0;
   equal((await blob.bytes())[0], 0x61, "a blob does not change");
   const chunks = [];

@@ -1,5 +1,8 @@
 // Routes, groups, and the module itself.
 
+// Reports whether a declaration got no options in front of its function, but perhaps `undefined` behind it.
+const isAlone = (args) => args.length < 3 || (typeof args[1] === "function" && args[2] === undefined);
+
 // The place where a route or middleware was declared: native code reads it from the stack of this error.
 const here = () => new Error().stack;
 
@@ -56,8 +59,8 @@ function declareVerb(owner, prefix, verb) {
     checkPattern(name, pattern);
     const isSecond = typeof options === "function" && typeof args[2] === "function";
     refuseMore(name, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
-    const given = args.length > 2 ? routeOptions(name, options) : NO_OPTIONS;
-    const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
+    const given = isAlone(args) ? NO_OPTIONS : routeOptions(name, options);
+    const handler = !isAlone(args) ? args[2] : isOptions(options) ? undefined : options;
     if (handler === undefined) check(name, "function", "handler", handler);
     const { limit, isStream, isUncompressed, etag, slow, isUrgent } = given;
     const isFixed = typeof handler !== "function";
@@ -124,33 +127,34 @@ function router(owner, prefix) {
     owner[kind] = (...args) => {
       const [pattern, given] = args;
       if (typeof pattern === "function") return feeders[kind](...args);
-      const fn = args.length > 2 ? args[2] : given;
+      const fn = isAlone(args) ? given : args[2];
       check(title, "string", "pattern", pattern);
       checkPattern(title, pattern);
       const isSecond = typeof given === "function" && typeof args[2] === "function";
       refuseMore(title, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
       check(title, "function", "handler", fn);
-      if (args.length > 2) check(title, "map", "options", given);
-      const { name, ...options } = args.length > 2 ? given : {};
+      if (!isAlone(args)) check(title, "map", "options", given);
+      const { name, ...options } = isAlone(args) ? {} : given;
       // Wrong options are told of when the file is loaded.
       feeders[kind](fn, options);
       return owner.get(pattern, { name }, (request) => feeders[kind]((object) => fn(request, object), options, fn));
     };
   }
   owner.use = (...args) => {
-    const given = args.length > 1 ? args[1] : args[0];
+    const hasPattern = args.length > 1 && (args[1] !== undefined || typeof args[0] === "string");
+    const given = hasPattern ? args[1] : args[0];
     const asked = native.nativeMiddleware(given);
     if (asked === undefined) check("app.use", "function", "middleware", given);
     const own = ownFunctions.get(given);
     if (own !== undefined) {
       throw new TypeError(`app.use: ${own} is not middleware itself: call it, as in ${own}({ ... })`);
     }
-    if (args.length > 1 && (typeof args[0] === "function" || native.nativeMiddleware(args[0]) !== undefined)) {
+    if (hasPattern && (typeof args[0] === "function" || native.nativeMiddleware(args[0]) !== undefined)) {
       refuseMore("app.use", ONE_FUNCTION, [args[0]]);
     }
     refuseMore("app.use", ONE_FUNCTION, args.slice(2));
     let pattern = prefix === "" ? "*" : `${prefix}/*`;
-    if (args.length > 1 && args[0] !== "*") {
+    if (hasPattern && args[0] !== "*") {
       check("app.use", "string", "pattern", args[0]);
       checkPattern("app.use", args[0]);
       pattern = joined(prefix, args[0]);

@@ -146,7 +146,8 @@ impl Writer<'_> {
     #[inline]
     fn number(&mut self, number: f64) -> Result<(), Error> {
         let whole = number as i32;
-        if f64::from(whole).to_bits() == number.to_bits() {
+        // Minus zero is `0`, as in JavaScript.
+        if number == 0.0 || f64::from(whole).to_bits() == number.to_bits() {
             write_i64(self.out, i64::from(whole));
             return Ok(());
         }

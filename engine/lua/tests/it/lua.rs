@@ -432,11 +432,12 @@ fn a_declaration_refuses_arguments_that_it_does_not_take() {
         "local app = require 'sampan' local function f() end
         app.use('/x', f, nil)
         app.get('/x', {}, f, nil)
+        app.get('/y', f, nil)
         app.group('/g', f, nil)
         app.not_found(f, nil)
         app.calls.keep(f, nil)",
     );
-    assert_eq!(rig.isolate.program().routes.len(), 1);
+    assert_eq!(rig.isolate.program().routes.len(), 2);
 }
 
 #[test]

@@ -88,6 +88,11 @@ static void waited_for(const char *name, const char *text, unsigned line) {
   header.value = "c\r\nX: y", header.value_len = 7;
   SAME(sampan_scripts_handle(scripts, &request, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
   header.value_len = 1;
+  /* As a server has it for the client of a Unix socket. */
+  request.remote = "unix:", request.remote_len = 5;
+  SAME(sampan_scripts_handle(scripts, &request, -1, &reply, &error), SAMPAN_OK);
+  CHECK(reply.body_len == 16 && memcmp(reply.body, "a bbody127.0.0.1", 16) == 0);
+  SAME(sampan_reply_free(reply.handle), SAMPAN_OK);
   request.remote = "nobody", request.remote_len = 6;
   SAME(sampan_scripts_handle(scripts, &request, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
   SAME(sampan_scripts_handle(scripts, NULL, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);

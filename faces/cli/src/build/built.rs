@@ -4,7 +4,7 @@ use crate::db::restore::{self, RestoreArgs};
 use crate::{ServerOptions, backup, config, control, health, jobs, migrate, say};
 use clap::{Parser, Subcommand, ValueEnum};
 use sampan_project::archive::{About, Archive};
-use sampan_project::config::Flags;
+use sampan_project::config::{EnvFile, Flags};
 use sampan_runtime::{ControlRequest, Storage};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,6 +110,9 @@ struct DatabaseOptions {
     /// A configuration file, instead of the one in this file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// A file of variables for the project, NAME=value a line.
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
 }
 
 impl DatabaseOptions {
@@ -117,6 +120,7 @@ impl DatabaseOptions {
         Storage::resolve(&Flags {
             db: self.db,
             config: self.config,
+            env_file: self.env_file.map_or(EnvFile::None, EnvFile::At),
             archive: Some(Arc::clone(archive)),
             ..Flags::default()
         })

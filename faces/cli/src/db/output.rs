@@ -5,6 +5,7 @@ use crate::paint;
 use crate::terminal::escaped;
 use sampan_db::PlanStep;
 use sampan_db::console::{Cell, Output};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -115,7 +116,10 @@ fn push_cell(line: &mut String, text: &str, width: usize, is_number: bool) {
 
 impl Output for Printer {
     fn columns(&mut self, names: &[&str]) -> io::Result<()> {
-        self.names = names.iter().map(|name| (*name).to_owned()).collect();
+        self.names = match self.mode {
+            Mode::Json => distinct(names),
+            _ => names.iter().map(|name| (*name).to_owned()).collect(),
+        };
         self.rows = 0;
         self.widths.clear();
         match self.mode {
@@ -218,6 +222,22 @@ impl Output for Printer {
         }
         self.out.flush()
     }
+}
+
+/// Returns names for the keys of an object: a second `id` is `id:1`, as SQLite calls it in a subquery. Most readers of
+/// JSON keep only one value of a key.
+fn distinct(names: &[&str]) -> Vec<String> {
+    let mut taken: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut seen = HashSet::new();
+    let keys = names.iter().map(|name| {
+        let mut numbered = (1_u64..).map(|number| format!("{name}:{number}"));
+        let free = match seen.insert(*name) {
+            true => None,
+            false => numbered.find(|key| taken.insert(key.clone())),
+        };
+        free.unwrap_or_else(|| (*name).to_owned())
+    });
+    keys.collect()
 }
 
 fn plural(count: u64, word: &str) -> String {
@@ -347,6 +367,15 @@ mod tests {
                 "└─ e",
                 "   hint: f"
             ]
+        );
+    }
+
+    #[test]
+    fn columns_of_one_name_have_keys_of_their_own() {
+        assert_eq!(distinct(&["id", "name"]), ["id", "name"]);
+        assert_eq!(
+            distinct(&["id", "id", "id:1", "id", "name"]),
+            ["id", "id:2", "id:1", "id:3", "name"]
         );
     }
 

@@ -126,7 +126,8 @@ impl ListArgs {
         let has_filter = self.state.is_some() || self.name.is_some() || self.queue.is_some();
         match has_filter || self.limit.is_some() || self.path.is_some() {
             true => Err(
-                "before a command there are --project, --db, --config and --json only: write the others behind it"
+                "before a command there are --project, --db, --config, --env-file and --json only: write the others \
+                 behind it"
                     .to_owned(),
             ),
             false => Ok(()),

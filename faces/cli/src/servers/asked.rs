@@ -56,6 +56,9 @@ pub(super) struct AskedServerArgs {
         display_order = 101
     )]
     set: Vec<String>,
+    /// A file of variables, as that of sampan run [default: .env in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE", conflicts_with = "url", display_order = 102)]
+    env_file: Option<PathBuf>,
 }
 
 impl AskedServerArgs {
@@ -71,7 +74,7 @@ impl AskedServerArgs {
             path: self.project,
             config: self.config,
             set: self.set,
-            env_file: EnvFile::OfProject,
+            env_file: self.env_file.map_or(EnvFile::OfProject, EnvFile::At),
             ..Flags::default()
         };
         AskedServer::of_project(question, &flags)

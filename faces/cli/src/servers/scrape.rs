@@ -14,6 +14,11 @@ struct Sample {
     value: f64,
 }
 
+/// The requests that a server has answered.
+pub(super) const REQUESTS: &str = "sampan_http_requests_total";
+/// The route of requests that no route answers, those for measurements among them.
+pub(super) const NO_ROUTE: &str = "(none)";
+
 /// A condition on a label: its name and its value.
 pub(super) type Only<'a> = &'a [(&'a str, &'a str)];
 
@@ -121,7 +126,21 @@ pub(super) struct Between<'a> {
     pub(super) now: &'a Scrape,
 }
 
+/// The requests that a server answers by itself, those for measurements among them.
+const UNROUTED: Only<'static> = &[("route", NO_ROUTE), ("method", "GET"), ("status", "200")];
+
 impl Between<'_> {
+    /// Returns the number of requests of this command that the server has counted: the one for the first of the two
+    /// moments, or 0 if it does not count those for measurements.
+    pub(super) fn own(&self) -> f64 {
+        self.growth(REQUESTS, UNROUTED).min(1.0)
+    }
+
+    /// Returns how much a counter grows in a second without the own requests, each of which adds one to it.
+    pub(super) fn others(&self, name: &str, only: Only<'_>) -> f64 {
+        (self.growth(name, only) - self.own()).max(0.0) / self.seconds()
+    }
+
     fn seconds(&self) -> f64 {
         let seconds = self.now.at.saturating_duration_since(self.before.at);
         seconds.as_secs_f64().max(0.001)
@@ -203,6 +222,29 @@ mod tests {
             now: &before,
         };
         assert_eq!(between.growth("a_total", &[]), 10.0);
+    }
+
+    #[test]
+    fn requests_for_the_measurements_are_left_out() {
+        let scrape = |route: &str, count: u32| {
+            let labels = format!("route=\"{route}\",method=\"GET\",status=\"200\"");
+            Scrape::read(&format!("{REQUESTS}{{{labels}}} {count}\n"))
+        };
+        for (route, own) in [(NO_ROUTE, 1.0), ("/a", 0.0)] {
+            let (before, now) = (scrape(route, 5), scrape(route, 8));
+            let between = Between {
+                before: &before,
+                now: &now,
+            };
+            assert_eq!(between.own(), own, "{route}");
+            let (all, others) = (between.rate(REQUESTS, &[]), between.others(REQUESTS, &[]));
+            assert!((others / all - (3.0 - own) / 3.0).abs() < 1e-9, "{route}");
+            let same = Between {
+                before: &now,
+                now: &now,
+            };
+            assert_eq!((same.own(), same.others(REQUESTS, &[])), (0.0, 0.0));
+        }
     }
 
     #[test]

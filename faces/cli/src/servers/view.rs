@@ -1,6 +1,6 @@
 //! The lines of `sampan top`, for a width.
 
-use super::scrape::{Between, Only};
+use super::scrape::{Between, NO_ROUTE, Only, REQUESTS};
 use crate::terminal::paint::{bold, dim, red};
 use std::time::{SystemTime, UNIX_EPOCH};
 use unicode_width::UnicodeWidthChar;
@@ -12,7 +12,6 @@ const COLUMN: usize = 10;
 /// The least width of the names of routes.
 const NAME_MIN: usize = 16;
 
-const REQUESTS: &str = "sampan_http_requests_total";
 const TIMES: &str = "sampan_http_request_seconds";
 
 /// Returns the lines about the whole server and its routes, the busiest first.
@@ -32,6 +31,9 @@ fn head(between: &Between<'_>, shown: &str, colours: bool) -> Vec<String> {
     let now = between.now;
     let value = |name: &str| now.sum(name, &[]);
     let rate = |name: &str| count(between.rate(name, &[]));
+    // The requests of this command itself are left out, and their connections.
+    let others = |name: &str| count(between.others(name, &[]));
+    let other = |name: &str| (value(name) - between.own()).max(0.0);
     let version = now.values("sampan_build_info", "version");
     let version = version.first().map_or("", String::as_str);
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -59,17 +61,17 @@ fn head(between: &Between<'_>, shown: &str, colours: bool) -> Vec<String> {
         ),
         format!(
             "requests {}/s   in flight {}   held {}   {}   {}",
-            rate(REQUESTS),
-            value("sampan_http_requests_in_flight"),
+            others(REQUESTS),
+            other("sampan_http_requests_in_flight"),
             value("sampan_http_answers_held"),
             alarmed(format!("errors {}/s", count(failed)), failed > 0.0),
             alarmed(format!("refusals {}/s", count(refused)), refused > 0.0),
         ),
         format!(
             "connections {}   parked {}   new {}/s   websockets {}   event streams {}",
-            value("sampan_connections"),
+            other("sampan_connections"),
             value("sampan_connections_parked"),
-            rate("sampan_connections_accepted_total"),
+            others("sampan_connections_accepted_total"),
             value("sampan_websockets"),
             value("sampan_event_streams"),
         ),
@@ -128,9 +130,16 @@ fn routes(between: &Between<'_>, width: usize, colours: bool) -> Vec<String> {
     let title: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
     let mut lines = vec![dim(&row("ROUTE", &title), colours)];
     let names = between.now.values(REQUESTS, "route").into_iter();
-    let mut all: Vec<(f64, String)> = names
-        .map(|name| (between.rate(REQUESTS, &[("route", &name)]), name))
-        .collect();
+    let rate = |name: &str| {
+        let only: Only<'_> = &[("route", name)];
+        match name {
+            NO_ROUTE => between.others(REQUESTS, only),
+            _ => between.rate(REQUESTS, only),
+        }
+    };
+    let mut all: Vec<(f64, String)> = names.map(|name| (rate(&name), name)).collect();
+    // What is left are the requests of this command itself.
+    all.retain(|(rate, name)| name != NO_ROUTE || *rate > 0.0);
     all.sort_by(|(one, a), (other, b)| other.total_cmp(one).then_with(|| a.cmp(b)));
     for (rate, name) in all {
         let only: Only<'_> = &[("route", &name)];

@@ -88,6 +88,21 @@ fn one_table_tells_what_a_server_does() {
 }
 
 #[test]
+fn its_own_requests_are_left_out() {
+    let (_scratch, process) = start("");
+    let url = format!("http://{}", process.address);
+    let (status, out, errors) = run(&["top", &url]);
+    assert_eq!((status, errors.as_str()), (0, ""), "{out}");
+    for part in [
+        "requests 0/s   in flight 0 ",
+        "connections 0   parked 0   new 0/s ",
+    ] {
+        assert!(out.contains(part), "{out}");
+    }
+    assert!(!out.contains("(none)"), "{out}");
+}
+
+#[test]
 fn what_cannot_be_asked_is_told() {
     let (_scratch, process) = start("[metrics]\nenabled = false\n");
     let url = format!("http://{}", process.address);

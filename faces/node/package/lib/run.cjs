@@ -13,18 +13,30 @@ Arguments:
 
 Options:
       --listen <HOST:PORT|unix:PATH>  Where to listen; several with commas between [default: 127.0.0.1:8080]
+      --tls <DOMAIN>                  Speak HTTPS with certificates that the server gets and renews by itself; several with commas between
+      --tls-cert <FILE>               Speak HTTPS with this certificate and its chain (PEM)
+      --tls-key <FILE>                The private key of the certificate (PEM)
       --user <NAME[:GROUP]>           Whom to become, once it listens, if root starts it
       --workers <N>                   How many threads run scripts [default: one for each core]
       --config <FILE>                 The configuration file [default: sampan.toml in the project's folder, if there is one]
       --db <FILE>                     The database file [default: data.db in the project's folder]
       --no-migrate                    Do not run the migrations of the project at start
+      --restore                       Restore the database from the copy of [backup] first, if there is none
+      --env-file <FILE>               A file of variables for the project, NAME=value a line. Those of the environment win
       --set <SECTION.KEY=VALUE>       A value of the configuration, such as limits.body_bytes_max=10MB
   -h, --help                          Print help
   -V, --version                       Print version
 `;
 /** The most workers, as for the executable. */
 const WORKERS_MAX = 1024;
-const VALUES = { "--listen": "listen", "--user": "user", "--workers": "workers", "--config": "config", "--db": "db", "--set": "set" };
+const VALUES = {
+  "--listen": "listen", "--tls": "tls", "--tls-cert": "tlsCert", "--tls-key": "tlsKey", "--user": "user", "--workers": "workers",
+  "--config": "config", "--db": "db", "--env-file": "envFile", "--set": "set",
+};
+/** Flags without a value. */
+const SWITCHES = { "--no-migrate": "noMigrate", "--restore": "restore" };
+/** Flags whose values are lists. */
+const LISTS = ["--listen", "--tls"];
 
 function refuse(message) {
   process.stderr.write(`sampan: ${message}\n`);
@@ -36,12 +48,17 @@ function refuseTwice(name) {
 }
 
 function readFlags(args) {
-  const flags = { set: [], noMigrate: false };
+  const flags = { set: [], noMigrate: false, restore: false };
+  let isPath = false;
   for (let at = 0; at < args.length; at += 1) {
-    const [name, written] = args[at].startsWith("--") ? split(args[at]) : [args[at]];
-    if (name === "--no-migrate" && written === undefined) {
-      if (flags.noMigrate) refuseTwice(name);
-      flags.noMigrate = true;
+    const [name, written] = !isPath && args[at].startsWith("--") ? split(args[at]) : [args[at]];
+    if (isPath) {
+      readPath(flags, name);
+    } else if (name === "--" && written === undefined) {
+      isPath = true;
+    } else if (Object.hasOwn(SWITCHES, name) && written === undefined) {
+      if (flags[SWITCHES[name]]) refuseTwice(name);
+      flags[SWITCHES[name]] = true;
     } else if (Object.hasOwn(VALUES, name)) {
       const value = written ?? args[at += 1];
       if (value === undefined) refuse(`a value is required for '${name}': sampan run --help tells which`);
@@ -51,18 +68,24 @@ function readFlags(args) {
       }
       if (name === "--set") flags.set.push(value);
       else if (flags[key] === undefined) flags[key] = value;
-      else if (name === "--listen") flags.listen += `,${value}`;
+      else if (LISTS.includes(name)) flags[key] += `,${value}`;
       else refuseTwice(name);
     } else if (name.startsWith("-")) {
       refuse(`unexpected argument '${name}': sampan run --help tells which there are`);
-    } else if (flags.path !== undefined) {
-      refuse(`unexpected argument '${name}': one project is served at a time`);
     } else {
-      flags.path = name;
+      readPath(flags, name);
     }
   }
+  if (flags.tlsCert === undefined && flags.tlsKey !== undefined) refuse("'--tls-key' needs '--tls-cert'");
+  if (flags.tlsKey === undefined && flags.tlsCert !== undefined) refuse("'--tls-cert' needs '--tls-key'");
   return flags;
 }
+
+function readPath(flags, path) {
+  if (flags.path !== undefined) refuse(`unexpected argument '${path}': one project is served at a time`);
+  flags.path = path;
+}
+
 const split = (arg) => {
   const at = arg.indexOf("=");
   return at < 0 ? [arg] : [arg.slice(0, at), arg.slice(at + 1)];

@@ -10,6 +10,7 @@ const MISTAKES = {
   Set: "write [...set]",
   WeakMap: "give the values that are meant",
   WeakSet: "give the values that are meant",
+  RegExp: "write String(regexp)",
   Error: "throw the error, or give { error: error.message }",
   Request: "give the values of it that are meant",
   Headers: "write Object.fromEntries(headers)",

@@ -11,7 +11,7 @@ use host::JsHost;
 use napi_sys as sys;
 use pump::Pump;
 use sampan_napi::{Env, Environment, Js, Ref, Thrown, plain_function};
-use sampan_project::config::Flags;
+use sampan_project::config::{EnvFile, Flags};
 use sampan_runtime::{AppConfig, Host};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -170,14 +170,25 @@ fn read_flags(env: Env<'_>, flags: Js<'_>) -> Result<Flags, String> {
         let one = env.at(set, index).and_then(|one| env.text(one));
         sets.push(one.map_err(unreadable)?);
     }
+    let is_set = |name: &str| -> Result<bool, String> {
+        let value = env.get(flags, name).map_err(unreadable)?;
+        Ok(env.is_true(value))
+    };
+    let domains = text("tls")?.unwrap_or_default();
+    let domains = domains.split(',').filter(|domain| !domain.is_empty());
     Ok(Flags {
         path: path("path")?.unwrap_or_else(|| ".".into()),
         listen: text("listen")?,
+        tls: domains.map(str::to_owned).collect(),
+        tls_cert: path("tlsCert")?,
+        tls_key: path("tlsKey")?,
         user: text("user")?,
         workers: text("workers")?.map(workers).transpose()?,
         config: path("config")?,
         db: path("db")?,
-        no_migrate: env.is_true(env.get(flags, "noMigrate").map_err(unreadable)?),
+        no_migrate: is_set("noMigrate")?,
+        restore: is_set("restore")?,
+        env_file: path("envFile")?.map_or(EnvFile::None, EnvFile::At),
         set: sets,
         ..Flags::default()
     })

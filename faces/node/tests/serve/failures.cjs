@@ -55,6 +55,7 @@ test("what has no place in JSON is told, with what to write", (reports) => {
   const wrong = {
     "/map": [() => new Map([[1, 2]]), /GET \/map:.*a Map.*Object\.fromEntries/],
     "/set": [() => new Set(), /a Set.*\[\.\.\.set\]/],
+    "/regexp": [() => /x/, /a RegExp.*String\(regexp\)/],
     "/error": [() => Object.assign(new Error("x"), { code: 1 }), /an Error.*throw the error/],
     "/request": [(request) => request, /a Request/],
     "/generator": [() => [1].values(), /an Iterator.*\[\.\.\.values\]/],

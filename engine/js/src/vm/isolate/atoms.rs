@@ -10,6 +10,8 @@ pub(crate) struct Atoms {
     pub(crate) kind: qjs::JSAtom,
     pub(crate) status: qjs::JSAtom,
     pub(crate) to_json: qjs::JSAtom,
+    /// `Symbol.iterator`.
+    pub(crate) iterator: qjs::JSAtom,
     pub(crate) web_status: qjs::JSAtom,
     pub(crate) web_headers: qjs::JSAtom,
     pub(crate) web_list: qjs::JSAtom,
@@ -30,10 +32,13 @@ impl Atoms {
             qjs::JS_FreeValue(cx.raw(), symbol);
             atom
         };
+        let iterator = cx.eval(c"Symbol.iterator", c"<probe>")?;
         Ok(Self {
             kind,
             status: cx.atom("status"),
             to_json: cx.atom("toJSON"),
+            // SAFETY: the symbol is alive; the atom takes a reference of its own.
+            iterator: unsafe { qjs::JS_ValueToAtom(cx.raw(), iterator.js()) },
             web_status: hidden.atom(cx, "status")?,
             web_headers: hidden.atom(cx, "headers")?,
             web_list: hidden.atom(cx, "list")?,
@@ -51,6 +56,7 @@ impl Atoms {
             self.kind,
             self.status,
             self.to_json,
+            self.iterator,
             self.web_status,
             self.web_headers,
             self.web_list,

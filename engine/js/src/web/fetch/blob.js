@@ -15,18 +15,22 @@
     return p.lower(type);
   }
 
-  function partBytes(part) {
-    const bytes = bytesOf(part) ?? view(part);
-    return bytes ?? load("encoding").utf8(usv(part));
-  }
-
+  // The parts as bytes and texts. All are looked at before the options are.
   function gather(parts) {
-    if (parts === undefined) return new p.Uint8Array(0);
+    if (parts === undefined) return [];
     if (parts === null || typeof parts !== "object" || typeof parts[Symbol.iterator] !== "function") {
       throw new TypeError("Blob: the parts must be an iterable object");
     }
     const list = [];
-    for (const part of parts) p.push(list, partBytes(part));
+    for (const part of parts) p.push(list, bytesOf(part) ?? view(part) ?? usv(part));
+    return list;
+  }
+  function encoded(list, isNative) {
+    for (let i = 0; i < list.length; i++) {
+      if (typeof list[i] !== "string") continue;
+      const text = isNative ? p.replaceAll(p.replaceAll(list[i], "\r\n", "\n"), "\r", "\n") : list[i];
+      list[i] = load("encoding").utf8(text);
+    }
     return concat(list);
   }
 
@@ -52,12 +56,13 @@
         this.#type = options.type;
         return;
       }
-      this.#bytes = gather(parts);
+      const list = gather(parts);
       const given = options?.endings;
       const endings = given === undefined ? "transparent" : `${given}`;
       if (endings !== "transparent" && endings !== "native") {
         throw new TypeError(`Blob: endings must be "transparent" or "native", not ${p.stringify(endings)}`);
       }
+      this.#bytes = encoded(list, endings === "native");
       const type = options?.type;
       if (type !== undefined) this.#type = typeOf(type);
     }

@@ -39,8 +39,35 @@
       if (blobBytes !== undefined) return { body: blobBytes, type: value.type === "" ? null : value.type };
       const form = peek("formdata")?.encode(value);
       if (form !== undefined) return { body: form.bytes, type: form.type };
+      const open = value[Symbol.asyncIterator];
+      if (open !== undefined && open !== null) return { body: pieces(p.apply(open, value, [])), type: null };
     }
     return { body: p.wellFormed(`${value}`), type: "text/plain;charset=UTF-8" };
+  }
+
+  // The strings and bytes of an async iterator as a stream, as in Node.js.
+  function pieces(iterator) {
+    const { next } = iterator;
+    const leave = async (reason) => {
+      const close = iterator.return;
+      if (typeof close === "function") await p.apply(close, iterator, [reason]);
+    };
+    return load("readable").create({
+      highWaterMark: 0,
+      async pull(controller) {
+        for (;;) {
+          const { done, value } = await p.apply(next, iterator, []);
+          if (done) return controller.close();
+          const bytes = typeof value === "string" ? load("encoding").utf8(p.wellFormed(value)) : view(value);
+          if (bytes === undefined) {
+            await leave();
+            throw new TypeError("an async iterator as a body must give strings or bytes");
+          }
+          if (p.typedLength(bytes) > 0) return controller.enqueue(copy(bytes));
+        }
+      },
+      cancel: leave,
+    });
   }
 
   // A Blob or a stream as an answer's body, [content, type]; undefined for other objects.

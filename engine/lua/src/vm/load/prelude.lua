@@ -537,7 +537,8 @@ local function declare(into, prefix)
       check_pattern(into, verb, pattern)
       host.check_loading("app." .. verb)
       local options, handler = ...
-      if select("#", ...) < 2 then options, handler = nil, options end
+      local is_alone = select("#", ...) < 2 or (handler == nil and type(options) == "function")
+      if is_alone then options, handler = nil, options end
       if options == nil and is_options(handler) then handler = nil end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if type(options) == "function" and type(handler) == "function" then refuse_more("app." .. verb, ONE_HANDLER, handler) end

@@ -80,6 +80,9 @@ type Told = notify::Result<Event>;
 struct Folders {
     watched: Watched,
     links: Links,
+    /// The folders that have files of the project in them, at any depth. Of one that goes the system tells no more than
+    /// its name.
+    used: HashSet<PathBuf>,
     watcher: RecommendedWatcher,
     inbox: Receiver<Told>,
 }
@@ -91,6 +94,7 @@ impl Folders {
         let mut folders = Self {
             watched,
             links: Links::default(),
+            used: HashSet::new(),
             watcher,
             inbox,
         };
@@ -117,6 +121,7 @@ impl Folders {
         let config = self.watched.config.as_deref();
         found.extend(config.and_then(Path::parent).map(Path::to_owned));
         for folder in &found {
+            self.note_files(folder);
             // A folder that has gone meanwhile, or that cannot be read, is not missed.
             if let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive)
                 && std::fs::read_dir(folder).is_ok()
@@ -125,6 +130,22 @@ impl Folders {
             }
         }
         Ok(())
+    }
+
+    /// Takes note of a folder, if files of the project lie in it.
+    fn note_files(&mut self, folder: &Path) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        let mut files = entries.flatten().map(|entry| entry.path());
+        if files.any(|file| self.watched.meaning_of(&file).project) {
+            self.note_used(folder);
+        }
+    }
+
+    /// Takes note of a folder with files of the project, and of those that it lies in.
+    fn note_used(&mut self, folder: &Path) {
+        let root = &self.watched.root;
+        let folders = folder.ancestors().take_while(|one| one.starts_with(root));
+        self.used.extend(folders.map(Path::to_owned));
     }
 
     /// Gathers the changes of one save.
@@ -155,7 +176,7 @@ impl Folders {
     }
 
     /// Takes note of an event.
-    fn add(&self, save: &mut Save, event: Told) {
+    fn add(&mut self, save: &mut Save, event: Told) {
         let Ok(event) = event else {
             save.changes.project = true;
             save.has_lost_count = true;
@@ -184,6 +205,11 @@ impl Folders {
             for name in &names {
                 self.watched.add(&mut meaning, name);
                 self.watched.add(&mut save.changes, name);
+                save.changes.project |= self.used.remove(name);
+            }
+            if meaning.project {
+                let folders = names.iter().filter_map(|name| name.parent());
+                folders.for_each(|folder| self.note_used(folder));
             }
             if !is_write {
                 save.open.remove(&path);
@@ -281,6 +307,10 @@ mod tests {
             }
             fs::create_dir(root.join("migrations")).expect("a folder");
             fs::write(root.join("migrations/0001_a.sql"), "").expect("written");
+            fs::create_dir_all(root.join("lib/deep")).expect("folders");
+            fs::write(root.join("lib/deep/a.lua"), "").expect("written");
+            fs::create_dir(root.join("notes")).expect("a folder");
+            fs::write(root.join("notes/a.txt"), "").expect("written");
             let logger = Logger::captured(Level::Info);
             let changes = start(watched(&root, is_polled), &logger).expect("watched");
             let told = || {
@@ -294,6 +324,16 @@ mod tests {
             }
             fs::rename(root.join("migrations"), root.join("old")).expect("renamed");
             assert!(told(), "{is_polled}");
+            let other = tempfile::tempdir().expect("a folder");
+            for (from, to) in [
+                (root.as_path(), other.path()),
+                (other.path(), root.as_path()),
+            ] {
+                fs::rename(from.join("lib"), to.join("lib")).expect("moved");
+                assert!(told(), "{is_polled}");
+            }
+            fs::rename(root.join("notes"), other.path().join("notes")).expect("moved");
+            assert!(changes.recv_timeout(Duration::from_millis(600)).is_err());
         }
     }
 }

@@ -114,6 +114,37 @@ t.test('reads', async () => { t.equal((await t.get('/named')).status, 200); });"
 }
 
 #[test]
+fn commands_of_a_deployment_take_the_variables_of_the_server() {
+    let scratch = Scratch::new(&[
+        ("app.lua", ""),
+        ("sampan.toml", "[db]\npath = \"${DOTENV_TEST_NAME}.db\"\n"),
+        (".env", "DOTENV_TEST_NAME=development\n"),
+        ("production.env", "DOTENV_TEST_NAME=production\n"),
+    ]);
+    std::fs::create_dir(scratch.path().join("migrations")).expect("a folder");
+    std::fs::write(scratch.file("migrations/0001_a.sql"), "CREATE TABLE a (b);").expect("written");
+    let (folder, env) = (scratch.file(""), scratch.file("production.env"));
+    let copy = scratch.file("copy.db");
+    for command in [
+        &["migrate", &folder][..],
+        &["migrate", "status", &folder],
+        &["db", &folder, "SELECT b FROM a"],
+        &["backup", &copy, &folder],
+        &["jobs", "list", &folder],
+    ] {
+        let (status, out, errors) = run(&[command, &["--env-file", &env]].concat());
+        assert_eq!(status, 0, "{command:?}: {out}{errors}");
+    }
+    assert!(scratch.path().join("production.db").exists());
+    assert!(!scratch.path().join("development.db").exists());
+    fails(
+        &["migrate", &folder, "--env-file", &scratch.file("none.env")],
+        1,
+        &["cannot read the file of --env-file"],
+    );
+}
+
+#[test]
 fn a_misspelt_variable_is_told_at_the_start_and_by_check() {
     let scratch = Scratch::new(&[("app.lua", "")]);
     let folder = scratch.path().display().to_string();

@@ -272,6 +272,8 @@ app.get('/', () => ({ x: spin(1) }));";
         let limit = "[limits]\nscript_millis_max = 200\n";
         let scratch = Scratch::new(&[(name, text), ("sampan.toml", limit)]);
         let (all, _, samples) = profiled(&scratch, "/");
-        assert!(all[&format!("spin {name}:2")] > samples / 2, "{all:?}");
+        // A busy machine lets the engine itself run for long, between the runs that are stopped.
+        let in_scripts = samples - all.get("[engine]").unwrap_or(&0);
+        assert!(all[&format!("spin {name}:2")] > in_scripts / 2, "{all:?}");
     }
 }

@@ -63,6 +63,9 @@ fn rows_are_printed_in_each_mode() {
     }
     let (_, out, _) = run(&["db", &folder, "SELECT 1 WHERE 0", "--json"]);
     assert_eq!(out, "[]\n");
+    let sql = "SELECT a.id, b.id, b.name FROM user a JOIN user b ON b.id > a.id";
+    let (_, out, _) = run(&["db", &folder, sql, "--json"]);
+    assert_eq!(out, "[{\"id\":1,\"id:1\":2,\"name\":null}]\n");
     let (_, out, _) = run(&["db", &folder, "EXPLAIN SELECT * FROM user WHERE name = 'x'"]);
     assert_eq!(
         out,

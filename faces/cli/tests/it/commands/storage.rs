@@ -115,7 +115,7 @@ fn migrations_are_made_shown_and_applied() {
     assert!(before.contains("0002_add_age  applied 2"), "{before}");
     fails(
         &["migrate", &folder, "status"],
-        "before a command there are --db and --config only",
+        "before a command there are --db, --config and --env-file only",
     );
     std::fs::write(made.trim_end(), "ALTER TABLE users ADD COLUMN age REAL;").expect("written");
     fails(

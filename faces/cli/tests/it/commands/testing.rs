@@ -223,6 +223,27 @@ t.test("goes on", function() t.equal(t.get("/health").status, 200) end)
 }
 
 #[test]
+fn names_of_files_do_not_act_on_a_terminal() {
+    let folder = project(&[
+        ("app.lua", LUA_APP),
+        (
+            "tests/a\x1b[2J.test.lua",
+            "require('sampan').t.test('one', function() end)\n",
+        ),
+        ("tests/b\x1b[2J.test.lua", "local x = = 1\n"),
+    ]);
+    let (status, out, errors) = test(folder.path(), &["--filter", "one"]);
+    assert_eq!(status, 0, "{out}{errors}");
+    for part in [
+        "ok   tests/a\\u{1b}[2J.test.lua: one\n",
+        "left out: tests/b\\u{1b}[2J.test.lua does not load",
+    ] {
+        assert!(out.contains(part), "{part:?} is not in:\n{out}");
+    }
+    assert!(!out.contains('\x1b'), "{out}");
+}
+
+#[test]
 fn snapshots_are_written_compared_and_accepted() {
     let tests = |value: &str| {
         let text =

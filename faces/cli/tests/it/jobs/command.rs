@@ -89,7 +89,7 @@ fn jobs_are_listed_shown_retried_cancelled_and_removed() {
         &scratch,
         &["retry", &later.to_string(), &broken.to_string()],
     );
-    assert_eq!(text, "2 jobs run now\n");
+    assert_eq!(text, "2 jobs are retried\n");
     wait::until("its end", || state(&scratch, later)["state"] == "done");
     wait::until("another attempt", || {
         let broken = state(&scratch, broken);

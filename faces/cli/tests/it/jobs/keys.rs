@@ -59,18 +59,18 @@ fn a_dead_job_does_not_run_beside_another_with_its_key() {
     let other = add(&process, "/later/broken");
     assert_ne!(other, first);
     let (is_fine, text) = jobs(&scratch, &["retry", &first]);
-    assert!(!is_fine && text.contains("0 jobs run now"), "{text}");
+    assert!(!is_fine && text.contains("0 jobs are retried"), "{text}");
     assert!(text.contains(&reason(&first, &other)), "{text}");
     assert!(is_dead(1));
     assert!(jobs(&scratch, &["cancel", &other]).0);
     // One of both runs.
     let (is_fine, text) = jobs(&scratch, &["retry", &other, &first]);
-    assert!(!is_fine && text.contains("1 job runs now"), "{text}");
+    assert!(!is_fine && text.contains("1 job is retried"), "{text}");
     assert!(text.contains(&reason(&other, &first)), "{text}");
     wait::until("another attempt", || is_dead(2));
     // Its second end has left the key to others too.
     let (is_fine, text) = jobs(&scratch, &["retry", &first]);
-    assert!(is_fine && text == "1 job runs now\n", "{text}");
+    assert!(is_fine && text == "1 job is retried\n", "{text}");
     wait::until("one more attempt", || is_dead(3));
 }
 
@@ -83,7 +83,7 @@ fn a_job_that_was_cancelled_has_its_key_again_when_it_is_retried() {
     assert!(jobs(&scratch, &["cancel", &id]).0);
     assert_eq!(
         jobs(&scratch, &["retry", &id]),
-        (true, "1 job runs now\n".to_owned())
+        (true, "1 job is retried\n".to_owned())
     );
     assert_eq!(add(&process, "/held"), id);
     wait::until("its next attempt", is_running);

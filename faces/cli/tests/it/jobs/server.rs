@@ -382,7 +382,7 @@ fn the_command_shows_and_changes_jobs() {
     let list: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(list["jobs"][0]["args"], "way", "{text}");
     let (_, text) = rig.jobs(&["retry", &later, &broken]);
-    assert_eq!(text, "2 jobs run now\n");
+    assert_eq!(text, "2 jobs are retried\n");
     wait::until("its end", || state(&later)["state"] == "done");
     wait::until("another attempt", || {
         let broken = state(&broken);
@@ -396,7 +396,9 @@ fn the_command_shows_and_changes_jobs() {
     let (_, text) = rig.jobs(&["prune", "--days", "1"]);
     assert_eq!(text, "0 jobs are removed\n");
     let (_, text) = rig.jobs(&["prune", "--all"]);
-    assert_eq!(text, "3 jobs are removed\n");
+    // At a full hour the cron has left a job too.
+    let removed = ["3 jobs are removed\n", "4 jobs are removed\n"];
+    assert!(removed.contains(&text.as_str()), "{text}");
 }
 
 #[test]
@@ -419,19 +421,19 @@ fn a_job_that_is_retried_has_its_unique_key_again() {
     let reason = |job: &str, other: &str| {
         format!("job {job} stays as it is: job {other} has the same unique key and has not ended")
     };
-    assert!(!is_fine && text.contains("0 jobs run now"), "{text}");
+    assert!(!is_fine && text.contains("0 jobs are retried"), "{text}");
     assert!(text.contains(&reason(&first, &second)), "{text}");
     assert!(rig.jobs(&["cancel", &second]).0);
     // One of both runs.
     let (is_fine, text) = rig.jobs(&["retry", &second, &first]);
-    assert!(!is_fine && text.contains("1 job runs now"), "{text}");
+    assert!(!is_fine && text.contains("1 job is retried"), "{text}");
     assert!(text.contains(&reason(&second, &first)), "{text}");
     assert_eq!(added(), first);
     ask(&process, "POST", "/release/1");
     let state = format!("SELECT state FROM _sampan_jobs WHERE id = {first}");
     wait::until("its end", || rig.psql(&state) == "done");
     let (is_fine, text) = rig.jobs(&["retry", &first]);
-    assert!(is_fine && text == "1 job runs now\n", "{text}");
+    assert!(is_fine && text == "1 job is retried\n", "{text}");
     wait::until("its end", || rig.psql(&state) == "done");
     assert_ne!(added(), first);
 }

@@ -46,7 +46,7 @@ fn the_url_stands_before_a_command_or_behind_it() {
             "{args:?}"
         );
     }
-    let others = "before a command there are --db and --config only";
+    let others = "before a command there are --db, --config and --env-file only";
     fails(&["db", &app, "--write", "status"], 1, &[others]);
 }
 

@@ -1,6 +1,6 @@
 //! An app on PostgreSQL as its clients and those who operate it meet it.
 
-use crate::commands::command::{fails, sampan};
+use crate::commands::command::{self, fails, sampan};
 use crate::support::{Process, Scratch};
 use sampan_client::postgres::PostgresServer;
 use sampan_testkit::Client;
@@ -252,9 +252,17 @@ fn faults_are_told_at_start() {
         &server.url("absent"),
         &["database \"absent\" does not exist"],
     );
-    run(
-        "postgres://nobody@127.0.0.1:1/x",
-        &["cannot connect to PostgreSQL at"],
+    let absent = "postgres://nobody@127.0.0.1:1/x";
+    let (status, _, told) = command::run(&["run", &app, "--listen", "127.0.0.1:0", "--db", absent]);
+    let told: Vec<_> = told.lines().collect();
+    assert_eq!((status, told.len()), (1, 2), "{told:?}");
+    assert!(
+        told[0].contains("WARN waiting for PostgreSQL: cannot connect to PostgreSQL at"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].starts_with("sampan: cannot connect to PostgreSQL at"),
+        "{told:?}"
     );
     let url = server.url(&database);
     let shown = format!("postgres://sampan@127.0.0.1:{}/{database}", server.port);
