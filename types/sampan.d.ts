@@ -413,6 +413,8 @@ declare module "sampan" {
     readonly id: string;
     /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
     readonly auth: any;
+    /** The nonce in the `Content-Security-Policy` of this request, for the attribute `nonce` of its scripts and styles. Nothing where no `csp` of `app.secureHeaders` has `{nonce}`. */
+    readonly cspNonce: string | null;
     /** What the app remembers of this browser. */
     readonly session: Session;
     /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
@@ -464,6 +466,11 @@ declare module "sampan" {
     expose?: readonly string[];
     credentials?: boolean;
     maxAge?: number;
+  }
+  /** The options of `app.allowIps`. */
+  export interface AllowIpsOptions {
+    /** Networks such as `10.0.0.0/8`, addresses, or `unix:`. */
+    networks: string | readonly string[];
   }
   /** The options of `app.rateLimit`: `limit` requests in `per` seconds. */
   export interface RateLimitOptions {
@@ -610,6 +617,8 @@ declare module "sampan" {
     readonly id: string;
     /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
     readonly auth: any;
+    /** The nonce in the `Content-Security-Policy` of this request, for the attribute `nonce` of its scripts and styles. Nothing where no `csp` of `app.secureHeaders` has `{nonce}`. */
+    readonly cspNonce: string | null;
     /** What the app remembers of this browser. */
     readonly session: Session;
     /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
@@ -828,6 +837,8 @@ declare module "sampan" {
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;
+    /** Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error, the answer has the status 503. What it returns does not count. Only while the project loads. */
+    health(name: string, fn: (...args: any[]) => any): void;
     /** The path of a route, with its query. Not while the project loads. */
     urlFor(name: string, params?: Record<string, any>): string;
     /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped. */
@@ -842,6 +853,8 @@ declare module "sampan" {
     basicAuth(options: BasicAuthOptions): NativeMiddleware;
     /** Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
     bearerAuth(options: BearerAuthOptions): NativeMiddleware;
+    /** Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`. */
+    allowIps(options: AllowIpsOptions): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: SecureHeadersOptions): NativeMiddleware;
     /** Sends a message to all functions that `app.subscribe` gave for a topic, on all workers. It leaves when the writes of the request so far are on disk, and not at all if they fail or the `db.batch` around it is rolled back. Messages of one worker on one topic arrive in their order. */
@@ -872,6 +885,8 @@ declare module "sampan" {
     enqueueBatch(name: string, list: any, options?: Record<string, any>): OnDatabase<number>;
     /** Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is given up where it waits, and what it does from then on does not count. False if there is no such job, or it has ended. */
     cancelJob(id: number): OnDatabase<boolean>;
+    /** Returns how a job is, or nothing if there is none with this number: one that was never added, or was removed after its end. `state` is `ready`, `scheduled`, `running`, `done`, `dead` or `cancelled`, `attempts` the number of attempts that have begun. `progress` and `progress_text` are what its function told last. `added`, `due`, `started` (the last attempt) and `ended` are times in seconds since 1970. `error` is the error of the last attempt that failed, with its stack. */
+    jobStatus(id: number): OnDatabase<{ state: string; name: string; queue: string; attempts: number; progress: any; progressText: string | null; added: number; due: number; started: any; ended: any; error: string | null } | null>;
     /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
@@ -990,10 +1005,26 @@ declare module "sampan" {
     function ed25519Sign(data: string | Uint8Array | ArrayBuffer, privateKey: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** Whether the key's other half signed this data. */
     function ed25519Verify(data: string | Uint8Array | ArrayBuffer, signature: string | Uint8Array | ArrayBuffer, publicKey: string | Uint8Array | ArrayBuffer): boolean;
+    /** The signature of data by RSA, ECDSA or Ed25519. */
+    function sign(algorithm: string, key: any, data: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array;
+    /** True if the key's other half signed this data by this algorithm. */
+    function verify(algorithm: string, key: any, data: string | Uint8Array | ArrayBuffer, signature: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): boolean;
+    /** A key that is derived from another by HKDF. */
+    function hkdf(hash: string, key: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array;
+    /** A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask for it: passwords of users are for the module `password`. */
+    function pbkdf2(hash: string, password: string | Uint8Array | ArrayBuffer, options: Record<string, any>): Promise<Uint8Array>;
+    /** A new secret for an authenticator app: 20 random bytes in base32. Keep it sealed, by `crypto.seal`. */
+    function totpSecret(): string;
+    /** The `otpauth:` URI of a secret. Shown as a QR code, an authenticator app can read it. */
+    function totpUri(names: Record<string, any>): string;
+    /** The number of the code's 30 seconds, which grows with time, if the code is right; else nothing. Keep the number for `after`, so that a code counts once. */
+    function totpVerify(secret: string, code: string, options?: Record<string, any>): any;
     /** A JSON Web Token. */
     function jwtSign(claims: any, key: Record<string, any>, options?: Record<string, any>): string;
     /** The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it. */
     function jwtVerify(token: string, keys: any, options?: Record<string, any>): any;
+    /** Header and claims of a token WITHOUT any check, neither of its signature nor of its times. Everybody can write such a token: use this to look, or to choose a key, and `crypto.jwtVerify` to trust. A text that is no token is an error that answers 401, with the `code` `jwt_malformed`. */
+    function jwtDecode(token: string): { header: Record<string, any>; claims: Record<string, any> };
     /** Checks that another service signed a webhook. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verifyWebhook` takes body and header fields from a request. */
     function verifyWebhook(scheme: string, secrets: any, body: string | Uint8Array | ArrayBuffer, headers: Record<string, any>, options?: Record<string, any>): void;
   }
@@ -1032,8 +1063,10 @@ declare module "sampan" {
 
   /** What an app remembers of a browser from request to request. */
   export namespace session {
-    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits. */
-    function endAll(values: Record<string, any>): OnDatabase<number>;
+    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`. Returns how many there were. On PostgreSQL it waits. */
+    function endAll(values: Record<string, any>, except?: Session): OnDatabase<number>;
+    /** Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id`, which no cookie can be made from, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits. */
+    function list(values: Record<string, any>, current?: Session): OnDatabase<any[]>;
   }
 
   /** Texts in the languages of an app, from `locales/*.toml`. */
@@ -1058,18 +1091,20 @@ declare module "sampan" {
     function add(seconds: number, span: Record<string, any>): number;
     /** The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error. */
     function parse(text: string, format?: string, options?: Record<string, any>): number;
+    /** The date for a header field such as `Expires` (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Parts of a second are left out. Years before 1970 and after 9999 are errors. `time.parse` reads it. */
+    function httpDate(seconds?: number): string;
   }
 
   /** Environment variables. */
   export namespace env {
-    /** The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced. */
+    /** The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced. Variables that hold secrets of the server, such as `SAMPAN_SECRETS_KEYS` and `SAMPAN_DB_URL`, are as if they were not set. */
     function get(name: string): string | null;
   }
 
   /** JSON text from values and values from JSON text. */
   export namespace json {
     /** The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`. */
-    function encode(value: any): string;
+    function encode(value: any, options?: Record<string, any>): string;
     /** The value of a JSON text. Text that is not JSON is an error that names the line and column. */
     function decode(text: string | Uint8Array | ArrayBuffer): any;
   }
@@ -1106,7 +1141,7 @@ declare module "sampan" {
     "new"(pattern: string, options?: Record<string, any>): Regex;
   };
 
-  /** Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs. */
+  /** Encodes and decodes texts: base64, base32, hex, URLs, HTML, UUIDs. Compresses data. Finds IP addresses in networks. */
   export namespace codec {
     /** The base64 of data, padded with `=` (RFC 4648 section 4). */
     function base64Encode(data: string | Uint8Array | ArrayBuffer): string;
@@ -1116,12 +1151,34 @@ declare module "sampan" {
     function base64urlEncode(data: string | Uint8Array | ArrayBuffer): string;
     /** The data of such a text, padded or not. Nothing if it is none. */
     function base64urlDecode(text: string): Uint8Array | null;
+    /** The base32 of data, padded with `=` (RFC 4648 section 6). */
+    function base32Encode(data: string | Uint8Array | ArrayBuffer): string;
+    /** The data of base32, padded or not, in either case. Nothing if the text is not base32; spaces are not. */
+    function base32Decode(text: string): Uint8Array | null;
     /** Two digits for each byte, in lower case. */
     function hexEncode(data: string | Uint8Array | ArrayBuffer): string;
     /** The data of such a text, in either case. Nothing if it is none. */
     function hexDecode(text: string): Uint8Array | null;
     /** Data as a part of a URL: all but letters, digits and `-._~` becomes `%XX` (RFC 3986 section 2.1). */
     function urlEncode(data: string | Uint8Array | ArrayBuffer): string;
+    /** The parts of a URL, as browsers read it (WHATWG). `username` and `password` are decoded; `path`, `query` and `fragment` are as in the URL. `host` is in small letters and Punycode, an IPv6 address without brackets. `port` is that of the scheme if the URL has none. Parts that are not there are nothing. Nothing if the text is not a URL with a scheme, or longer than 65536 bytes. */
+    function urlParse(text: string): { scheme: string; username: string | null; password: string | null; host: string | null; port: any; path: string; query: string | null; fragment: string | null } | null;
+    /** The URL of parts, as `urlParse` gives them. Characters that cannot stand in a part are encoded; no part can reach into the next. `%XX` in `path`, `query` and `fragment` stays as it is. */
+    function urlBuild(parts: Record<string, any>): string;
+    /** The names and values of a query or of a form (`application/x-www-form-urlencoded`), decoded. The value of a name that is given twice is a list. */
+    function queryParse(text: string): any;
+    /** The query of names and values, sorted by the names, without `?`. Values that are nothing are left out. */
+    function queryBuild(values: Record<string, any>): string;
+    /** Whether an address is in one of the networks. `::ffff:192.0.2.1` is the address 192.0.2.1. `unix:` among the networks has clients of Unix sockets. False for a text that is not an address; a network that is wrong is an error. */
+    function ipIn(ip: string, networks: any[]): boolean;
+    /** Data that is compressed as gzip (RFC 1952). */
+    function gzip(data: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array;
+    /** The data of gzip. Nothing if it is not gzip or damaged. An error with the `code` `too_large` if it is larger than `bytes_max`. */
+    function gunzip(data: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array | null;
+    /** Data that is compressed as zlib (RFC 1950), which HTTP calls `deflate`; with `raw` as DEFLATE alone (RFC 1951). */
+    function deflate(data: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array;
+    /** The data that `deflate` compressed. Nothing if it is something else or damaged. An error with the `code` `too_large` if it is larger than `bytes_max`. */
+    function inflate(data: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array | null;
     /** The text of such a part. What is no `%XX` stays as it is, a `+` too; what is not UTF-8 is replaced. */
     function urlDecode(text: string): string;
     /** Text as HTML shows it, between tags and in quoted attributes: `&`, `<`, `>`, `"` and `'` are escaped. Templates do so by themselves. */
@@ -1148,6 +1205,8 @@ declare module "sampan" {
     get(key: string): any;
     /** Keeps a copy of a value. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. Where it needs room, those that were used the longest ago go. */
     set(key: string, value: any, options?: Record<string, any>): void;
+    /** Adds to the whole number of a key, and returns the sum. A key that is not there counts as 0. Workers that add at once lose no addition. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. A value that is not a whole number is an error. */
+    incr(key: string, by?: number, options?: Record<string, any>): number;
     /** The value of a key. If there is none, the function makes it, for all who want it meanwhile, on all workers, and a copy of what it returns is kept. If it fails, so do the others; if its request is given up, the next one makes the value. What it returns is not kept if the key was changed meanwhile. */
     once<T>(key: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     once<T>(key: string, fn: () => T | PromiseLike<T>): Promise<T>;

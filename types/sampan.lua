@@ -13,6 +13,7 @@
 ---@field tls ({ version: string, cipher: string, sni: string?, subject: string?, fingerprint: string? })? The TLS of the connection: nothing on a plain one, also where a proxy in front has it. `version` is `TLSv1.3` or `TLSv1.2`, `cipher` the name of the cipher suite, `sni` the host name that the client asked for. `subject`, such as `CN=alice,O=Example`, and `fingerprint`, the SHA-256 digest in hexadecimal, are those of the client's certificate.
 ---@field id string The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.
 ---@field auth any Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.
+---@field csp_nonce string? The nonce in the `Content-Security-Policy` of this request, for the attribute `nonce` of its scripts and styles. Nothing where no `csp` of `app.secure_headers` has `{nonce}`.
 ---@field session sampan.Session What the app remembers of this browser.
 ---@field locale string The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own.
 ---@field text_direction string In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`.
@@ -320,6 +321,11 @@ function app.on_start(fn, options) end
 ---@param fn function A function without parameters.
 function app.on_stop(fn) end
 
+--- Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error, the answer has the status 503. What it returns does not count. Only while the project loads.
+---@param name string The name of the check, as the answer shows it: ASCII letters, digits, `_`, `-` and `.`.
+---@param fn function A function without parameters. It throws an error if the app is not ready.
+function app.health(name, fn) end
+
 --- The path of a route, with its query. Not while the project loads.
 ---@param name string The option `name` of a route.
 ---@param params? table The parameters of its path. What is no parameter becomes the query; a list is a name that comes several times.
@@ -559,19 +565,71 @@ function app.crypto.ed25519_sign(data, private_key) end
 ---@return boolean
 function app.crypto.ed25519_verify(data, signature, public_key) end
 
+--- The signature of data by RSA, ECDSA or Ed25519.
+---@param algorithm string `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` or `EdDSA`.
+---@param key any A private key: a PEM text, or a JWK. For `EdDSA` also 32 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@param options? table `der = true`: a signature of ES is a DER sequence, as OpenSSL writes it. Without it, it is two numbers of a fixed size, as in tokens.
+---@return string
+function app.crypto.sign(algorithm, key, data, options) end
+
+--- True if the key's other half signed this data by this algorithm.
+---@param algorithm string `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` or `EdDSA`.
+---@param key any A public key: a PEM text "PUBLIC KEY" or "CERTIFICATE", or a JWK. For `EdDSA` also 32 bytes. Of a certificate only the key is used: neither its dates nor who issued it are checked.
+---@param data string Bytes, or text as UTF-8.
+---@param signature string The signature.
+---@param options? table `der = true`: a signature of ES is a DER sequence, as OpenSSL writes it. Without it, it is two numbers of a fixed size, as in tokens.
+---@return boolean
+function app.crypto.verify(algorithm, key, data, signature, options) end
+
+--- A key that is derived from another by HKDF.
+---@param hash string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
+---@param key string A key that cannot be guessed. For a password there is `crypto.pbkdf2`.
+---@param options? table `salt` and `info`: bytes or text, empty unless given; keys of another `info` are independent. `length`: the number of bytes, 32 unless given.
+---@return string
+function app.crypto.hkdf(hash, key, options) end
+
+--- A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask for it: passwords of users are for the module `password`.
+---@param hash string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
+---@param password string The password, as bytes or text.
+---@param options table `salt`: bytes or text. `iterations`: 1 to 5000000, for all blocks of the digest's size in the result together. `length`: the number of bytes, 32 unless given, 1024 at most.
+---@return string
+function app.crypto.pbkdf2(hash, password, options) end
+
+--- A new secret for an authenticator app: 20 random bytes in base32. Keep it sealed, by `crypto.seal`.
+---@return string
+function app.crypto.totp_secret() end
+
+--- The `otpauth:` URI of a secret. Shown as a QR code, an authenticator app can read it.
+---@param names table `secret`: what `crypto.totp_secret` gave. `account`: the user, such as a mail address. `issuer`: the name of your app.
+---@return string
+function app.crypto.totp_uri(names) end
+
+--- The number of the code's 30 seconds, which grows with time, if the code is right; else nothing. Keep the number for `after`, so that a code counts once.
+---@param secret string What `crypto.totp_secret` gave.
+---@param code string The six digits that the user typed.
+---@param options? table `after`: what this function returned the last time; codes that are not newer do not count. `window`: how many codes before and after the current one count too, 1 unless given, 10 at most. `time`: seconds since 1970, now unless given.
+---@return any
+function app.crypto.totp_verify(secret, code, options) end
+
 --- A JSON Web Token.
 ---@param claims any The claims of the token: `{ sub = "7" }`.
----@param key table `algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls it.
+---@param key table `algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text, or a JWK. `kid`: what the token calls it. A JWK with its `alg` can stand for all of it.
 ---@param options? table `expires_in`: how many seconds it is valid; writes `iat` and `exp`.
 ---@return string
 function app.crypto.jwt_sign(claims, key, options) end
 
 --- The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it.
 ---@param token string What the client sent.
----@param keys any A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a list of keys.
----@param options? table `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
+---@param keys any A key as in `crypto.jwt_sign`, with a public key for RS, PS, ES and EdDSA: a PEM text, also of a certificate, or a JWK; a list of keys; or a JWK Set, of which keys that are not for signatures are left out.
+---@param options? table `algorithms`: the only ones that are accepted; needed for a JWK without `alg` of the type RSA or oct. `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
 ---@return any
 function app.crypto.jwt_verify(token, keys, options) end
+
+--- Header and claims of a token WITHOUT any check, neither of its signature nor of its times. Everybody can write such a token: use this to look, or to choose a key, and `crypto.jwt_verify` to trust. A text that is no token is an error that answers 401, with the `code` `jwt_malformed`.
+---@param token string A token from anybody.
+---@return { header: table, claims: table }
+function app.crypto.jwt_decode(token) end
 
 --- Checks that another service signed a webhook. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verify_webhook` takes body and header fields from a request.
 ---@param scheme string `"stripe"`, `"github"`, or `"standard"` for Standard Webhooks, which many services use.
@@ -740,8 +798,13 @@ function app.basic_auth(options) end
 ---@return sampan.NativeMiddleware
 function app.bearer_auth(options) end
 
+--- Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`.
+---@param options any `networks`: addresses and networks such as `"10.0.0.0/8"`; `"unix:"` stands for all clients over a Unix socket.
+---@return sampan.NativeMiddleware
+function app.allow_ips(options) end
+
 --- Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is.
----@param options? any `csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, `"none"` (unless given), `"self"` or sources such as `"https://app.example"`; `false` for all sites. `referrer_policy`: `strict-origin-when-cross-origin` unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), `false` for none; sent only over HTTPS.
+---@param options? any `csp`: a `Content-Security-Policy`; `{nonce}` in it stands for a random value of each request, `req.csp_nonce`. `frame_ancestors`: who may show the page in a frame, `"none"` (unless given), `"self"` or sources such as `"https://app.example"`; `false` for all sites. `referrer_policy`: `strict-origin-when-cross-origin` unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), `false` for none; sent only over HTTPS.
 ---@return sampan.NativeMiddleware
 function app.secure_headers(options) end
 
@@ -753,10 +816,17 @@ local NativeMiddleware = {}
 ---@class sampan.modules.session
 app.session = {}
 
---- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits.
+--- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`. Returns how many there were. On PostgreSQL it waits.
 ---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
+---@param except? sampan.Session A session that stays, such as `req.session`: that of the request.
 ---@return integer
-function app.session.end_all(values) end
+function app.session.end_all(values, except) end
+
+--- Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id`, which no cookie can be made from, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits.
+---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
+---@param current? sampan.Session The session to mark, such as `req.session`: that of the request.
+---@return table
+function app.session.list(values, current) end
 
 --- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. That of a socket, `ws.req.session`, is read anew each time, and written at once. A socket cannot set a cookie: it neither begins a session nor gives it a new id, and it changes none with `store = "cookie"`.
 ---@class sampan.Session
@@ -868,16 +938,21 @@ function app.time.add(seconds, span) end
 
 --- The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error.
 ---@param text string The date.
----@param format? string How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 14:05` or `2026-11-22T14:05:09.5+02:00`.
+---@param format? string How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 14:05` or `2026-11-22T14:05:09.5+02:00`, or as HTTP has it: `Sun, 22 Nov 2026 14:05:09 GMT`.
 ---@param options? table `tz`: the time zone of a text that names neither an offset nor a time zone; `UTC` unless given.
 ---@return number
 function app.time.parse(text, format, options) end
+
+--- The date for a header field such as `Expires` (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Parts of a second are left out. Years before 1970 and after 9999 are errors. `time.parse` reads it.
+---@param seconds? number The time in seconds since 1970-01-01 00:00 UTC; now unless given.
+---@return string
+function app.time.http_date(seconds) end
 
 --- Environment variables.
 ---@class sampan.modules.env
 app.env = {}
 
---- The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.
+--- The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced. Variables that hold secrets of the server, such as `SAMPAN_SECRETS_KEYS` and `SAMPAN_DB_URL`, are as if they were not set.
 ---@param name string The variable's name.
 ---@return string?
 function app.env.get(name) end
@@ -892,8 +967,9 @@ app.json = {}
 
 --- The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`.
 ---@param value any The value to write.
+---@param options? table `pretty`: each member and each item on a line of its own, indented by two spaces, as `JSON.stringify(value, null, 2)` has it.
 ---@return string
-function app.json.encode(value) end
+function app.json.encode(value, options) end
 
 --- The value of a JSON text. Text that is not JSON is an error that names the line and column.
 ---@param text string The JSON text.
@@ -1038,7 +1114,7 @@ function Regex:split(text) end
 ---@return { page: integer, pages: integer, limit: integer, total: integer, offset: integer, first: integer, last: integer, prev: string?, next: string?, links: table }
 function app.paginate(total, options) end
 
---- Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs.
+--- Encodes and decodes texts: base64, base32, hex, URLs, HTML, UUIDs. Compresses data. Finds IP addresses in networks.
 ---@class sampan.modules.codec
 app.codec = {}
 
@@ -1062,6 +1138,16 @@ function app.codec.base64url_encode(data) end
 ---@return string?
 function app.codec.base64url_decode(text) end
 
+--- The base32 of data, padded with `=` (RFC 4648 section 6).
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.codec.base32_encode(data) end
+
+--- The data of base32, padded or not, in either case. Nothing if the text is not base32; spaces are not.
+---@param text string The text.
+---@return string?
+function app.codec.base32_decode(text) end
+
 --- Two digits for each byte, in lower case.
 ---@param data string Bytes, or text as UTF-8.
 ---@return string
@@ -1076,6 +1162,56 @@ function app.codec.hex_decode(text) end
 ---@param data string Bytes, or text as UTF-8.
 ---@return string
 function app.codec.url_encode(data) end
+
+--- The parts of a URL, as browsers read it (WHATWG). `username` and `password` are decoded; `path`, `query` and `fragment` are as in the URL. `host` is in small letters and Punycode, an IPv6 address without brackets. `port` is that of the scheme if the URL has none. Parts that are not there are nothing. Nothing if the text is not a URL with a scheme, or longer than 65536 bytes.
+---@param text string The text.
+---@return ({ scheme: string, username: string?, password: string?, host: string?, port: any, path: string, query: string?, fragment: string? })?
+function app.codec.url_parse(text) end
+
+--- The URL of parts, as `url_parse` gives them. Characters that cannot stand in a part are encoded; no part can reach into the next. `%XX` in `path`, `query` and `fragment` stays as it is.
+---@param parts table `scheme`, `host`, and what else the URL has of `username`, `password`, `port`, `path`, `query` (without `?`) and `fragment` (without `#`).
+---@return string
+function app.codec.url_build(parts) end
+
+--- The names and values of a query or of a form (`application/x-www-form-urlencoded`), decoded. The value of a name that is given twice is a list.
+---@param text string The query, with or without `?`; at most 65536 bytes.
+---@return any
+function app.codec.query_parse(text) end
+
+--- The query of names and values, sorted by the names, without `?`. Values that are nothing are left out.
+---@param values table Strings, numbers, booleans, or lists of these, by their names.
+---@return string
+function app.codec.query_build(values) end
+
+--- Whether an address is in one of the networks. `::ffff:192.0.2.1` is the address 192.0.2.1. `unix:` among the networks has clients of Unix sockets. False for a text that is not an address; a network that is wrong is an error.
+---@param ip string The address: `req.ip`.
+---@param networks table Networks such as `10.0.0.0/8` and `2001:db8::/32`, and addresses.
+---@return boolean
+function app.codec.ip_in(ip, networks) end
+
+--- Data that is compressed as gzip (RFC 1952).
+---@param data string Bytes, or text as UTF-8.
+---@param options? table `level`: from 0 (fastest) to 9 (smallest); 6 unless given.
+---@return string
+function app.codec.gzip(data, options) end
+
+--- The data of gzip. Nothing if it is not gzip or damaged. An error with the `code` `too_large` if it is larger than `bytes_max`.
+---@param data string The compressed data.
+---@param options? table `bytes_max`: the largest size of the result; 16 MiB unless given.
+---@return string?
+function app.codec.gunzip(data, options) end
+
+--- Data that is compressed as zlib (RFC 1950), which HTTP calls `deflate`; with `raw` as DEFLATE alone (RFC 1951).
+---@param data string Bytes, or text as UTF-8.
+---@param options? table `level`: from 0 (fastest) to 9 (smallest); 6 unless given. `raw`: without the frame of zlib.
+---@return string
+function app.codec.deflate(data, options) end
+
+--- The data that `deflate` compressed. Nothing if it is something else or damaged. An error with the `code` `too_large` if it is larger than `bytes_max`.
+---@param data string The compressed data.
+---@param options? table `bytes_max`: the largest size of the result; 16 MiB unless given. `raw`: as of `deflate`.
+---@return string?
+function app.codec.inflate(data, options) end
 
 --- The text of such a part. What is no `%XX` stays as it is, a `+` too; what is not UTF-8 is replaced.
 ---@param text string The text.
@@ -1282,6 +1418,11 @@ function app.enqueue_batch(name, list, options) end
 ---@return boolean
 function app.cancel_job(id) end
 
+--- Returns how a job is, or nothing if there is none with this number: one that was never added, or was removed after its end. `state` is `ready`, `scheduled`, `running`, `done`, `dead` or `cancelled`, `attempts` the number of attempts that have begun. `progress` and `progress_text` are what its function told last. `added`, `due`, `started` (the last attempt) and `ended` are times in seconds since 1970. `error` is the error of the last attempt that failed, with its stack.
+---@param id number The number of a job.
+---@return ({ state: string, name: string, queue: string, attempts: integer, progress: any, progress_text: string?, added: number, due: number, started: any, ended: any, error: string? })?
+function app.job_status(id) end
+
 --- An attempt to do a job, in its function. `job.id` is its number, `job.name` its name, `job.attempt` the number of the attempt from 1, and `job.key` an idempotency key: the same in all attempts, and of no other job. Give it to services that take one, so that what an earlier attempt did is not done twice.
 ---@class sampan.Job
 ---@field [string] any
@@ -1324,6 +1465,13 @@ function app.cache.get(key) end
 ---@param value any Text, bytes, or anything else that JSON has: a copy is kept.
 ---@param options? table `ttl`: how many seconds the value is kept at most; until other values need its room unless given.
 function app.cache.set(key, value, options) end
+
+--- Adds to the whole number of a key, and returns the sum. A key that is not there counts as 0. Workers that add at once lose no addition. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. A value that is not a whole number is an error.
+---@param key string The key: `user:7`.
+---@param by? integer The number to add, also below zero; 1 unless given.
+---@param options? table `ttl`: how many seconds a new key is kept at most. A key that is there keeps its time.
+---@return integer
+function app.cache.incr(key, by, options) end
 
 --- The value of a key. If there is none, the function makes it, for all who want it meanwhile, on all workers, and a copy of what it returns is kept. If it fails, so do the others; if its request is given up, the next one makes the value. What it returns is not kept if the key was changed meanwhile.
 ---@param key string The key: `user:7`.

@@ -3,6 +3,7 @@
 
 use crate::app_config::limits;
 use crate::crash::settings as crash;
+use crate::health::declared as health_checks;
 use crate::health::settings as health;
 use crate::hooks;
 use crate::lane::settings as lane;
@@ -74,6 +75,7 @@ static SERVER: Capability = Capability {
     name: "server",
     modules: &[
         &hooks::MODULE,
+        &health_checks::MODULE,
         &sampan_serve::routing::names::MODULE,
         &sampan_serve::REQUEST_TLS,
         &sampan_serve::EARLY_HINTS,
@@ -96,6 +98,10 @@ static SERVER: Capability = Capability {
         metrics::configure(settings)?;
         sandbox::configure(settings)
     },
+    process: health_checks::process,
+    isolate: health_checks::isolate,
+    loaded: health_checks::loaded,
+    serve: health_checks::serve,
     ..Capability::EMPTY
 };
 

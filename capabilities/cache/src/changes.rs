@@ -1,5 +1,6 @@
 //! Changes that may depend on writes which are not committed: no other worker sees them before.
 
+use crate::counts::added;
 use crate::entries::Entry;
 use crate::store::CacheStore;
 use sampan_host::current_run::RunOwner;
@@ -8,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The changes of one worker.
 #[derive(Clone, Default)]
@@ -128,6 +130,31 @@ impl IsolateCache {
         let store = Arc::clone(&self.store);
         let shown = (Arc::clone(&key), entry.clone());
         self.when_committed(Some(shown), move || store.change(&key, entry))
+    }
+
+    /// Adds to the number of a key, when everything is committed that this may depend on, and returns the sum: where
+    /// that is later, the one that this worker sees. A key that is new counts until `until`.
+    ///
+    /// # Errors
+    /// The value is not a whole number, or the sum is too large. Fails if the writes of the run were rolled back.
+    pub(crate) fn add(
+        &self,
+        key: Arc<str>,
+        by: i64,
+        until: Option<Duration>,
+    ) -> Result<i64, Error> {
+        if !self.effects.are_held(None)? {
+            return self.store.add(&key, by, until);
+        }
+        let seen = self.change_seen(&key);
+        let before = seen.unwrap_or_else(|| self.store.entry(&key));
+        let (sum, entry) = added(before.as_ref(), by, until)?;
+        let (store, shown) = (Arc::clone(&self.store), (Arc::clone(&key), Some(entry)));
+        self.when_committed(Some(shown), move || {
+            // Another worker may have kept another value meanwhile: that one stays.
+            let _ = store.add(&key, by, until);
+        })?;
+        Ok(sum)
     }
 
     /// Calls `effect` when everything is committed that it may depend on, and not at all if that fails. Until then this

@@ -43,14 +43,19 @@ impl Entries {
 
     /// Returns the value of a key that counts at `now`. It was used last from now on.
     pub(crate) fn get(&mut self, key: &str, now: Duration) -> Option<Arc<Payload>> {
+        self.entry(key, now).map(|entry| entry.value)
+    }
+
+    /// Returns the entry of a key, as [`Entries::get`] its value.
+    pub(crate) fn entry(&mut self, key: &str, now: Duration) -> Option<Entry> {
         let entry = self.by_key.get(key)?;
         if entry.until.is_some_and(|until| until <= now) {
             self.remove(key);
             return None;
         }
-        let value = Arc::clone(&entry.value);
+        let entry = entry.clone();
         self.by_key.to_back(key);
-        Some(value)
+        Some(entry)
     }
 
     /// Keeps a value, and removes the entries that were used the longest ago where it needs their room. A value that is

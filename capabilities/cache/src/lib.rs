@@ -5,6 +5,7 @@
 
 mod capability;
 mod changes;
+mod counts;
 mod entries;
 mod limits;
 mod rows;

@@ -6,6 +6,8 @@ pub(crate) const BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub(crate) const KEY_BYTES_MAX: usize = 1024;
 /// The bytes that an entry counts beside its key and its value.
 pub(crate) const ENTRY_BYTES: usize = 128;
+/// The most bytes of a whole number as text.
+pub(crate) const NUMBER_BYTES_MAX: usize = 20;
 /// The longest time that an entry is kept, in seconds: 10 years.
 pub(crate) const TTL_SECONDS_MAX: f64 = 315_360_000.0;
 /// The greatest depth to which engines write JSON, and some more.

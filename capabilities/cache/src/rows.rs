@@ -3,7 +3,7 @@
 use crate::capability;
 use crate::changes::IsolateCache;
 use crate::entries::{Entries, Entry};
-use crate::limits::{DEPTH_MAX, KEY_BYTES_MAX, TTL_SECONDS_MAX};
+use crate::limits::{DEPTH_MAX, ENTRY_BYTES, KEY_BYTES_MAX, NUMBER_BYTES_MAX, TTL_SECONDS_MAX};
 use crate::store::{Begun, Filling, Made, now};
 use sampan_host::json::kept_value;
 use sampan_host::topics::Payload;
@@ -31,6 +31,15 @@ pub(crate) static MODULE: Module = Module {
             ) -> Type::Nothing, FunctionKind::Sync(set),
             "Keeps a copy of a value. Other workers see it when the writes of the request so far are on disk, and not \
              at all if they fail. Where it needs room, those that were used the longest ago go."),
+        row!("incr"(
+                KEY,
+                param!("by"? Type::Int, "The number to add, also below zero; 1 unless given."),
+                param!("options"? Type::Map,
+                    "`ttl`: how many seconds a new key is kept at most. A key that is there keeps its time."),
+            ) -> Type::Int, FunctionKind::Sync(incr),
+            "Adds to the whole number of a key, and returns the sum. A key that is not there counts as 0. Workers that \
+             add at once lose no addition. Other workers see it when the writes of the request so far are on disk, and \
+             not at all if they fail. A value that is not a whole number is an error."),
         row!("once"(KEY, OPTIONS) -> Type::Any, FunctionKind::Fill { enter, leave },
             "The value of a key. If there is none, the function makes it, for all who want it meanwhile, on all \
              workers, and a copy of what it returns is kept. If it fails, so do the others; if its request is given \
@@ -118,9 +127,7 @@ fn entry(
         .ok_or_else(|| Error::new(ErrorKind::Internal, "no value for the cache"))?;
     let (size, bytes_max) = (Entries::size(key, &value), cache.store.bytes_max());
     if size > bytes_max {
-        return Err(Error::script(format!(
-            "the value needs {size} bytes; bytes_max in [cache] allows {bytes_max} for all values"
-        )));
+        return Err(no_room(size, bytes_max));
     }
     Ok(Entry {
         value: Arc::new(value),
@@ -159,6 +166,28 @@ fn set(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (value, ttl) = (args.take(1), ttl(args.take(2))?);
     let entry = entry(&cache, &key, value, ttl)?;
     cache.change(key, Some(entry)).map(|()| Value::Null)
+}
+
+fn incr(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (cache, key) = (of(context)?, key(&mut args)?);
+    let by = match args.take(1) {
+        Value::Int(by) => by,
+        _ => 1,
+    };
+    let until = ttl(args.take(2))?.map(|ttl| now() + ttl);
+    // The sum may have as many digits as the largest number.
+    let size = key.len() + NUMBER_BYTES_MAX + ENTRY_BYTES;
+    let bytes_max = cache.store.bytes_max();
+    if size > bytes_max {
+        return Err(no_room(size, bytes_max));
+    }
+    cache.add(key, by, until).map(Value::Int)
+}
+
+fn no_room(size: usize, bytes_max: usize) -> Error {
+    Error::script(format!(
+        "the value needs {size} bytes; bytes_max in [cache] allows {bytes_max} for all values"
+    ))
 }
 
 fn delete(context: &Context, mut args: Args) -> Result<Value, Error> {

@@ -1,8 +1,9 @@
 //! The cache of a process: its entries, and the values that are being made.
 
+use crate::counts::added;
 use crate::entries::{Entries, Entry};
-use sampan_host::clock;
 use sampan_host::topics::Payload;
+use sampan_host::{Error, clock};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -93,17 +94,31 @@ impl CacheStore {
         self.lock().entries.get(key, now())
     }
 
+    /// Returns the entry of a key.
+    pub(crate) fn entry(&self, key: &str) -> Option<Entry> {
+        self.lock().entries.entry(key, now())
+    }
+
     /// Keeps a value, or removes the key. A value that is being made from what was true before is not kept then.
     pub(crate) fn change(&self, key: &Arc<str>, entry: Option<Entry>) {
+        self.lock().change(key, entry);
+    }
+
+    /// Adds to the number of a key, and returns the sum. A key that is new counts until `until`.
+    ///
+    /// # Errors
+    /// The value is not a whole number, or the sum is too large. Nothing is changed then.
+    pub(crate) fn add(
+        &self,
+        key: &Arc<str>,
+        by: i64,
+        until: Option<Duration>,
+    ) -> Result<i64, Error> {
         let mut state = self.lock();
-        state.fillings.remove(key);
-        if let Some(alone) = state.alone.get_mut(key) {
-            alone.changes += 1;
-        }
-        match entry {
-            Some(entry) => state.entries.insert(Arc::clone(key), entry),
-            None => state.entries.remove(key),
-        }
+        let before = state.entries.entry(key, now());
+        let (sum, entry) = added(before.as_ref(), by, until)?;
+        state.change(key, Some(entry));
+        Ok(sum)
     }
 
     /// Removes all keys.
@@ -151,6 +166,19 @@ impl CacheStore {
             number,
             sender: watch::channel(None).0,
             alone: Some(outdated_after),
+        }
+    }
+}
+
+impl State {
+    fn change(&mut self, key: &Arc<str>, entry: Option<Entry>) {
+        self.fillings.remove(key);
+        if let Some(alone) = self.alone.get_mut(key) {
+            alone.changes += 1;
+        }
+        match entry {
+            Some(entry) => self.entries.insert(Arc::clone(key), entry),
+            None => self.entries.remove(key),
         }
     }
 }
@@ -255,6 +283,34 @@ mod tests {
         first.finish(entry("made"));
         assert!(matches!(&*receiver.borrow(), Some(Made::Value(_))));
         assert!(matches!(store.begin(&key), Begun::There(_)));
+    }
+
+    #[test]
+    fn numbers_are_added_up_from_all_threads() {
+        let (store, key) = (CacheStore::new(10_000), Arc::from("k"));
+        let add = || (0..1_000).map(|_| store.add(&key, 1, None).expect("a sum"));
+        let mut sums = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(|| add().collect::<Vec<i64>>()));
+            threads
+                .map(|thread| thread.join().expect("no panic"))
+                .concat()
+        });
+        sums.sort_unstable();
+        assert!(sums.into_iter().eq(1..=4_000));
+        store.change(&key, Some(entry("text")));
+        assert!(store.add(&key, 1, None).is_err());
+        assert_eq!(text(&store, "k").as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn a_value_is_not_kept_whose_number_was_added_to_meanwhile() {
+        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
+        let old = filling(&store, &key);
+        assert_eq!(store.add(&key, 5, None).ok(), Some(5));
+        old.finish(entry("old"));
+        assert_eq!(store.add(&key, 1, None).ok(), Some(6));
+        store.add(&key, 1, Some(Duration::ZERO)).expect("a sum");
+        assert_eq!(store.add(&key, 1, None).ok(), Some(8));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Bytes as text: base64 and hex, RFC 4648.
+//! Bytes as text: base64, base32 and hex, RFC 4648.
 
+use crate::base32;
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -29,6 +30,14 @@ pub(crate) fn base64url_encode(mut args: Args) -> Result<Value, Error> {
 
 pub(crate) fn base64url_decode(mut args: Args) -> Result<Value, Error> {
     Ok(bytes_or_nothing(FOR_URLS.decode(args.text(0)).ok()))
+}
+
+pub(crate) fn base32_encode(mut args: Args) -> Result<Value, Error> {
+    Ok(Value::Text(base32::encoded(&bytes_of(args.take(0)))))
+}
+
+pub(crate) fn base32_decode(mut args: Args) -> Result<Value, Error> {
+    Ok(bytes_or_nothing(base32::decoded(&args.text(0))))
 }
 
 pub(crate) fn hex_encode(mut args: Args) -> Result<Value, Error> {

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 use sampan_host::{Args, Error, Value};
 
 /// All but the unreserved characters of RFC 3986 section 2.3.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+pub(crate) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

@@ -84,20 +84,22 @@ fn has_small_order(key: &[u8]) -> bool {
     SMALL_ORDER.contains(&key)
 }
 
+/// Returns a key that verifies, from its DER form or its 32 bytes; `None` if it is none, or one of small order.
+pub(crate) fn public_key_of_der(bytes: &[u8]) -> Option<ParsedPublicKey> {
+    // The key is the last thing in the DER form (RFC 8410 section 4).
+    let point = &bytes[bytes.len().saturating_sub(KEY_BYTES)..];
+    let key = ParsedPublicKey::new(&ED25519, bytes).ok();
+    key.filter(|_| !has_small_order(point))
+}
+
 /// A key that verifies.
 ///
 /// # Errors
 /// It is none, or one that fits signatures without the secret.
 pub(crate) fn public_key(bytes: &[u8]) -> Result<ParsedPublicKey, Error> {
-    let parse = |bytes: &[u8]| {
-        // The key is the last thing in the DER form (RFC 8410 section 4).
-        let point = &bytes[bytes.len().saturating_sub(KEY_BYTES)..];
-        let key = ParsedPublicKey::new(&ED25519, bytes).ok();
-        key.filter(|_| !has_small_order(point))
-    };
     let key = match pem::decode(bytes) {
-        Some(("PUBLIC KEY", der)) => parse(&der),
-        None if bytes.len() == KEY_BYTES => parse(bytes),
+        Some(("PUBLIC KEY", der)) => public_key_of_der(&der),
+        None if bytes.len() == KEY_BYTES => public_key_of_der(bytes),
         _ => None,
     };
     key.ok_or_else(|| {

@@ -97,7 +97,7 @@ impl PurposeKeys {
 }
 
 /// The number of bytes that are derived.
-struct Length(usize);
+pub(crate) struct Length(pub(crate) usize);
 
 impl hkdf::KeyType for Length {
     fn len(&self) -> usize {

@@ -1,8 +1,10 @@
-//! Cryptography for scripts, the project's secret keys, the cookies that need them, and webhooks, over AWS-LC.
+//! Cryptography for scripts, the project's secret keys, the cookies that need them, tokens, webhooks and the codes of
+//! authenticator apps, over AWS-LC.
 
 mod capability;
 mod cipher;
 mod cookie;
+mod derivation;
 mod digests;
 mod ed25519;
 mod jwt;
@@ -13,6 +15,8 @@ mod pem;
 mod random;
 mod requests;
 mod settings;
+mod signing;
+mod totp;
 mod webhooks;
 
 pub use capability::CAPABILITY;
@@ -106,27 +110,88 @@ pub static MODULE: Module = Module {
                 },
             ) -> Type::Bool, FunctionKind::Sync(|_, args| ed25519::verify(args)),
             "Whether the key's other half signed this data."),
+        row!("sign"(
+                SIGNATURE_ALGORITHM,
+                param!("key": Type::Any, "A private key: a PEM text, or a JWK. For `EdDSA` also 32 bytes."),
+                DATA,
+                DER,
+            ) -> Type::Bytes, FunctionKind::Sync(|_, args| signing::sign(args)),
+            "The signature of data by RSA, ECDSA or Ed25519."),
+        row!("verify"(
+                SIGNATURE_ALGORITHM,
+                param!("key": Type::Any,
+                    "A public key: a PEM text \"PUBLIC KEY\" or \"CERTIFICATE\", or a JWK. For `EdDSA` also 32 bytes. \
+                     Of a certificate only the key is used: neither its dates nor who issued it are checked."),
+                DATA,
+                param!("signature": Type::Bytes, "The signature."),
+                DER,
+            ) -> Type::Bool, FunctionKind::Sync(|_, args| signing::verify(args)),
+            "True if the key's other half signed this data by this algorithm."),
+        row!("hkdf"(
+                HASH,
+                Param { doc: "A key that cannot be guessed. For a password there is `crypto.pbkdf2`.", ..KEY },
+                param!("options"? Type::Map,
+                    "`salt` and `info`: bytes or text, empty unless given; keys of another `info` are independent. \
+                     `length`: the number of bytes, 32 unless given."),
+            ) -> Type::Bytes, FunctionKind::Sync(|_, args| derivation::hkdf(args)),
+            "A key that is derived from another by HKDF."),
+        row!("pbkdf2"(
+                HASH,
+                param!("password": Type::Bytes, "The password, as bytes or text."),
+                param!("options": Type::Map,
+                    "`salt`: bytes or text. `iterations`: 1 to 5000000, for all blocks of the digest's size in the \
+                     result together. `length`: the number of bytes, 32 unless given, 1024 at most."),
+            ) -> Type::Bytes, FunctionKind::Async(derivation::pbkdf2),
+            "A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask \
+             for it: passwords of users are for the module `password`."),
+        row!("totp_secret"() -> Type::Text, FunctionKind::Sync(|_, _| totp::secret()),
+            "A new secret for an authenticator app: 20 random bytes in base32. Keep it sealed, by `crypto.seal`."),
+        row!("totp_uri"(
+                param!("names": Type::Map,
+                    "`secret`: what `crypto.totp_secret` gave. `account`: the user, such as a mail address. `issuer`: \
+                     the name of your app."),
+            ) -> Type::Text, FunctionKind::Sync(|_, args| totp::uri(args)),
+            "The `otpauth:` URI of a secret. Shown as a QR code, an authenticator app can read it."),
+        row!("totp_verify"(
+                param!("secret": Type::Text, "What `crypto.totp_secret` gave."),
+                param!("code": Type::Text, "The six digits that the user typed."),
+                param!("options"? Type::Map,
+                    "`after`: what this function returned the last time; codes that are not newer do not count. \
+                     `window`: how many codes before and after the current one count too, 1 unless given, 10 at most. \
+                     `time`: seconds since 1970, now unless given."),
+            ) -> Type::Any, FunctionKind::Sync(|_, args| totp::verify(args)),
+            "The number of the code's 30 seconds, which grows with time, if the code is right; else nothing. Keep the \
+             number for `after`, so that a code counts once."),
         row!("jwt_sign"(
                 param!("claims": Type::Json, "The claims of the token: `{ sub = \"7\" }`."),
                 param!("key": Type::Map,
-                    "`algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or \
-                     `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text. `kid`: \
-                     what the token calls it."),
+                    "`algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, \
+                     `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private \
+                     key as a PEM text, or a JWK. `kid`: what the token calls it. A JWK with its `alg` can stand for \
+                     all of it."),
                 param!("options"? Type::Map, "`expires_in`: how many seconds it is valid; writes `iat` and `exp`."),
             ) -> Type::Text, FunctionKind::Sync(|_, args| jwt::sign(args)),
             "A JSON Web Token."),
         row!("jwt_verify"(
                 param!("token": Type::Text, "What the client sent."),
                 param!("keys": Type::Any,
-                    "A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a list of \
-                     keys."),
+                    "A key as in `crypto.jwt_sign`, with a public key for RS, PS, ES and EdDSA: a PEM text, also of a \
+                     certificate, or a JWK; a list of keys; or a JWK Set, of which keys that are not for signatures \
+                     are left out."),
                 param!("options"? Type::Map,
-                    "`audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks \
-                     may differ, 0 unless given."),
+                    "`algorithms`: the only ones that are accepted; needed for a JWK without `alg` of the type RSA or \
+                     oct. `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds \
+                     clocks may differ, 0 unless given."),
             ) -> Type::Any, FunctionKind::Sync(|_, args| jwt::verify(args)),
             "The claims of a token. One that does not count is an error that answers 401, with a `code`: \
              `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, \
              `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it."),
+        row!("jwt_decode"(param!("token": Type::Text, "A token from anybody."))
+                -> Type::Record(&[("header", Type::Map), ("claims", Type::Map)]),
+            FunctionKind::Sync(|_, args| jwt::decode(args)),
+            "Header and claims of a token WITHOUT any check, neither of its signature nor of its times. Everybody can \
+             write such a token: use this to look, or to choose a key, and `crypto.jwt_verify` to trust. A text that \
+             is no token is an error that answers 401, with the `code` `jwt_malformed`."),
         row!("verify_webhook"(
                 WEBHOOK_SCHEME,
                 WEBHOOK_SECRETS,
@@ -152,6 +217,16 @@ const WEBHOOK_OPTIONS: Param = param!("options"? Type::Map,
     "`tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's \
      webhooks have no time.");
 
+const SIGNATURE_ALGORITHM: Param = param!("algorithm": Type::Text,
+    "`RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` or `EdDSA`.");
+
+const DER: Param = param!("options"? Type::Map,
+    "`der = true`: a signature of ES is a DER sequence, as OpenSSL writes it. Without it, it is two numbers of a fixed \
+     size, as in tokens.");
+
+const HASH: Param = param!("hash": Type::Text,
+    "`\"sha256\"`, `\"sha384\"`, `\"sha512\"`, or for old protocols `\"sha1\"`.");
+
 const DATA: Param = param!("data": Type::Bytes, "Bytes, or text as UTF-8.");
 
 const KEY: Param = param!("key": Type::Bytes, "Bytes, or text as UTF-8.");
@@ -176,4 +251,11 @@ pub(crate) fn bytes_of(value: Value) -> Vec<u8> {
         Value::Bytes(bytes) => bytes,
         _ => Vec::new(),
     }
+}
+
+/// The bytes of hexadecimal digits, for vectors of tests.
+#[cfg(test)]
+pub(crate) fn bytes_of_hex(digits: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal digits");
+    (0..digits.len()).step_by(2).map(byte).collect()
 }

@@ -28,3 +28,27 @@ pub(crate) const WEBHOOK_SECRETS_MAX: usize = 16;
 pub(crate) const WEBHOOK_SIGNATURES_MAX: usize = 32;
 /// The most that the time of a webhook may differ, in seconds: one day.
 pub(crate) const WEBHOOK_TOLERANCE_SECONDS_MAX: f64 = 86_400.0;
+/// The largest number of an RSA key in a JWK, in bytes: 8192 bits.
+pub(crate) const JWK_RSA_BYTES_MAX: usize = 1024;
+/// The longest secret in a JWK, in bytes.
+pub(crate) const JWK_SECRET_BYTES_MAX: usize = 1024;
+/// The longest key, password, salt or info of HKDF and PBKDF2, in bytes.
+pub(crate) const KDF_INPUT_BYTES_MAX: usize = 65_536;
+/// The most blocks that HKDF makes, each of the size of a digest (RFC 5869 section 2.3).
+pub(crate) const HKDF_BLOCKS_MAX: usize = 255;
+/// The longest key of PBKDF2, in bytes.
+pub(crate) const PBKDF2_BYTES_MAX: usize = 1024;
+/// The most iterations of PBKDF2, of all blocks together: some seconds of a thread.
+pub(crate) const PBKDF2_ITERATIONS_MAX: u32 = 5_000_000;
+/// The most threads that derive keys.
+pub(crate) const DERIVATION_THREADS_MAX: usize = 4;
+/// The most derivations of keys that may wait for a thread.
+pub(crate) const DERIVATIONS_WAITING_MAX: usize = 256;
+/// The shortest secret of TOTP that is taken, in bytes: other services gave such.
+pub(crate) const TOTP_SECRET_BYTES_MIN: usize = 10;
+/// The longest secret of TOTP, in bytes.
+pub(crate) const TOTP_SECRET_BYTES_MAX: usize = 128;
+/// The most steps before and after the current one whose codes count: five minutes.
+pub(crate) const TOTP_WINDOW_MAX: f64 = 10.0;
+/// The longest name of an account or issuer, in bytes.
+pub(crate) const TOTP_NAME_BYTES_MAX: usize = 256;

@@ -14,6 +14,17 @@ pub(crate) fn decode(text: &[u8]) -> Option<(&str, Vec<u8>)> {
     Some((label, STANDARD.decode(body).ok()?))
 }
 
+/// Returns the bytes of a certificate, the first one if the text is a chain of them.
+pub(crate) fn first_certificate(text: &[u8]) -> Option<Vec<u8>> {
+    const END: &str = "-----END CERTIFICATE-----";
+    let text = std::str::from_utf8(text).ok()?;
+    let (first, _) = text.split_at_checked(text.find(END)? + END.len())?;
+    match decode(first.as_bytes())? {
+        ("CERTIFICATE", der) => Some(der),
+        _ => None,
+    }
+}
+
 /// Reports whether a text claims to be PEM.
 pub(crate) fn is_pem(text: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"-----BEGIN ")
@@ -37,6 +48,24 @@ pub(crate) fn encode(label: &str, bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_certificate_of_a_chain_is_read() {
+        let first = encode("CERTIFICATE", b"first");
+        let chain = format!("\n{first}{}", encode("CERTIFICATE", b"second"));
+        for text in [&first, &chain] {
+            assert_eq!(first_certificate(text.as_bytes()), Some(b"first".to_vec()));
+        }
+        let key = encode("PUBLIC KEY", b"key");
+        for text in [
+            &key,
+            &format!("{key}{first}"),
+            "",
+            "-----END CERTIFICATE-----",
+        ] {
+            assert_eq!(first_certificate(text.as_bytes()), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_block_round_trips_and_nothing_else_is_read() {

@@ -111,6 +111,12 @@ impl DatabaseConfig {
         !self.file.is_at(&self.path)
     }
 
+    /// Reports whether the connections that are open may use the file, see [`KnownFile::is_ours`].
+    #[inline]
+    pub(crate) fn is_file_ours(&self) -> bool {
+        self.file.is_ours(&self.path)
+    }
+
     /// Reports whether the database lies on a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
         self.url.is_some()

@@ -114,8 +114,8 @@ impl JobsConsole {
 #[cold]
 fn key_taken(count: i64, taken: &[(i64, i64)]) -> Error {
     let ran = match count {
-        1 => "1 job runs now".to_owned(),
-        count => format!("{count} jobs run now"),
+        1 => "1 job is retried".to_owned(),
+        count => format!("{count} jobs are retried"),
     };
     let reasons = taken.iter().map(|(id, other)| {
         format!("; job {id} stays as it is: job {other} has the same unique key and has not ended")

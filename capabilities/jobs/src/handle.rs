@@ -128,6 +128,14 @@ impl QueueHandle {
         }
         Ok(count > 0)
     }
+
+    /// Returns the status of a job, as the open transaction of the run sees it where it has one.
+    pub(crate) fn status(&self, id: i64) -> Result<Value, Error> {
+        match self.0.own_transaction() {
+            Some(tables) => JobTable(&*tables).status(id),
+            None => JobTable(&*self.0.tables).status(id),
+        }
+    }
 }
 
 fn row<'a>(job: &'a NewJob, queue: &'a str, id: i64, now: i64, batch: Option<i64>) -> NewRow<'a> {

@@ -9,6 +9,7 @@ use crate::limits::BATCH_JOBS_MAX;
 use crate::options::{BatchOptions, CronOptions, JobOptions, check_name, json_text, json_value};
 use crate::queue::{IsolateJobs, of};
 use crate::schedule::Schedule;
+use crate::table::status::STATUS_TYPE;
 use sampan_host::jobs::{JobCall, JobQueue, NewJob, OWN_PREFIX};
 use sampan_host::{
     Args, Class, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
@@ -26,7 +27,7 @@ pub(crate) static MODULE: Module = Module {
 /// The functions where the database is on a server: adding a job waits.
 static SERVER_MODULE: Module = module(&SERVER_ROWS, &[&JOB]);
 
-static ROWS: [Function; 5] = rows_of(RowKinds {
+static ROWS: [Function; 6] = rows_of(RowKinds {
     enqueue: FunctionKind::Prompt {
         body: |context, args| at_once(context, args, enqueue),
         later: |context, args| later(context, args, enqueue),
@@ -42,9 +43,10 @@ static ROWS: [Function; 5] = rows_of(RowKinds {
         later: |context, args| later(context, args, cancel_job),
         awaited: None,
     },
+    job_status: FunctionKind::Sync(|context, args| QueueHandle(running(context)?).status(id(args))),
 });
 
-static SERVER_ROWS: [Function; 5] = rows_of(RowKinds {
+static SERVER_ROWS: [Function; 6] = rows_of(RowKinds {
     enqueue: FunctionKind::Waiting(|context, args| {
         let queue = QueueHandle(running(context)?);
         queue.add_waiting(&new_job(&queue.0, call(args))?)
@@ -56,13 +58,17 @@ static SERVER_ROWS: [Function; 5] = rows_of(RowKinds {
     cancel_job: FunctionKind::Waiting(|context, args| {
         QueueHandle(running(context)?).cancel_waiting(id(args))
     }),
+    job_status: FunctionKind::Waiting(|context, args| {
+        QueueHandle(running(context)?).status_waiting(id(args))
+    }),
 });
 
-/// The kinds of the rows that change jobs.
+/// The kinds of the rows that change or read jobs.
 struct RowKinds {
     enqueue: FunctionKind,
     enqueue_batch: FunctionKind,
     cancel_job: FunctionKind,
+    job_status: FunctionKind,
 }
 
 const fn module(functions: &'static [Function], classes: &'static [&'static Class]) -> Module {
@@ -75,7 +81,7 @@ const fn module(functions: &'static [Function], classes: &'static [&'static Clas
     }
 }
 
-const fn rows_of(kinds: RowKinds) -> [Function; 5] {
+const fn rows_of(kinds: RowKinds) -> [Function; 6] {
     [
         row!("job"(
                 NAME,
@@ -134,6 +140,13 @@ const fn rows_of(kinds: RowKinds) -> [Function; 5] {
             "Cancels a job, in the same transaction as the other writes of the request. An attempt that runs is \
              given up where it waits, and what it does from then on does not count. False if there is no such job, \
               or it has ended."),
+        row!("job_status"(param!("id": Type::Number, "The number of a job.")) -> STATUS_TYPE,
+            kinds.job_status,
+            "Returns how a job is, or nothing if there is none with this number: one that was never added, or was \
+             removed after its end. `state` is `ready`, `scheduled`, `running`, `done`, `dead` or `cancelled`, \
+             `attempts` the number of attempts that have begun. `progress` and `progress_text` are what its function \
+             told last. `added`, `due`, `started` (the last attempt) and `ended` are times in seconds since 1970. \
+             `error` is the error of the last attempt that failed, with its stack."),
     ]
 }
 
@@ -335,10 +348,11 @@ fn enqueue_batch(queue: &QueueHandle, args: Args) -> Result<Change, Error> {
     }))
 }
 
-/// Reads the number of a job.
+/// Reads the number of a job; 0, which no job has, for a number that is not whole.
 fn id(mut args: Args) -> i64 {
     match args.take(0) {
         Value::Int(id) => id,
+        Value::Float(id) if id.fract() == 0.0 => id as i64,
         _ => 0,
     }
 }

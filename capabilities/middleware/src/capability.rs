@@ -1,9 +1,10 @@
-//! The capability: the counts of the rate limits, which all workers share and which outlive a reload, and the field
-//! `auth` that sockets keep of their requests.
+//! The capability: the counts of the rate limits, which all workers share and which outlive a reload, the field `auth`
+//! that sockets keep of their requests, and the variable `csp_nonce` of templates.
 
-use crate::{MODULE, RateLimits, RateTable, SECTION, auth};
+use crate::{MODULE, RateLimits, RateTable, SECTION, auth, csp_nonce};
 use sampan_host::Capability;
 use sampan_host::database::AppTables;
+use sampan_host::pages::PageValues;
 use sampan_host::sockets::KeptFields;
 use std::rc::Rc;
 
@@ -12,6 +13,7 @@ pub static CAPABILITY: Capability = Capability {
     name: "middleware",
     modules: &[&MODULE],
     sections: &[&SECTION],
+    offers: &["pages"],
     process: |setup| {
         let before = setup.before.and_then(|before| before.get::<RateTable>());
         setup.shared.put(before.unwrap_or_default());
@@ -29,6 +31,9 @@ pub static CAPABILITY: Capability = Capability {
         setup.context.put(RateLimits::new(rates, server));
         if let Some(kept) = setup.context.get::<KeptFields>() {
             kept.add("auth", auth::kept);
+        }
+        if let Some(values) = setup.context.get::<PageValues>() {
+            csp_nonce::add_to(&values);
         }
         Ok(())
     },

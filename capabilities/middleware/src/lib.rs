@@ -3,9 +3,11 @@
 //! Each function makes a native object that `app.use` takes. [`Csrf`] is not a function: `app` puts it around every
 //! project.
 
+mod allow_ips;
 mod auth;
 mod capability;
 mod cors;
+mod csp_nonce;
 mod csrf;
 mod limits;
 mod options;
@@ -82,13 +84,21 @@ pub static MODULE: Module = Module {
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(auth::bearer_auth),
             "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the \
              script's own middleware, in its order."),
+        row!("allow_ips"(
+                param!("options": Type::InPlace,
+                    "`networks`: addresses and networks such as `\"10.0.0.0/8\"`; `\"unix:\"` stands for all clients \
+                     over a Unix socket."),
+            ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(allow_ips::allow_ips),
+            "Admits only clients whose addresses are in these networks: 403 for all others. The address is that of \
+             `req.ip`: behind a proxy set `trusted_proxies`."),
         Function {
             name: "secure_headers",
             params: &[Param {
                 name: "options",
                 ty: Type::InPlace,
                 optional: true,
-                doc: "`csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, \
+                doc: "`csp`: a `Content-Security-Policy`; `{nonce}` in it stands for a random value of each request, \
+                 `req.csp_nonce`. `frame_ancestors`: who may show the page in a frame, \
                  `\"none\"` (unless given), `\"self\"` \
                       or sources such as `\"https://app.example\"`; `false` for all sites. `referrer_policy`: \
                        `strict-origin-when-cross-origin` \
@@ -104,8 +114,13 @@ pub static MODULE: Module = Module {
         },
     ],
     classes: &[&MIDDLEWARE],
-    request_fields: &[row!("auth"() -> Type::Any, FunctionKind::Sync(auth::who),
-        "Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.")],
+    request_fields: &[
+        row!("auth"() -> Type::Any, FunctionKind::Sync(auth::who),
+            "Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name."),
+        row!("csp_nonce"() -> Type::TextOrNothing, FunctionKind::Sync(csp_nonce::field),
+            "The nonce in the `Content-Security-Policy` of this request, for the attribute `nonce` of its scripts and \
+             styles. Nothing where no `csp` of `app.secure_headers` has `{nonce}`."),
+    ],
     ..Module::EMPTY
 };
 

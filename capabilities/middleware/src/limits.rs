@@ -1,5 +1,7 @@
 //! Limits of the middleware.
 
+/// The most networks of one `allow_ips`: each request looks at all of them.
+pub(crate) const NETWORKS_MAX: usize = 1_000;
 /// The maximum number of keys all rate limits of a process count at once. Beyond that the key is forgotten that has
 /// used the least of its limit.
 pub(crate) const RATE_KEYS_MAX: usize = 65_536;

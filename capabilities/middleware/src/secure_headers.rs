@@ -1,5 +1,6 @@
 //! Header fields that make browsers more careful.
 
+use crate::csp_nonce::NoncePolicy;
 use crate::guard;
 use crate::options::{Options, wrong};
 use sampan_host::{Args, Context, Error, Guard, GuardStep, Reader, RequestView, Value};
@@ -7,12 +8,15 @@ use sampan_host::{Args, Context, Error, Guard, GuardStep, Reader, RequestView, V
 const OPTIONS: &[&str] = &["csp", "frame_ancestors", "referrer_policy", "hsts"];
 /// A year.
 const HSTS_SECONDS: u32 = 31_536_000;
+const POLICY: &str = "Content-Security-Policy";
 const REFERRER_POLICY: &str = "strict-origin-when-cross-origin";
 
 /// The fields, ready to be sent.
 struct SecureHeaders {
     fields: Vec<(&'static str, String)>,
-    /// The field for answers over HTTPS have (RFC 6797 section 7.2).
+    /// The policy that has a nonce; the others are among the fields.
+    policy: Option<NoncePolicy>,
+    /// The field that answers over HTTPS have (RFC 6797 section 7.2).
     hsts: Option<String>,
 }
 
@@ -47,7 +51,7 @@ pub(crate) fn secure_headers(
         fields.extend(old.map(|old| ("X-Frame-Options", old.to_owned())));
     }
     if !policy.is_empty() {
-        fields.push(("Content-Security-Policy", policy));
+        fields.push((POLICY, policy.clone()));
     }
     if !options.is_off("referrer_policy")? {
         let given = options.text("referrer_policy")?;
@@ -60,6 +64,10 @@ pub(crate) fn secure_headers(
             return Err(Error::script(text));
         }
     }
+    let policy = NoncePolicy::parse(&policy);
+    if policy.is_some() {
+        fields.retain(|(name, _)| *name != POLICY);
+    }
     let hsts = match options.is_off("hsts")? {
         true => None,
         false => {
@@ -67,13 +75,22 @@ pub(crate) fn secure_headers(
             Some(format!("max-age={seconds}"))
         }
     };
-    Ok(guard(context, SecureHeaders { fields, hsts }))
+    let headers = SecureHeaders {
+        fields,
+        policy,
+        hsts,
+    };
+    Ok(guard(context, headers))
 }
 
 impl Guard for SecureHeaders {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
         for (name, value) in &self.fields {
             request.default_header(name, value.as_bytes())?;
+        }
+        if let Some(policy) = &self.policy {
+            let policy = policy.for_request(request)?;
+            request.default_header(POLICY, policy.as_bytes())?;
         }
         if let Some(hsts) = self.hsts.as_ref().filter(|_| request.is_https()) {
             request.default_header("Strict-Transport-Security", hsts.as_bytes())?;

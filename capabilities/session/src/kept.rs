@@ -129,6 +129,14 @@ impl KeptSession {
         Ok(stored.filter(|stored| stored.ends > now()))
     }
 
+    /// Returns the key under which the session is kept; `None` if it has none.
+    pub(crate) fn key(&self) -> Option<SessionKey> {
+        match self.trace.get() {
+            Trace::Table(key) => Some(key),
+            Trace::None | Trace::Cookie(_) => None,
+        }
+    }
+
     fn entries(&self, context: &Context) -> Result<Entries, Error> {
         let stored = self.stored(&sessions(context)?.0)?;
         Ok(stored.as_ref().map(entries_of).unwrap_or_default())

@@ -17,6 +17,8 @@ pub(crate) const NAME_BYTES_MAX: usize = 64;
 pub(crate) const DEPTH_MAX: usize = 64;
 /// The number of messages that wait for the next page.
 pub(crate) const FLASHES_MAX: usize = 100;
+/// The most sessions of a list: the newest.
+pub(crate) const LISTED_MAX: usize = 100;
 /// The shortest time between two extensions of a session by reading alone.
 pub(crate) const TOUCH_MILLIS_MAX: u64 = 5 * 60 * 1_000;
 /// The number of expired sessions that are removed at a time: about a millisecond's work.

@@ -1,7 +1,9 @@
 //! The rows that scripts see: `req.session`, its methods, and the messages for the next page.
 
 use crate::kept::KeptSession;
-use crate::session::{self, Session, ending};
+use crate::session::by_value::{self, SessionSearch};
+use crate::session::{self, Session};
+use crate::store::SessionKey;
 use sampan_host::sockets::KeptField;
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, Prompt, RequestView, Type,
@@ -45,17 +47,31 @@ pub(crate) static SESSION: Class = Class {
     is_keyed: true,
 };
 
+const VALUES: Param = param!("values": Type::Map,
+    "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each \
+     with an index.");
+
 /// The additions of sessions to requests.
 pub static MODULE: Module = Module {
     name: "session",
     doc: "What an app remembers of a browser from request to request.",
-    functions: &[row!("end_all"(
-            param!("values": Type::Map,
-                "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an \
-                 app, each with an index."),
-        ) -> Type::Int, FunctionKind::Waiting(end_all),
-        "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends \
-         too: to go on, `clear` it and set it anew. Returns how many there were. On PostgreSQL it waits.")],
+    functions: &[
+        row!("end_all"(
+                VALUES,
+                param!("except"? Type::Object(&SESSION),
+                    "A session that stays, such as `req.session`: that of the request."),
+            ) -> Type::Int, FunctionKind::Waiting(end_all),
+            "Ends all sessions that have a value under a key, as after a change of the password. That of this request \
+             ends too, unless it is given as `except`. Returns how many there were. On PostgreSQL it waits."),
+        row!("list"(
+                VALUES,
+                param!("current"? Type::Object(&SESSION),
+                    "The session to mark, such as `req.session`: that of the request."),
+            ) -> Type::List, FunctionKind::Waiting(list),
+            "Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id`, which no \
+             cookie can be made from, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it \
+             waits."),
+    ],
     classes: &[&SESSION],
     request_fields: &[
         row!("session"() -> Type::Object(&SESSION), FunctionKind::Sync(of_request),
@@ -70,17 +86,19 @@ pub static MODULE: Module = Module {
         row!("flashes"() -> Type::List, FunctionKind::Sync(flashes),
             "The messages that earlier requests left, each with `kind` and `message`. No later request gets them."),
     ],
-    // On a server `end_all` waits.
+    // On a server these functions wait.
     elsewhere: Some(&MODULE),
     ..Module::EMPTY
 };
 
-fn end_all(context: &Context, mut args: Args) -> Result<Prompt, Error> {
+/// Reads the arguments of a function for all sessions that have a value.
+fn search(args: &mut Args, function: &str) -> Result<SessionSearch, Error> {
     let may_wait = args.may_wait();
     let usage = || {
-        let text = "session.end_all is given one key of the sessions and its value, which is a text, a number or a \
-         boolean";
-        Error::script(text).naming(["end_all"])
+        let text = format!(
+            "session.{function} is given one key of the sessions and its value, which is a text, a number or a boolean"
+        );
+        Error::script(text).naming([function])
     };
     let Value::Map(with) = args.take(0) else {
         return Err(usage());
@@ -89,11 +107,38 @@ fn end_all(context: &Context, mut args: Args) -> Result<Prompt, Error> {
         return Err(usage());
     };
     match value {
-        Value::Text(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => {
-            ending::end_all(context, key, value, may_wait)
-        }
+        Value::Text(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => Ok(SessionSearch {
+            key,
+            value,
+            may_wait,
+        }),
         _ => Err(usage()),
     }
+}
+
+/// Returns the key of the session that is the second argument; `None` without one, and before it is kept.
+fn given_key(context: &Context, args: &mut Args) -> Result<Option<SessionKey>, Error> {
+    let Value::Object(object) = args.take(1) else {
+        return Ok(None);
+    };
+    let session = context.objects().get::<AnySession>(object);
+    let session = session.ok_or_else(|| object.class().is_over())?;
+    Ok(match &*session {
+        AnySession::OfRequest(session) => session.kept_key(),
+        AnySession::OfSocket(session) => session.key(),
+    })
+}
+
+fn end_all(context: &Context, mut args: Args) -> Result<Prompt, Error> {
+    let search = search(&mut args, "end_all")?;
+    let except = given_key(context, &mut args)?;
+    by_value::end_all(context, search, except)
+}
+
+fn list(context: &Context, mut args: Args) -> Result<Prompt, Error> {
+    let search = search(&mut args, "list")?;
+    let current = given_key(context, &mut args)?;
+    by_value::list(context, search, current)
 }
 
 /// The session that an object of a script stands for.

@@ -466,8 +466,8 @@ impl AnswerHook for Session {
     }
 }
 
+pub(crate) mod by_value;
 mod claimed;
-pub(crate) mod ending;
 pub(crate) mod prepared;
 #[cfg(test)]
 mod tests;

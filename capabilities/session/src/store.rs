@@ -5,7 +5,7 @@ pub(crate) mod server;
 pub(crate) mod table;
 
 use crate::limits::MOVES_MAX;
-use sampan_host::{Error, LocalFuture, Value};
+use sampan_host::{Cell, Error, LocalFuture, Rows, Value};
 use server::ServerSessions;
 use std::fmt;
 use std::rc::Rc;
@@ -29,6 +29,38 @@ pub struct StoredSession {
     pub began: u64,
     /// When it ends.
     pub ends: u64,
+}
+
+/// A session of a list. Times are in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedSession {
+    /// The key under which it is kept.
+    pub key: SessionKey,
+    /// When it began.
+    pub began: u64,
+    /// When it ends.
+    pub ends: u64,
+}
+
+impl ListedSession {
+    /// Reads the columns `id`, `began` and `ends` of a row; `None` where they have other values.
+    fn of_row(rows: &Rows, row: usize) -> Option<Self> {
+        let cells = [0, 1, 2].map(|column| rows.cell(row, column));
+        let [Cell::Bytes(id), Cell::Int(began), Cell::Int(ends)] = cells else {
+            return None;
+        };
+        Some(Self {
+            key: SessionKey(id.try_into().ok()?),
+            began: u64::try_from(began).ok()?,
+            ends: u64::try_from(ends).ok()?,
+        })
+    }
+
+    /// Reads all rows.
+    fn of_rows(rows: &Rows) -> Vec<Self> {
+        let read = (0..rows.len()).filter_map(|row| Self::of_row(rows, row));
+        read.collect()
+    }
 }
 
 /// The change of a stored session.
@@ -118,12 +150,29 @@ pub trait SessionStore {
         Ok(None)
     }
 
-    /// Removes the sessions that have this value under a key, together with the other writes of the request. Returns
-    /// how many there were.
+    /// Removes the sessions that have this value under a key, except one, together with the other writes of the
+    /// request. Returns how many there were.
     ///
     /// # Errors
     /// They cannot be searched by this key, or not be written.
-    fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error>;
+    fn remove_with(
+        &self,
+        key: &str,
+        value: &Value,
+        except: Option<&SessionKey>,
+    ) -> Result<usize, Error>;
+
+    /// Returns the sessions that have this value under a key and end after `now`: the newest `count_max`.
+    ///
+    /// # Errors
+    /// They cannot be searched by this key, or not be read.
+    fn list_with(
+        &self,
+        key: &str,
+        value: &Value,
+        now: u64,
+        count_max: usize,
+    ) -> Result<Vec<ListedSession>, Error>;
 
     /// Removes up to `count_max` sessions that ended before `now`. Tells how many there were.
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>>;

@@ -1,6 +1,7 @@
 //! Dates in time zones: their parts, steps by the calendar, and dates as text. The zones are those of IANA, as the
 //! executable has them.
 
+use crate::http;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use jiff::fmt::temporal::Pieces;
@@ -53,7 +54,7 @@ pub(super) const PARSE: Function = row!("parse"(
         param!("text": Type::Text, "The date."),
         param!("format"? Type::Text,
             "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 \
-             14:05` or `2026-11-22T14:05:09.5+02:00`."),
+             14:05` or `2026-11-22T14:05:09.5+02:00`, or as HTTP has it: `Sun, 22 Nov 2026 14:05:09 GMT`."),
         Param {
             doc: "`tz`: the time zone of a text that names neither an offset nor a time zone; `UTC` unless given.",
             ..ZONE
@@ -225,16 +226,19 @@ fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Float(found.as_second() as f64 + part))
 }
 
-/// Reads a date as ISO 8601 writes it.
+/// Reads a date as ISO 8601 writes it, or as HTTP does.
 fn standard(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     // Neither of the types below reads the time zone: they would take 12:00[Europe/Berlin] for 12:00 elsewhere.
     if Pieces::parse(text).is_ok_and(|pieces| pieces.time_zone_annotation().is_some()) {
         return Some(text.parse::<ZonedDateTime>().ok()?.timestamp());
     }
-    match text.parse::<Timestamp>() {
-        Ok(found) => Some(found),
-        Err(_) => local(text.parse().ok()?, zone),
+    if let Ok(found) = text.parse::<Timestamp>() {
+        return Some(found);
+    }
+    match text.parse() {
+        Ok(date) => local(date, zone),
+        Err(_) => http::parsed(text),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Time for scripts: the clock, waiting without blocking the worker, and dates in time zones.
 
 mod calendar;
+mod http;
 
 use sampan_host::{
     Args, Capability, Context, Error, FunctionKind, LocalFuture, Module, Type, Value, clock, param,
@@ -27,6 +28,7 @@ pub static MODULE: Module = Module {
         calendar::DATE,
         calendar::ADD,
         calendar::PARSE,
+        http::HTTP_DATE,
     ],
     ..Module::EMPTY
 };

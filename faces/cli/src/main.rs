@@ -13,7 +13,9 @@ mod control;
 mod crash;
 mod db;
 mod dev;
+mod exec;
 mod jobs;
+mod loaded_project;
 mod migrate;
 mod new;
 mod profile;
@@ -72,6 +74,8 @@ enum Command {
     Profile(profile::ProfileArgs),
     /// Run lines of Lua or JavaScript in the environment of a project.
     Repl(repl::ReplArgs),
+    /// Run a script in a project, such as to make the first user.
+    Exec(exec::ExecArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
     /// Ask a server how it is: exit status 0 if it can answer requests, else 1.
@@ -292,6 +296,7 @@ fn command() -> Result<i32, String> {
         Command::Bench(args) => bench::run(args),
         Command::Profile(args) => profile::run(args),
         Command::Repl(args) => repl::run(args),
+        Command::Exec(args) => exec::run(args),
         Command::Db(args) => db::run(args),
         Command::Health(args) => health::run(args),
         Command::Top(args) => top::run(args),

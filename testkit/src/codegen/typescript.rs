@@ -15,6 +15,10 @@ const OPTIONS: &str = include_str!("../declarations/options.d.ts");
 /// Parameters and results of rows that TypeScript knows more exactly than the tables do: the row, and what stands
 /// between its name and its end, once for each way to call it.
 const SIGNATURES: &[(&str, &[&str])] = &[
+    (
+        "allow_ips",
+        &["(options: AllowIpsOptions): NativeMiddleware"],
+    ),
     ("cors", &["(options: CorsOptions): NativeMiddleware"]),
     (
         "rate_limit",

@@ -7,6 +7,11 @@
     credentials?: boolean;
     maxAge?: number;
   }
+  /** The options of `app.allowIps`. */
+  export interface AllowIpsOptions {
+    /** Networks such as `10.0.0.0/8`, addresses, or `unix:`. */
+    networks: string | readonly string[];
+  }
   /** The options of `app.rateLimit`: `limit` requests in `per` seconds. */
   export interface RateLimitOptions {
     limit: number;

@@ -174,7 +174,10 @@ impl Project {
     /// The project with another file to run, which exists in memory only.
     pub fn with_entry(&self, entry: &(String, String)) -> Self {
         let sources = Arc::new(WithEntry::new(entry, self.sources()));
-        Self::of_sources(self.root.clone(), entry.0.clone(), sources)
+        Self {
+            archive: self.archive.clone(),
+            ..Self::of_sources(self.root.clone(), entry.0.clone(), sources)
+        }
     }
 
     /// No project: nothing to run, and no folder.

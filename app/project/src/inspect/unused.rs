@@ -9,14 +9,25 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Folders whose scripts are not the app's, in every project.
-const OTHERS: [&str; 5] = ["node_modules", "lua_modules", "tests", "types", "templates"];
+const OTHERS: [&str; 6] = [
+    "node_modules",
+    "lua_modules",
+    "tests",
+    "scripts",
+    "types",
+    "templates",
+];
+
+/// The folders among them whose scripts are run by commands of their own, and use files of the project: `sampan test`
+/// and `sampan exec`.
+const OF_COMMANDS: [&str; 2] = ["tests", "scripts"];
 
 /// The endings of templates that a mail names without them.
 const MAIL_ENDINGS: [&str; 2] = [".html", ".txt"];
 
 /// The scripts of a project.
 pub struct Scripts {
-    /// Those that were loaded, and those of tests, with their texts.
+    /// Those that were loaded, and those of commands, with their texts.
     known: Vec<(String, String)>,
     /// The number of loaded modules.
     loaded: usize,
@@ -47,8 +58,11 @@ impl Scripts {
         }
         others.retain(|path| is_own(path) && !is_of_tools(path) && !read.contains(path));
         others.sort();
-        let tests = project.sources().list("tests").into_iter();
-        let tests = tests.filter(|path| is_own(path));
+        let of_commands = OF_COMMANDS
+            .into_iter()
+            .flat_map(|folder| project.sources().list(folder));
+        let of_commands = of_commands.filter(|path| is_own(path) && !read.contains(path));
+        let of_commands: Vec<String> = of_commands.collect();
         let text = |path: String| {
             let bytes = project.sources().read(&path)?;
             Some((path, String::from_utf8_lossy(&bytes).into_owned()))
@@ -56,7 +70,10 @@ impl Scripts {
         let loaded: Vec<_> = read.into_iter().filter_map(text).collect();
         let count = loaded.len();
         Self {
-            known: loaded.into_iter().chain(tests.filter_map(text)).collect(),
+            known: loaded
+                .into_iter()
+                .chain(of_commands.into_iter().filter_map(text))
+                .collect(),
             loaded: count,
             others,
         }

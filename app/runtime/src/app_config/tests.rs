@@ -373,6 +373,7 @@ fn a_default_that_is_written_changes_nothing() {
         "session.secure",
         "static.immutable",
         "static.fallback",
+        "static.not_found",
         "fetch.ca",
         "fetch.proxy",
         "i18n.default",

@@ -5,13 +5,13 @@ use sampan_http::Response;
 use std::sync::Arc;
 
 /// The name of the check that fails while the server stops.
-const STOPPING: &str = "stopping";
+pub(super) const STOPPING: &str = "stopping";
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckResult {
     /// The name of the part.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// The line that says what is wrong.
     pub(crate) fault: Option<String>,
 }
@@ -28,7 +28,7 @@ impl HealthReport {
     /// Returns the answer: 200 if all is well, else 503. Only with `has_details` it says what is wrong.
     pub(crate) fn answer(&self, has_details: bool) -> Response {
         let stopping = CheckResult {
-            name: STOPPING,
+            name: STOPPING.to_owned(),
             fault: self
                 .is_stopping
                 .then(|| "the server has been told to stop".to_owned()),

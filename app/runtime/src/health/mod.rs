@@ -2,9 +2,13 @@
 //!
 //! [`HealthHandler`](handler::HealthHandler) answers it before the project's routes and middleware. The checks run on a
 //! thread of their own, which the [`HealthMonitor`](monitor::HealthMonitor) starts when a request asks; answers of the
-//! same second share one look. Parts of the server add checks by the trait `host::health::HealthCheck`.
+//! same second share one look. Parts of the server add checks by the trait `host::health::HealthCheck`. Those that the
+//! project declares ([`declared`]) are run by one of the workers, which takes the monitor's question
+//! ([`AppChecks`](app_checks::AppChecks)).
 
 pub(crate) mod answer;
+pub(crate) mod app_checks;
+pub(crate) mod declared;
 pub(crate) mod disk;
 pub(crate) mod handler;
 pub(crate) mod monitor;

@@ -1,6 +1,7 @@
 //! The checks of a server, and what they found last.
 
 use super::answer::{CheckResult, HealthReport};
+use super::app_checks::AppChecks;
 use crate::locks::lock;
 use sampan_host::health::HealthCheck;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +18,8 @@ const TIME_MAX: Duration = Duration::from_secs(3);
 /// The checks of a server. All workers share them.
 pub(crate) struct HealthMonitor {
     checks: Mutex<Vec<Arc<dyn HealthCheck>>>,
+    /// The checks that the app declares.
+    app: Arc<AppChecks>,
     /// True once the server has been told to stop.
     is_stopping: Arc<AtomicBool>,
     look: Mutex<Look>,
@@ -36,10 +39,12 @@ struct Look {
 impl HealthMonitor {
     pub(crate) fn new(
         checks: Vec<Arc<dyn HealthCheck>>,
+        app: Option<Arc<AppChecks>>,
         is_stopping: Arc<AtomicBool>,
     ) -> Arc<Self> {
         Arc::new(Self {
             checks: Mutex::new(checks),
+            app: app.unwrap_or_default(),
             is_stopping,
             look: Mutex::default(),
         })
@@ -107,8 +112,14 @@ impl HealthMonitor {
                     self.note(check, Err(format!("cannot start a thread for it: {error}")));
                 }
             }
+            // A worker runs those of the app meanwhile.
+            let found = self.app.ask();
+            lock(&self.look).partial.extend(found);
         });
-        let place = |one: &CheckResult| checks.iter().position(|check| check.name() == one.name);
+        let place = |one: &CheckResult| {
+            let place = checks.iter().position(|check| check.name() == one.name);
+            place.unwrap_or(checks.len())
+        };
         let mut look = lock(&self.look);
         let mut results = std::mem::take(&mut look.partial);
         results.sort_by_key(place);
@@ -123,7 +134,7 @@ impl HealthMonitor {
 
     fn note(&self, check: &Arc<dyn HealthCheck>, result: Result<(), String>) {
         lock(&self.look).partial.push(CheckResult {
-            name: check.name(),
+            name: check.name().to_owned(),
             fault: result.err(),
         });
     }
@@ -131,12 +142,13 @@ impl HealthMonitor {
     /// Returns what is known of a look that did not end in time.
     fn unanswered(&self) -> Vec<CheckResult> {
         let known = lock(&self.look).partial.clone();
-        let checks = lock(&self.checks);
+        let own = lock(&self.checks).clone();
+        let own = own.iter().map(|check| check.name().to_owned());
         let seconds = TIME_MAX.as_secs();
-        let results = checks.iter().map(|check| {
-            let known = known.iter().find(|one| one.name == check.name());
+        let results = own.chain(self.app.names()).map(|name| {
+            let known = known.iter().find(|one| one.name == name);
             known.cloned().unwrap_or_else(|| CheckResult {
-                name: check.name(),
+                name,
                 fault: Some(format!("no answer within {seconds} s")),
             })
         });

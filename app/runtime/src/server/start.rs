@@ -112,7 +112,8 @@ impl Server {
         let before = BeforeOpening::look(&config);
         let (database, migrated) = database::prepare(&config)?;
         let database_checks = health::checks(&config, &database)?;
-        let health = HealthMonitor::new(database_checks, Arc::clone(&stopper.is_stopping));
+        let is_stopping = Arc::clone(&stopper.is_stopping);
+        let health = HealthMonitor::new(database_checks, state.get(), is_stopping);
         let (lane, changes) = slow_lane_of(&config).unzip();
         let metrics = metrics::registry(&config);
         let parking = parking_of(&config)?;

@@ -1,5 +1,6 @@
 //! A request that no route answers and no file is there for.
 
+use crate::answer::errors;
 use crate::dispatch::admitting;
 use crate::dispatch::exchange::DispatchedRequest;
 use crate::dispatch::guarding::Way;
@@ -11,8 +12,8 @@ use sampan_http::{Answer, Method, Request};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through
-/// the middleware of the path in any case.
+/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, the page of 404 that the
+/// settings name, or by default; through the middleware of the path in any case.
 pub(super) fn no_route(
     loaded: Rc<Loaded>,
     request: &Rc<Request>,
@@ -31,10 +32,17 @@ pub(super) fn no_route(
             204 => None,
             _ => loaded.not_found,
         };
+        let has_page = status == 404 && handler.is_none() && errors::prefers_page(request);
+        let page = if has_page {
+            loaded.control.files.not_found()
+        } else {
+            None
+        };
         ChainEnd::Status {
             status,
             allow,
             handler,
+            page: page.map(Rc::new),
         }
     };
     let end = match (loaded.fetch, allow.is_empty()) {

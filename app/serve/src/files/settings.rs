@@ -29,6 +29,8 @@ pub static SECTION: Section = Section {
             "text files that have no encoded form beside them are compressed and kept so"),
         SettingKey::text("fallback", Preset::Unset,
             "a file of the folder that answers browsers where nothing else is at a path"),
+        SettingKey::text("not_found", Preset::Unset,
+            "a file of the folder that is the page of 404 for browsers where the script has none"),
     ],
 };
 
@@ -51,6 +53,8 @@ pub struct StaticSettings {
     pub compress: bool,
     /// The file that answers browsers where nothing else is at a path.
     pub fallback: Option<String>,
+    /// The file that is the page of 404 for browsers where the script has none.
+    pub not_found: Option<String>,
 }
 
 impl StaticSettings {
@@ -80,12 +84,12 @@ impl StaticSettings {
             patterns.collect::<Result<_, _>>()
         });
         let immutable = immutable.transpose();
-        let fallback = settings.text_if_set("fallback");
-        if let Some(fallback) = fallback.filter(|path| !is_below(path)) {
-            return Err(format!(
-                "fallback: {fallback:?} is no file of the folder: write its path there, such as \"index.html\""
-            ));
-        }
+        let page = |key: &str, example: &str| match settings.text_if_set(key) {
+            Some(path) if !is_below(path) => Err(format!(
+                "{key}: {path:?} is no file of the folder: write its path there, such as {example:?}"
+            )),
+            path => Ok(path.map(|path| format!("/{path}"))),
+        };
         Ok(Self {
             folder: folder.trim_end_matches('/').to_owned(),
             cache_control: cache_control.to_owned(),
@@ -94,7 +98,8 @@ impl StaticSettings {
             file_bytes_max: settings.number("file_bytes_max"),
             cache_bytes_max: settings.number("cache_bytes_max"),
             compress: settings.flag("compress"),
-            fallback: fallback.map(|path| format!("/{path}")),
+            fallback: page("fallback", "index.html")?,
+            not_found: page("not_found", "404.html")?,
         })
     }
 }

@@ -101,7 +101,7 @@ impl StaticFiles {
         }
         let is_database_public = matches!(public, Some(Folder::Disk(_)))
             && paths::leads_below(database, &root.join(&settings.folder));
-        Ok(Rc::new(Self {
+        let files = Self {
             settings,
             public,
             of_public: FileCache::new(SIBLINGS, limits),
@@ -114,7 +114,9 @@ impl StaticFiles {
             is_database_public,
             has_warned: Cell::new(false),
             now_millis: Cell::new(0),
-        }))
+        };
+        files.check_not_found()?;
+        Ok(Rc::new(files))
     }
 
     /// Takes note of the time, on any clock that goes on.
@@ -154,22 +156,6 @@ impl StaticFiles {
             Found::Folder => Some(Served::Folder),
             Found::Nothing => None,
         })
-    }
-
-    /// The page that answers where nothing is at a path in normal form: for the paths of an application that runs in
-    /// the browser. Paths with an extension are those of files.
-    ///
-    /// # Errors
-    /// It is there, but cannot be read at the moment.
-    pub(crate) fn find_fallback(&self, path: &str) -> io::Result<Option<Served>> {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        match &self.settings.fallback {
-            Some(fallback) if !name.contains('.') => Ok(match self.find(fallback)? {
-                Some(Served::File(file)) => Some(Served::Fallback(file)),
-                other => other,
-            }),
-            _ => Ok(None),
-        }
     }
 
     /// The answer to a request for a file that no middleware wraps.
@@ -385,3 +371,5 @@ pub(crate) fn unreadable(path: &str, error: &io::Error) -> Error {
     let text = format!("cannot read the file {path}: {error}");
     Error::new(ErrorKind::Unavailable, text)
 }
+
+mod pages;

@@ -415,3 +415,27 @@ fn the_database_is_not_served_by_its_url() {
         assert_eq!(files.folder_with_database().is_none(), hidden.is_empty());
     }
 }
+
+#[test]
+fn the_page_of_404_must_be_there_at_start() {
+    let folder = project();
+    let at = |name: &str| folder.path().join(name);
+    let open = |page: &str| {
+        let settings = StaticSettings {
+            check_millis: 0,
+            not_found: Some(page.to_owned()),
+            ..StaticSettings::default()
+        };
+        StaticFiles::open(&at("project"), None, &at("kept"), Path::new(""), settings)
+    };
+    for missing in ["/404.html", "/out", "/.hidden"] {
+        let error = open(missing).err().expect(missing);
+        let expected = format!("not_found: there is no file public{missing}");
+        assert!(error.message().contains(&expected), "{}", error.message());
+    }
+    let files = open("/x").expect("it is there");
+    assert_eq!(text(&files.not_found().expect("it is there").file), INSIDE);
+    // The default answer takes its place.
+    fs::remove_file(at("project/public/x")).expect("removed");
+    assert!(files.not_found().is_none());
+}

@@ -29,6 +29,8 @@ pub(crate) enum ChainEnd {
         allow: Allow,
         /// The script's own answer to it.
         handler: Option<HandlerId>,
+        /// The page that a browser gets where the answer has no body.
+        page: Option<Rc<ServedFile>>,
     },
 }
 
@@ -88,13 +90,21 @@ impl ChainEnd {
     pub(crate) fn complete(&self, response: &mut Response, view: &View) {
         match self {
             Self::Folder if response.status() == self.status() => redirect(response, view),
-            Self::Status { status, allow, .. } if response.status() == *status => {
+            Self::Status {
+                status,
+                allow,
+                page,
+                ..
+            } if response.status() == *status => {
                 if !allow.is_empty() && !response.has_header("allow") {
                     // Method names joined by commas are always a valid value.
                     let _ = response.header(b"Allow", allow.field_value().as_bytes());
                 }
                 if *status >= 400 && is_blank(response) {
-                    errors::fill(response, view.request());
+                    match page {
+                        Some(page) => page.complete(response, view.request()),
+                        None => errors::fill(response, view.request()),
+                    }
                 }
             }
             _ => {}

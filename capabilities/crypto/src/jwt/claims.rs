@@ -2,6 +2,7 @@
 
 use super::refused;
 use crate::options;
+use crate::signing::Algorithm;
 use sampan_host::{Error, Value, clock};
 
 /// The most that clocks may differ, in seconds.
@@ -13,16 +14,24 @@ pub(super) struct Checks {
     audience: Option<Vec<String>>,
     issuer: Option<Vec<String>>,
     leeway_seconds: f64,
+    /// The only algorithms that the caller accepts.
+    algorithms: Option<Vec<Algorithm>>,
 }
 
 impl Checks {
     /// Reads the options of `jwt_verify`.
     pub(super) fn read(given: Value) -> Result<Self, Error> {
         let mut checks = Self::default();
-        for (name, value) in options::members(given, &["audience", "issuer", "leeway"])? {
+        let known = ["audience", "issuer", "leeway", "algorithms"];
+        for (name, value) in options::members(given, &known)? {
             match name.as_str() {
                 "audience" => checks.audience = Some(texts(&name, value)?),
                 "issuer" => checks.issuer = Some(texts(&name, value)?),
+                "algorithms" => {
+                    let names = texts(&name, value)?;
+                    let all = names.iter().map(|name| Algorithm::named(name));
+                    checks.algorithms = Some(all.collect::<Result<_, _>>()?);
+                }
                 _ => {
                     let seconds = number(&value).filter(|s| (0.0..=LEEWAY_SECONDS_MAX).contains(s));
                     checks.leeway_seconds = seconds.ok_or_else(|| {
@@ -34,6 +43,11 @@ impl Checks {
             }
         }
         Ok(checks)
+    }
+
+    /// The only algorithms that the caller accepts, if it names some.
+    pub(super) fn algorithms(&self) -> Option<&[Algorithm]> {
+        self.algorithms.as_deref()
     }
 
     /// Checks the claims of a token whose signature is right.

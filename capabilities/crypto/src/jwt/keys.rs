@@ -1,218 +1,198 @@
-//! Keys of tokens, each with the one algorithm that it is for (RFC 7518 section 3).
+//! Keys of tokens, each with the algorithms that it is for.
 
-use crate::limits::JWT_SECRET_BYTES_MIN;
-use crate::{bytes_of, ed25519, options, pem};
-use aws_lc_rs::hmac;
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{
-    self, EcdsaKeyPair, EcdsaSigningAlgorithm, EcdsaVerificationAlgorithm, ParsedPublicKey,
-    RsaKeyPair, RsaParameters, RsaSignatureEncoding,
-};
+use crate::limits::JWT_KEYS_MAX;
+use crate::options;
+use crate::signing::{self, Algorithm, Jwk, Material, Operation, is_jwk};
 use sampan_host::{Error, Value};
-
-/// An algorithm, by the name that tokens give it.
-#[derive(Clone, Copy)]
-pub(super) struct Algorithm(&'static (&'static str, Family));
-
-enum Family {
-    Hmac(hmac::Algorithm),
-    Rsa(&'static RsaParameters, &'static RsaSignatureEncoding),
-    Ecdsa(
-        &'static EcdsaVerificationAlgorithm,
-        &'static EcdsaSigningAlgorithm,
-    ),
-    Ed25519,
-}
-
-static ALGORITHMS: [(&str, Family); 10] = [
-    ("HS256", Family::Hmac(hmac::HMAC_SHA256)),
-    ("HS384", Family::Hmac(hmac::HMAC_SHA384)),
-    ("HS512", Family::Hmac(hmac::HMAC_SHA512)),
-    (
-        "RS256",
-        Family::Rsa(
-            &signature::RSA_PKCS1_2048_8192_SHA256,
-            &signature::RSA_PKCS1_SHA256,
-        ),
-    ),
-    (
-        "RS384",
-        Family::Rsa(
-            &signature::RSA_PKCS1_2048_8192_SHA384,
-            &signature::RSA_PKCS1_SHA384,
-        ),
-    ),
-    (
-        "RS512",
-        Family::Rsa(
-            &signature::RSA_PKCS1_2048_8192_SHA512,
-            &signature::RSA_PKCS1_SHA512,
-        ),
-    ),
-    (
-        "ES256",
-        Family::Ecdsa(
-            &signature::ECDSA_P256_SHA256_FIXED,
-            &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
-        ),
-    ),
-    (
-        "ES384",
-        Family::Ecdsa(
-            &signature::ECDSA_P384_SHA384_FIXED,
-            &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
-        ),
-    ),
-    (
-        "ES512",
-        Family::Ecdsa(
-            &signature::ECDSA_P521_SHA512_FIXED,
-            &signature::ECDSA_P521_SHA512_FIXED_SIGNING,
-        ),
-    ),
-    ("EdDSA", Family::Ed25519),
-];
-
-impl Algorithm {
-    fn named(name: &str) -> Result<Self, Error> {
-        let found = ALGORITHMS.iter().find(|(known, _)| *known == name);
-        found.map(Self).ok_or_else(|| {
-            let known: Vec<&str> = ALGORITHMS.iter().map(|(known, _)| *known).collect();
-            Error::script(format!(
-                "the algorithm {name:?} is not known; there is {}",
-                known.join(", ")
-            ))
-        })
-    }
-
-    /// The name.
-    pub(super) fn name(self) -> &'static str {
-        self.0.0
-    }
-}
 
 /// A key.
 pub(super) struct Key {
-    pub(super) algorithm: Algorithm,
+    /// The algorithms that it may be used with.
+    algorithms: Vec<Algorithm>,
     /// The key id in tokens.
     pub(super) kid: Option<String>,
-    /// The secret, or the text of PEM.
-    bytes: Vec<u8>,
+    material: Material,
 }
 
 impl Key {
-    /// Reads a key as scripts give it: `{ algorithm = "HS256", key = "...", kid = "1" }`.
-    pub(super) fn read(given: Value) -> Result<Self, Error> {
+    /// Reads the key that signs a token.
+    pub(super) fn that_signs(given: Value) -> Result<(Algorithm, Self), Error> {
+        let key = Self::read(given, Operation::Sign, None)?;
+        match key.algorithms.first() {
+            Some(algorithm) => Ok((*algorithm, key)),
+            None => Err(needs_algorithm()),
+        }
+    }
+
+    /// Reads the keys that verify a token: one, a list of them, or a JWK Set. `accepted` are the caller's algorithms.
+    pub(super) fn all_that_verify(
+        given: Value,
+        accepted: Option<&[Algorithm]>,
+    ) -> Result<Vec<Self>, Error> {
+        if let Some(set) = set(&given)? {
+            return Self::read_set(set, accepted);
+        }
+        let keys = match given {
+            Value::List(keys) => keys,
+            key => vec![key],
+        };
+        check_count(keys.len())?;
+        let read = |key| Self::read(key, Operation::Verify, accepted);
+        keys.into_iter().map(read).collect()
+    }
+
+    /// Reads a JWK Set. Keys that are not supported, or not for signatures, are left out (RFC 7517 section 5).
+    fn read_set(set: &[Value], accepted: Option<&[Algorithm]>) -> Result<Vec<Self>, Error> {
+        check_count(set.len())?;
+        let (mut keys, mut fault) = (Vec::new(), None);
+        for one in set {
+            match Self::read_jwk(one, Operation::Verify, accepted) {
+                Ok(key) => keys.push(key),
+                Err(error) => fault = Some(error),
+            }
+        }
+        match fault {
+            Some(fault) if keys.is_empty() => {
+                let text = format!("no key of the JWK Set can be used: {}", fault.message());
+                Err(fault.with_message(text))
+            }
+            _ => Ok(keys),
+        }
+    }
+
+    /// Reads a key as scripts give it: a JWK, or `{ algorithm = "HS256", key = "...", kid = "1" }`.
+    fn read(
+        given: Value,
+        operation: Operation,
+        accepted: Option<&[Algorithm]>,
+    ) -> Result<Self, Error> {
+        if is_jwk(&given) {
+            return Self::read_jwk(&given, operation, accepted);
+        }
         if !matches!(given, Value::Map(_)) {
             return Err(Error::script(
-                "a key of a token must have its algorithm beside it, such as { algorithm = \"HS256\", key = secret }",
+                "a key of a token must have its algorithm beside it, such as { algorithm = \"HS256\", key = secret }, \
+                 or be a JWK",
             ));
         }
-        let (mut algorithm, mut kid, mut bytes) = (None, None, None);
+        let (mut algorithm, mut kid, mut key) = (None, None, None);
         for (name, value) in options::members(given, &["algorithm", "key", "kid"])? {
             match (name.as_str(), value) {
                 ("algorithm", Value::Text(name)) => algorithm = Some(Algorithm::named(&name)?),
                 ("kid", Value::Text(text)) => kid = Some(text),
-                ("key", value @ (Value::Text(_) | Value::Bytes(_))) => {
-                    bytes = Some(bytes_of(value))
+                ("key", value @ (Value::Text(_) | Value::Bytes(_))) => key = Some(value),
+                ("key", value) if is_jwk(&value) => key = Some(value),
+                ("key", _) => {
+                    let text = "key must be a string, bytes, or a JWK with its kty";
+                    return Err(Error::script(text));
                 }
                 (name, _) => return Err(Error::script(format!("{name} must be a string"))),
             }
         }
-        let (Some(algorithm), Some(bytes)) = (algorithm, bytes) else {
-            return Err(Error::script("a key of a token needs algorithm and key"));
+        let (Some(algorithm), Some(key)) = (algorithm, key) else {
+            return Err(needs_algorithm());
         };
-        if matches!(algorithm.0.1, Family::Hmac(_)) {
-            // Every holder of the public key could sign with it.
-            if pem::is_pem(&bytes) {
-                return Err(Error::script(format!(
-                    "{} needs a secret, not a PEM text",
-                    algorithm.name()
-                )));
-            }
-            if bytes.len() < JWT_SECRET_BYTES_MIN {
-                return Err(Error::script(format!(
-                    "the secret of {} must have {JWT_SECRET_BYTES_MIN} bytes at least, not {}",
-                    algorithm.name(),
-                    bytes.len()
-                )));
-            }
+        if kid.is_none()
+            && let Some(Value::Text(text)) = key.get("kid")
+        {
+            kid = Some(text.clone());
         }
         Ok(Self {
-            algorithm,
+            algorithms: permitted(vec![algorithm], accepted),
             kid,
-            bytes,
+            material: signing::key_for(algorithm, key, operation)?,
         })
     }
 
-    /// A signature of these bytes.
-    pub(super) fn sign(&self, data: &[u8]) -> Result<Vec<u8>, Error> {
-        let random = SystemRandom::new();
-        match &self.algorithm.0.1 {
-            Family::Hmac(algorithm) => {
-                let key = hmac::Key::new(*algorithm, &self.bytes);
-                Ok(hmac::sign(&key, data).as_ref().to_vec())
-            }
-            Family::Rsa(_, encoding) => {
-                let key = match pem::decode(&self.bytes) {
-                    Some(("PRIVATE KEY", der)) => RsaKeyPair::from_pkcs8(&der).ok(),
-                    Some(("RSA PRIVATE KEY", der)) => RsaKeyPair::from_der(&der).ok(),
-                    _ => None,
-                };
-                let key =
-                    key.ok_or_else(|| self.is_no("private key of RSA with 2048 bits at least"))?;
-                let mut signature = vec![0; key.public_modulus_len()];
-                key.sign(*encoding, &random, data, &mut signature)
-                    .map_err(|_| self.is_no("private key of RSA that can sign"))?;
-                Ok(signature)
-            }
-            Family::Ecdsa(_, algorithm) => {
-                let key = match pem::decode(&self.bytes) {
-                    Some(("PRIVATE KEY", der)) => EcdsaKeyPair::from_pkcs8(algorithm, &der).ok(),
-                    Some(("EC PRIVATE KEY", der)) => {
-                        EcdsaKeyPair::from_private_key_der(algorithm, &der).ok()
-                    }
-                    _ => None,
-                };
-                let signature = key.and_then(|key| key.sign(&random, data).ok());
-                let signature = signature.ok_or_else(|| self.is_no("private key of its curve"))?;
-                Ok(signature.as_ref().to_vec())
-            }
-            Family::Ed25519 => {
-                let key = ed25519::private_key(&self.bytes)?;
-                Ok(key.sign(data).as_ref().to_vec())
-            }
+    /// Reads a JWK. Its algorithms are the one that it names, or those of the caller that fit it. Without both its type
+    /// must leave no choice, as curves do. So no token chooses how a key is used.
+    fn read_jwk(
+        given: &Value,
+        operation: Operation,
+        accepted: Option<&[Algorithm]>,
+    ) -> Result<Self, Error> {
+        let Jwk {
+            kid,
+            algorithm,
+            material,
+        } = Jwk::read(given, operation)?;
+        let algorithms = match algorithm {
+            Some(algorithm) => vec![algorithm],
+            None => Algorithm::all().filter(|one| material.fits(*one)).collect(),
+        };
+        if accepted.is_none() && algorithms.len() > 1 {
+            let names: Vec<&str> = algorithms.iter().map(|one| one.name()).collect();
+            let names = names.join(", ");
+            return Err(Error::script(match operation {
+                Operation::Sign => format!(
+                    "the JWK has no alg: give {{ algorithm = ..., key = jwk }} with one of {names}"
+                ),
+                Operation::Verify => format!(
+                    "the JWK has no alg: name those of {names} that you accept in the option algorithms"
+                ),
+            }));
         }
+        Ok(Self {
+            algorithms: permitted(algorithms, accepted),
+            kid,
+            material,
+        })
+    }
+
+    /// Returns the algorithm with this name, if the key may be used with it.
+    pub(super) fn algorithm(&self, name: &str) -> Option<Algorithm> {
+        let mut algorithms = self.algorithms.iter().copied();
+        algorithms.find(|algorithm| algorithm.name() == name)
+    }
+
+    /// A signature of these bytes.
+    pub(super) fn sign(&self, algorithm: Algorithm, data: &[u8]) -> Result<Vec<u8>, Error> {
+        self.material.sign(algorithm, data, false)
     }
 
     /// Reports whether this key made the signature of these bytes.
-    pub(super) fn verify(&self, data: &[u8], signature: &[u8]) -> Result<bool, Error> {
-        let public = match &self.algorithm.0.1 {
-            Family::Hmac(algorithm) => {
-                let key = hmac::Key::new(*algorithm, &self.bytes);
-                return Ok(hmac::verify(&key, data, signature).is_ok());
-            }
-            Family::Rsa(parameters, _) => match pem::decode(&self.bytes) {
-                Some(("PUBLIC KEY" | "RSA PUBLIC KEY", der)) => {
-                    ParsedPublicKey::new(*parameters, der).ok()
-                }
-                _ => None,
-            },
-            Family::Ecdsa(algorithm, _) => match pem::decode(&self.bytes) {
-                Some(("PUBLIC KEY", der)) => ParsedPublicKey::new(*algorithm, der).ok(),
-                _ => None,
-            },
-            Family::Ed25519 => Some(ed25519::public_key(&self.bytes)?),
-        };
-        let public = public.ok_or_else(|| self.is_no("public key of its kind"))?;
-        Ok(public.verify_sig(data, signature).is_ok())
+    pub(super) fn verify(
+        &self,
+        algorithm: Algorithm,
+        data: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, Error> {
+        self.material.verify(algorithm, data, signature, false)
     }
+}
 
-    #[cold]
-    fn is_no(&self, wanted: &str) -> Error {
-        Error::script(format!(
-            "{} needs a PEM text of a {wanted}",
-            self.algorithm.name()
-        ))
+/// Returns the keys of a JWK Set; `None` if this is none.
+fn set(given: &Value) -> Result<Option<&[Value]>, Error> {
+    if is_jwk(given) {
+        return Ok(None);
     }
+    match given.get("keys") {
+        None => Ok(None),
+        Some(Value::List(keys)) => Ok(Some(keys)),
+        // An empty table is a list too.
+        Some(Value::Map(none)) if none.is_empty() => Ok(Some(&[])),
+        Some(_) => Err(Error::script("keys of a JWK Set must be a list of JWKs")),
+    }
+}
+
+/// Keeps the algorithms that the caller accepts too.
+fn permitted(mut own: Vec<Algorithm>, accepted: Option<&[Algorithm]>) -> Vec<Algorithm> {
+    if let Some(accepted) = accepted {
+        own.retain(|one| accepted.iter().any(|other| other.name() == one.name()));
+    }
+    own
+}
+
+fn check_count(count: usize) -> Result<(), Error> {
+    match (1..=JWT_KEYS_MAX).contains(&count) {
+        true => Ok(()),
+        false => Err(Error::script(format!(
+            "there must be 1 to {JWT_KEYS_MAX} keys, not {count}"
+        ))),
+    }
+}
+
+#[cold]
+fn needs_algorithm() -> Error {
+    Error::script("a key of a token needs algorithm and key")
 }

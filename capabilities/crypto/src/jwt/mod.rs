@@ -1,12 +1,14 @@
 //! JSON Web Tokens, RFC 7519, in the compact form that is signed (RFC 7515).
 //!
-//! A key carries its algorithm. The token's `alg` chooses nothing: it must be that of the key (RFC 8725, sections 3.1
-//! and 3.2).
+//! A key carries its algorithm, or the caller names those that it accepts. The token's `alg` chooses nothing: it must
+//! be one of these, and fit the kind of the key (RFC 8725, sections 3.1 and 3.2).
 
 mod claims;
 mod keys;
+#[cfg(test)]
+mod tests;
 
-use crate::limits::{JWT_BYTES_MAX, JWT_DEPTH_MAX, JWT_KEYS_MAX};
+use crate::limits::{JWT_BYTES_MAX, JWT_DEPTH_MAX};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use claims::Checks;
@@ -16,10 +18,10 @@ use sampan_host::{Args, Error, ErrorKind, Value};
 
 pub(crate) fn sign(mut args: Args) -> Result<Value, Error> {
     let claims = args.text(0);
-    let key = Key::read(args.take(1))?;
+    let (algorithm, key) = Key::that_signs(args.take(1))?;
     let claims = claims::complete(object(claims.as_bytes()), args.take(2))?;
     let mut header = b"{\"alg\":\"".to_vec();
-    header.extend_from_slice(key.algorithm.name().as_bytes());
+    header.extend_from_slice(algorithm.name().as_bytes());
     header.extend_from_slice(b"\",\"typ\":\"JWT\"");
     if let Some(kid) = &key.kid {
         header.extend_from_slice(b",\"kid\":");
@@ -31,7 +33,7 @@ pub(crate) fn sign(mut args: Args) -> Result<Value, Error> {
     let mut token = URL_SAFE_NO_PAD.encode(header);
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(payload, &mut token);
-    let signature = key.sign(token.as_bytes())?;
+    let signature = key.sign(algorithm, token.as_bytes())?;
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(signature, &mut token);
     Ok(Value::Text(token))
@@ -39,24 +41,19 @@ pub(crate) fn sign(mut args: Args) -> Result<Value, Error> {
 
 pub(crate) fn verify(mut args: Args) -> Result<Value, Error> {
     let token = args.text(0);
-    let keys = keys_of(args.take(1))?;
+    let keys = args.take(1);
     let checks = Checks::read(args.take(2))?;
-    if token.len() > JWT_BYTES_MAX {
-        return Err(malformed());
-    }
-    let (signed, signature) = token.rsplit_once('.').ok_or_else(malformed)?;
-    let (header, payload) = signed.split_once('.').ok_or_else(malformed)?;
-    let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| malformed());
-    let (header, payload, signature) = (decode(header)?, decode(payload)?, decode(signature)?);
-    let header = object(&header).ok_or_else(malformed)?;
+    let keys = Key::all_that_verify(keys, checks.algorithms())?;
+    let token = Token::read(&token)?;
     // RFC 7515 section 4.1.11: what a token calls critical must be understood, and nothing is here.
-    if header.get("crit").is_some() {
+    if token.header.get("crit").is_some() {
         return Err(refused(
             "jwt_malformed",
             "the token has critical extensions",
         ));
     }
-    let (Some(Value::Text(algorithm)), kid) = (header.get("alg"), header.get("kid")) else {
+    let (Some(Value::Text(algorithm)), kid) = (token.header.get("alg"), token.header.get("kid"))
+    else {
         return Err(malformed());
     };
     let named = |key: &&Key| match (&key.kid, kid) {
@@ -68,7 +65,7 @@ pub(crate) fn verify(mut args: Args) -> Result<Value, Error> {
         return Err(refused("jwt_key", "the token was signed by an unknown key"));
     }
     let mut fitting = fitting
-        .filter(|key| key.algorithm.name() == algorithm)
+        .filter_map(|key| Some((key, key.algorithm(algorithm)?)))
         .peekable();
     if fitting.peek().is_none() {
         return Err(refused(
@@ -77,8 +74,8 @@ pub(crate) fn verify(mut args: Args) -> Result<Value, Error> {
         ));
     }
     let mut is_valid = false;
-    for key in fitting {
-        is_valid = is_valid || key.verify(signed.as_bytes(), &signature)?;
+    for (key, algorithm) in fitting {
+        is_valid = is_valid || key.verify(algorithm, token.signed.as_bytes(), &token.signature)?;
     }
     if !is_valid {
         return Err(refused(
@@ -86,24 +83,47 @@ pub(crate) fn verify(mut args: Args) -> Result<Value, Error> {
             "the signature of the token is wrong",
         ));
     }
-    let claims = object(&payload).ok_or_else(malformed)?;
+    let claims = object(&token.payload).ok_or_else(malformed)?;
     checks.check(&claims)?;
     Ok(claims)
 }
 
-/// One key, or a list of them.
-fn keys_of(given: Value) -> Result<Vec<Key>, Error> {
-    let keys = match given {
-        Value::List(keys) => keys,
-        key => vec![key],
-    };
-    if keys.is_empty() || keys.len() > JWT_KEYS_MAX {
-        return Err(Error::script(format!(
-            "there must be 1 to {JWT_KEYS_MAX} keys, not {}",
-            keys.len()
-        )));
+/// Returns the header and the claims of a token that may be from anybody.
+pub(crate) fn decode(mut args: Args) -> Result<Value, Error> {
+    let token = args.text(0);
+    let token = Token::read(&token)?;
+    let claims = object(&token.payload).ok_or_else(malformed)?;
+    Ok(Value::Map(vec![
+        ("header".to_owned(), token.header),
+        ("claims".to_owned(), claims),
+    ]))
+}
+
+/// The parts of a token.
+struct Token<'a> {
+    /// The text that the signature is of.
+    signed: &'a str,
+    header: Value,
+    payload: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+impl<'a> Token<'a> {
+    fn read(text: &'a str) -> Result<Self, Error> {
+        if text.len() > JWT_BYTES_MAX {
+            return Err(malformed());
+        }
+        let (signed, signature) = text.rsplit_once('.').ok_or_else(malformed)?;
+        let (header, payload) = signed.split_once('.').ok_or_else(malformed)?;
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| malformed());
+        let (header, payload, signature) = (decode(header)?, decode(payload)?, decode(signature)?);
+        Ok(Self {
+            signed,
+            header: object(&header).ok_or_else(malformed)?,
+            payload,
+            signature,
+        })
     }
-    keys.into_iter().map(Key::read).collect()
 }
 
 /// The object of a JSON text.

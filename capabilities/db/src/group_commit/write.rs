@@ -30,11 +30,8 @@ impl WorkerDb {
 
     pub(super) fn reader(&self) -> Result<&SqliteConnection, Error> {
         if let Some(reader) = self.reader.get() {
-            let config = &self.database.config;
-            return match config.file.is_ours(&config.path) {
-                true => Ok(reader),
-                false => Err(refusal(&Refused::Gone)),
-            };
+            let ours = self.database.config.is_file_ours().then_some(reader);
+            return ours.ok_or_else(|| refusal(&Refused::Gone));
         }
         let opened = self.database.open()?;
         if !opened.may_open() {

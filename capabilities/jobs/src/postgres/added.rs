@@ -1,4 +1,4 @@
-//! Adding and cancelling jobs on a server.
+//! Adding, cancelling and reading jobs on a server.
 
 use super::columns::{clock_millis, no_tables, number, set_time, texts};
 use super::ring::ring;
@@ -6,6 +6,7 @@ use super::statements::CANCEL;
 use crate::handle::QueueHandle;
 use crate::queue::IsolateJobs;
 use crate::rows::NewJobs;
+use crate::table::status::{STATUS, status, status_params};
 use sampan_host::database::{TableResult, WaitingTables};
 use sampan_host::jobs::{JobDue, NewJob, OWN_PREFIX};
 use sampan_host::trace::RemoteParent;
@@ -159,6 +160,18 @@ impl QueueHandle {
         waits(&*outside, statement, tell, |done| {
             number(done).map(|count| Value::Bool(count > 0))
         })
+    }
+
+    /// Reads the status of a job, as the open transaction of the run sees it where it has one.
+    pub(crate) fn status_waiting(&self, id: i64) -> Result<Prompt, Error> {
+        let own = self.0.own_transaction();
+        let own = own.and_then(|tables| tables.waiting());
+        let tables = own.or_else(|| self.waiting()).ok_or_else(no_tables)?;
+        let read = tables.run(STATUS, &status_params(id));
+        Ok(Prompt::Waits(Box::pin(async move {
+            let found = read.await?;
+            Ok(found.map_or(Value::Null, |found| status(&found.rows)))
+        })))
     }
 }
 

@@ -7,12 +7,14 @@ pub(crate) mod crons;
 mod ended_key;
 mod given_back;
 pub(crate) mod people;
+pub(crate) mod status;
 
 use crate::limits::TAKEN_ARGS_BYTES_MAX;
 use ended_key::ended_key;
 use given_back::{GIVE_BACK, PUT_OFF};
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
+use status::STATUS;
 
 /// The states of a job.
 pub(crate) mod state {
@@ -87,9 +89,9 @@ const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
 
 /// The statements on the table of jobs that a server runs again and again. None may look at all rows.
-pub const SERVER_STATEMENTS: [&str; 21] = [
+pub const SERVER_STATEMENTS: [&str; 22] = [
     OF_KEY, ANY_READY, NEXT_DUE, PROMOTE, READY, ARGS, SET_ARGS, TAKE, TOKENS, EXTEND, EXPIRED,
-    ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PUT_OFF, PROGRESS, PRUNE,
+    ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PUT_OFF, PROGRESS, PRUNE, STATUS,
 ];
 
 /// A row to be added.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::COOKIE_DATA_BYTES_MAX;
-use crate::{Merge, SessionPlace};
+use crate::{ListedSession, Merge, SessionPlace};
 use sampan_client::wait;
 use sampan_host::{LocalFuture, Store};
 use std::borrow::Cow;
@@ -39,8 +39,12 @@ impl SessionStore for Table {
         Ok(())
     }
 
-    fn remove_with(&self, _: &str, _: &Value) -> Result<usize, Error> {
+    fn remove_with(&self, _: &str, _: &Value, _: Option<&SessionKey>) -> Result<usize, Error> {
         unreachable!("no test ends all sessions")
+    }
+
+    fn list_with(&self, _: &str, _: &Value, _: u64, _: usize) -> Result<Vec<ListedSession>, Error> {
+        unreachable!("no test lists sessions")
     }
 
     fn remove_ended(&self, _: u64, _: usize) -> LocalFuture<Result<usize, Error>> {

@@ -3,11 +3,7 @@
 //! A session is written over the state that was read of it. Where another request has changed it meanwhile, which its
 //! number tells, it is read and merged again. So one statement is enough unless requests meet.
 
-use super::{
-    Change, INDEX, SEARCH_KEYS_MAX, SessionKey, StoredSession, check_search_key, moved,
-    too_many_search_keys,
-};
-use crate::entries::{as_kept, json_of};
+use super::{Change, SessionKey, StoredSession, moved};
 use crate::limits::MOVES_MAX;
 use sampan_host::database::{OwnTable, TableResult, WaitingTables};
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
@@ -45,11 +41,6 @@ const MOVE: &str =
 const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
 const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
     (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ? FOR UPDATE SKIP LOCKED)";
-const INDEXES: &str = "SELECT indexname::text FROM pg_indexes WHERE tablename = '_sampan_sessions'
-    AND schemaname = ANY(current_schemas(false)) AND starts_with(indexname::text, ?)";
-
-/// The longest key by which sessions are searched: the name of its index has 63 bytes at most.
-const SEARCH_KEY_BYTES_MAX: usize = 63 - INDEX.len();
 
 /// The number of times that a session is merged again because others have changed it meanwhile.
 const MERGES_MAX: usize = 100;
@@ -271,62 +262,6 @@ impl ServerSessions {
         added.map(drop).ok_or_else(missing)
     }
 
-    /// Makes the index by which sessions are found that have a value under `key`, unless it is there.
-    async fn index(&self, key: &str) -> Result<(), Error> {
-        let indexes = self
-            .0
-            .run(INDEXES, &Value::List(vec![INDEX.into()]))
-            .await?;
-        let name = format!("{INDEX}{key}");
-        if let Some(TableResult { rows, .. }) = indexes {
-            let is_it = |row| rows.cell(row, 0) == Cell::Text(&name);
-            if (0..rows.len()).any(is_it) {
-                return Ok(());
-            }
-            if rows.len() >= SEARCH_KEYS_MAX {
-                return Err(too_many_search_keys());
-            }
-        }
-        // Values may be longer than a row of a sorted index.
-        let create = format!(
-            "CREATE INDEX IF NOT EXISTS \"{name}\" ON _sampan_sessions USING hash ((data ->> '{key}'))"
-        );
-        let statements = [LOCK.to_owned(), create].map(|sql| (sql, Value::Null));
-        self.0.run_all(statements.into()).await.map(drop)
-    }
-
-    /// Removes the sessions that have this value under a key. Returns how many there were.
-    ///
-    /// # Errors
-    /// They cannot be searched by this key, or not be written.
-    pub(crate) async fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
-        check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
-        // Without the table there is no session.
-        let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";
-        if self.0.run(probe, &Value::Null).await?.is_none() {
-            return Ok(0);
-        }
-        self.index(key).await?;
-        let (kind, text) = match as_kept(value)? {
-            Value::Text(text) => ("string", text),
-            Value::Bool(is_true) => ("boolean", is_true.to_string()),
-            number => ("number", json_of(&number)?),
-        };
-        let sql = format!(
-            "DELETE FROM _sampan_sessions WHERE data ->> '{key}' = ? AND json_typeof(data -> '{key}') = ?"
-        );
-        let params = Value::List(vec![Value::Text(text), kind.into()]);
-        Ok(count(self.0.run(&sql, &params).await?))
-    }
-
-    /// As [`ServerSessions::remove_with`]. The thread waits.
-    ///
-    /// # Errors
-    /// As [`ServerSessions::remove_with`].
-    pub(crate) fn remove_with_in_place(&self, key: &str, value: &Value) -> Result<usize, Error> {
-        at_once(self.in_place().remove_with(key, value))
-    }
-
     /// Removes up to `count_max` sessions that ended before `now`. Tells how many there were.
     ///
     /// # Errors
@@ -341,3 +276,5 @@ fn count(removed: Option<TableResult>) -> usize {
     let removed = removed.map_or(0, |done| done.changes);
     usize::try_from(removed).unwrap_or(0)
 }
+
+mod search;

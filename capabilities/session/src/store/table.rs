@@ -2,7 +2,7 @@
 //! none.
 
 use super::{
-    Change, INDEX, Merge, SEARCH_KEYS_MAX, SessionKey, SessionStore, StoredSession,
+    Change, INDEX, ListedSession, Merge, SEARCH_KEYS_MAX, SessionKey, SessionStore, StoredSession,
     check_search_key, too_many_search_keys,
 };
 use sampan_host::database::AppTables;
@@ -75,29 +75,45 @@ impl DbSessions {
 }
 
 impl DbSessions {
-    /// Makes the index by which sessions are found that have a value under `key`, unless it is there.
+    /// Reports whether there is a table of sessions. Without it there is no session.
+    fn is_there(&self) -> Result<bool, Error> {
+        let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";
+        Ok(self.0.read(probe, &Value::Null)?.is_some())
+    }
+
+    /// Reports whether there is an index by which sessions are found that have a value under `key`.
+    fn is_indexed(&self, key: &str) -> Result<bool, Error> {
+        let known = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?";
+        let name = format!("{INDEX}{key}");
+        let known = self.0.read(known, &Value::List(vec![name.into()]))?;
+        Ok(known.is_some_and(|rows| !rows.is_empty()))
+    }
+
+    /// Makes the index by which sessions are found that have a value under `key`.
     fn index(&self, key: &str) -> Result<(), Error> {
         let names =
             "SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, 20) = ?";
         let indexes = self.0.read(names, &Value::List(vec![INDEX.into()]))?;
-        let indexes = indexes.as_ref().map_or(0, Rows::len);
-        let known = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?";
-        let name = format!("{INDEX}{key}");
-        let known = self
-            .0
-            .read(known, &Value::List(vec![name.as_str().into()]))?;
-        if known.is_some_and(|rows| !rows.is_empty()) {
-            return Ok(());
-        }
-        if indexes >= SEARCH_KEYS_MAX {
+        if indexes.as_ref().map_or(0, Rows::len) >= SEARCH_KEYS_MAX {
             return Err(too_many_search_keys());
         }
         let sql = format!(
-            "CREATE INDEX IF NOT EXISTS \"{name}\" ON _sampan_sessions(json_extract(data, '$.{key}'))"
+            "CREATE INDEX IF NOT EXISTS \"{INDEX}{key}\" ON _sampan_sessions(json_extract(data, '$.{key}'))"
         );
         self.0.write(&sql, &Value::Null)?;
         Ok(())
     }
+}
+
+/// Returns the condition for sessions that have a value under a key that was checked; the value is its parameter.
+fn having(key: &str, value: &Value) -> String {
+    // To SQL `true` is 1.
+    let kinds = match value {
+        Value::Bool(true) => "= 'true'",
+        Value::Bool(false) => "= 'false'",
+        _ => "NOT IN ('true', 'false')",
+    };
+    format!("json_extract(data, '$.{key}') = ? AND json_type(data, '$.{key}') {kinds}")
 }
 
 impl SessionStore for DbSessions {
@@ -138,29 +154,58 @@ impl SessionStore for DbSessions {
         self.0.note_write();
     }
 
-    fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
+    fn remove_with(
+        &self,
+        key: &str,
+        value: &Value,
+        except: Option<&SessionKey>,
+    ) -> Result<usize, Error> {
         check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
         self.0.note_write();
         self.0.begin_in_place()?;
-        // Without the table there is no session.
-        let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";
-        if self.0.read(probe, &Value::Null)?.is_none() {
+        if !self.is_there()? {
             return Ok(0);
         }
-        self.index(key)?;
-        // To SQL `true` is 1.
-        let kinds = match value {
-            Value::Bool(true) => "= 'true'",
-            Value::Bool(false) => "= 'false'",
-            _ => "NOT IN ('true', 'false')",
-        };
-        let sql = format!(
-            "DELETE FROM _sampan_sessions WHERE json_extract(data, '$.{key}') = ?
-             AND json_type(data, '$.{key}') {kinds}"
-        );
-        let params = Value::List(vec![value.clone()]);
-        let removed = self.0.write(&sql, &params)?.unwrap_or(0);
+        if !self.is_indexed(key)? {
+            self.index(key)?;
+        }
+        let mut sql = format!("DELETE FROM _sampan_sessions WHERE {}", having(key, value));
+        let mut params = vec![value.clone()];
+        if let Some(except) = except {
+            sql.push_str(" AND id <> ?");
+            params.push(id(except));
+        }
+        let removed = self.0.write(&sql, &Value::List(params))?.unwrap_or(0);
         Ok(usize::try_from(removed).unwrap_or(0))
+    }
+
+    fn list_with(
+        &self,
+        key: &str,
+        value: &Value,
+        now: u64,
+        count_max: usize,
+    ) -> Result<Vec<ListedSession>, Error> {
+        check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
+        if !self.is_there()? {
+            return Ok(Vec::new());
+        }
+        if !self.is_indexed(key)? {
+            self.0.note_write();
+            self.0.begin_in_place()?;
+            self.index(key)?;
+        }
+        let sql = format!(
+            "SELECT id, began, ends FROM _sampan_sessions WHERE {} AND ends > ?
+             ORDER BY began DESC, id LIMIT ?",
+            having(key, value)
+        );
+        let params = vec![value.clone(), time(now), Value::Int(count_max as i64)];
+        let found = self.0.read(&sql, &Value::List(params))?;
+        Ok(found
+            .as_ref()
+            .map(ListedSession::of_rows)
+            .unwrap_or_default())
     }
 
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>> {

@@ -1,7 +1,7 @@
 //! The command line of an executable made by `sampan build`: it serves the project that it carries.
 
 use crate::db::restore::{self, RestoreArgs};
-use crate::{ServerOptions, backup, config, control, health, jobs, migrate, say};
+use crate::{ServerOptions, backup, config, control, exec, health, jobs, migrate, say};
 use clap::{Parser, Subcommand, ValueEnum};
 use sampan_project::archive::{About, Archive};
 use sampan_project::config::{EnvFile, Flags};
@@ -64,6 +64,8 @@ enum BuiltCommand {
         #[command(subcommand)]
         command: BuiltDbCommand,
     },
+    /// Run a script in the project, such as to make the first user: a file on the disk, or one in this file.
+    Exec(exec::ExecOptions),
     /// Look at the jobs of the project, run them again, cancel and remove them.
     Jobs(jobs::JobsArgs),
     /// Have the servers of this file in the current folder load the project anew.
@@ -162,6 +164,7 @@ pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
             args.storage.database.archive = Some(Arc::clone(archive));
             restore::run(args)
         }
+        Some(BuiltCommand::Exec(options)) => exec::run_packed(options, archive),
         Some(BuiltCommand::Jobs(args)) => jobs::run(args.of_archive(archive)),
         Some(BuiltCommand::Reload(args)) => control::run(&args, ControlRequest::Reload).map(|()| 0),
         Some(BuiltCommand::Upgrade(args)) => {

@@ -1,14 +1,10 @@
 //! The connection between the prompt and the worker that runs its lines.
 
+use crate::loaded_project::Stop;
 use sampan_host::{Error, Value, Watch};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
-use tokio::sync::Notify;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedReceiver;
-
-/// The interval at which a run that must stop is told so.
-const STOP_PAUSE: Duration = Duration::from_millis(2);
 
 /// A request to the scripts.
 pub(super) enum Ask {
@@ -36,10 +32,7 @@ pub(super) struct Link(Arc<LinkParts>);
 struct LinkParts {
     asked: Mutex<Option<UnboundedReceiver<Ask>>>,
     replies: Mutex<Sender<Reply>>,
-    /// The watch of the worker, once there is one.
-    watch: OnceLock<Arc<Watch>>,
-    /// Notified when the person gives up what runs.
-    given_up: Notify,
+    stop: Stop,
 }
 
 impl Link {
@@ -47,36 +40,20 @@ impl Link {
         Self(Arc::new(LinkParts {
             asked: Mutex::new(Some(asked)),
             replies: Mutex::new(replies),
-            watch: OnceLock::new(),
-            given_up: Notify::new(),
+            stop: Stop::default(),
         }))
     }
 
     /// Begins to answer, in a worker with this watch. Returns the requests; `None` if they were taken before.
     pub(super) fn serve(&self, watch: Arc<Watch>) -> Option<UnboundedReceiver<Ask>> {
-        let _ = self.0.watch.set(watch);
+        self.0.stop.watch(watch);
         let mut asked = self.0.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.take()
     }
 
-    /// Completes when the person gives up what runs.
-    pub(super) fn given_up(&self) -> impl Future<Output = ()> {
-        self.0.given_up.notified()
-    }
-
-    /// Stops the script that runs, or gives up what it waits for.
-    pub(super) fn stop(&self) {
-        let Some(watch) = self.0.watch.get() else {
-            return;
-        };
-        let epoch = watch.epoch();
-        while epoch & 1 == 1 && watch.epoch() == epoch {
-            watch.stop(epoch);
-            std::thread::sleep(STOP_PAUSE);
-        }
-        if epoch & 1 == 0 {
-            self.0.given_up.notify_one();
-        }
+    /// Returns the handle that stops a run.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.0.stop
     }
 
     pub(super) fn reply(&self, reply: Reply) {

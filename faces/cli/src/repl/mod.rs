@@ -3,7 +3,7 @@
 mod link;
 mod module;
 mod project;
-mod shown;
+pub(crate) mod shown;
 
 use crate::prompt::{Input, Prompt, Typed};
 use crate::{paint, say, signals};
@@ -86,7 +86,7 @@ const HELP_LUA: &str = "\
 An expression shows its value; statements run. What does not end yet goes on in the next line; an empty line ends it.
   db.query('SELECT 1')      the modules of the app have their names: db, files, log, ...
   app                       the app with all that it has; Tab shows the names behind a dot
-  x = 1                     a global stays; a local ends with its line
+  x = 1                     a global stays; a local, also a local function, ends with its line
   help, .help               this text
   exit, .exit, Ctrl-D       ends; Ctrl-C stops what runs";
 

@@ -1,9 +1,10 @@
 //! The functions by which the file of ours talks to a person.
 
 use super::link::{Ask, Link, Reply};
+use crate::loaded_project::settled;
 use sampan_host::{
     Args, Callback, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Outbox, Param,
-    Type, Value, Verdict, Watch, param, row,
+    Type, Value, Watch, param, row,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -90,27 +91,8 @@ fn serve(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
 
 /// Runs a text, unless who asked gives it up.
 async fn run(scripts: &Scripts, link: &Link, text: String) -> Result<(), Error> {
-    let mut run = Rc::clone(&scripts.run).start(vec![Value::Text(text)]);
-    let mut given_up = std::pin::pin!(link.given_up());
-    std::future::poll_fn(|cx| {
-        if let std::task::Poll::Ready(ran) = run.as_mut().poll(cx) {
-            return std::task::Poll::Ready(ran);
-        }
-        let stopped = || Error::new(ErrorKind::Stopped, "stopped");
-        given_up.as_mut().poll(cx).map(|()| Err(stopped()))
-    })
-    .await
-}
-
-/// Waits until what was written is committed.
-async fn settled(outbox: Option<&Outbox>) -> Result<(), Error> {
-    let Some(outbox) = outbox else {
-        return Ok(());
-    };
-    match outbox.settled().await {
-        Verdict::Committed => Ok(()),
-        Verdict::Failed => Err(Error::script("what was written could not be committed")),
-    }
+    let run = Rc::clone(&scripts.run).start(vec![Value::Text(text)]);
+    link.stop().during(run).await
 }
 
 fn answer(scripts: &Scripts, asked: &str, text: String) -> Result<Value, Error> {

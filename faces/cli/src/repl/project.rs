@@ -1,62 +1,44 @@
-//! A project whose scripts a person talks to: the whole server but for its requests.
+//! A project whose scripts a person talks to.
 //!
-//! The project is loaded by a file of ours that runs its own first, and then hands two functions of the script to
-//! `module`: one runs a text, one names what can be completed. They are called from `app.on_start`, so texts run as
-//! handlers do: they may wait, write and begin transactions, and what they wrote is committed before the next one. The
-//! server does not answer requests meanwhile.
+//! The file of ours hands two functions of the script to `module`: one runs a text, one names what can be completed.
+//! What a text wrote is committed before the next one.
 
 use super::link::{Ask, Link, Reply};
 use super::module;
 use super::shown::shown;
+use crate::loaded_project::{LoadedProject, OwnTexts, Stop};
 use sampan_host::{Context, Error, Value};
 use sampan_project::config::Flags;
 use sampan_project::{Language, Project};
-use sampan_runtime::{AppConfig, ContextSetup, Embedding, Server, Stopper, modules_with};
+use sampan_runtime::{AppConfig, ContextSetup};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-const LUA: &str = include_str!("repl.lua");
-const JS: &str = include_str!("repl.js");
-/// A run may take as long as its person waits, and all lines share their globals.
-const SETTINGS: [&str; 4] = [
-    "limits.script_millis_max=86400000",
-    "limits.handler_millis_max=86400000",
-    "scripts.isolation=worker",
-    "scripts.mode=cached",
-];
+const OWN_TEXTS: OwnTexts = OwnTexts {
+    lua: include_str!("repl.lua"),
+    js: include_str!("repl.js"),
+};
 
 /// Why a text did not run to its end.
 #[derive(Debug)]
 pub(crate) enum ReplError {
     /// An error of the script, with the stack: lines for people.
     Script(String),
-    /// [`Interrupt::stop`] was called.
+    /// [`Stop::stop`] was called.
     Stopped,
     /// The server behind it is gone.
     Gone,
 }
 
-/// Stops what runs, from any thread.
-#[derive(Clone)]
-pub(crate) struct Interrupt(Link);
-
-impl Interrupt {
-    /// Stops the script that runs, or gives up what it waits for.
-    pub(crate) fn stop(&self) {
-        self.0.stop();
-    }
-}
-
 /// A project that answers a person.
 pub(crate) struct Repl {
+    /// Dropped first: once `asks` is gone, the server goes on with its start.
+    loaded: LoadedProject,
     asks: UnboundedSender<Ask>,
     replies: Receiver<Reply>,
     link: Link,
-    stopper: Stopper,
-    server: Option<JoinHandle<()>>,
     language: Language,
     entry: Option<String>,
 }
@@ -67,9 +49,7 @@ impl Repl {
     /// # Errors
     /// It does not load: lines that say what to do.
     pub(crate) fn start(mut flags: Flags, language: Option<Language>) -> Result<Self, String> {
-        flags.listen = Some("127.0.0.1:0".to_owned());
-        flags.workers = Some(1);
-        flags.set.extend(SETTINGS.map(str::to_owned));
+        LoadedProject::prepare(&mut flags);
         let found = Project::find(&flags.path);
         let project = match (found, language) {
             (Ok(project), None) => project,
@@ -86,43 +66,27 @@ impl Repl {
         let language = language.or(project.language());
         let language = language.ok_or("the project is in no language that is known")?;
         let entry = Some(project.entry().to_owned()).filter(|entry| !entry.is_empty());
-        let mut config = AppConfig::of_project(project, &flags)?;
-        config.make_secondary();
-        config.base.project = config
-            .base
-            .project
-            .with_entry(&own_entry(language, entry.as_deref()));
-        config.program.modules = modules_with(&[&module::MODULE]);
+        let config = AppConfig::of_project(project, &flags)?;
+        let own = OWN_TEXTS.after(".repl", language, entry.as_deref());
         let (asks, asked) = unbounded_channel();
         let (sender, replies) = channel();
-        let link = Link::new(asked, sender.clone());
+        let link = Link::new(asked, sender);
         let for_isolates = link.clone();
         let put_link: ContextSetup =
             Arc::new(move |context: &Context| context.put(for_isolates.clone()));
-        config.program.embedding = Arc::new(Embedding {
-            contexts: vec![put_link],
-            ..Embedding::default()
-        });
-        let (stopper, inbox) = Stopper::new();
-        let for_server = stopper.clone();
         let (failed, fault) = channel();
-        let body = move || {
-            // It starts for as long as the prompt is open, and ends as a start that was stopped.
-            if let Err(message) = Server::start_until(config, &for_server, inbox) {
+        let ended = move |ended: Result<(), String>| {
+            if let Err(message) = ended {
                 let _ = failed.send(message);
             }
-            drop(sender);
         };
-        let thread = std::thread::Builder::new()
-            .name("sampan-repl".into())
-            .spawn(body);
-        let server = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        let loaded = LoadedProject::start(config, &own, &module::MODULE, put_link, ended)?;
         // The link keeps a sender for as long as the process lives, so the fault is looked for as well.
         let patience = Duration::from_millis(5);
         loop {
             match replies.recv_timeout(patience) {
                 Ok(_) => break,
-                Err(_) if server.is_finished() => {
+                Err(_) if loaded.has_ended() => {
                     return Err(fault
                         .try_recv()
                         .unwrap_or_else(|_| "the project did not start".to_owned()));
@@ -131,11 +95,10 @@ impl Repl {
             }
         }
         Ok(Self {
+            loaded,
             asks,
             replies,
             link,
-            stopper,
-            server: Some(server),
             language,
             entry,
         })
@@ -152,8 +115,8 @@ impl Repl {
     }
 
     /// Returns the handle that stops a run.
-    pub(crate) fn interrupt(&self) -> Interrupt {
-        Interrupt(self.link.clone())
+    pub(crate) fn interrupt(&self) -> Stop {
+        self.link.stop().clone()
     }
 
     /// Runs a text, which begins in the line `first` of what is typed or piped. `print` takes what it shows and prints,
@@ -237,54 +200,13 @@ impl Repl {
         loop {
             match self.replies.recv_timeout(PATIENCE) {
                 Ok(reply) => return Ok(reply),
-                Err(_) if self.server.as_ref().is_none_or(JoinHandle::is_finished) => {
+                Err(_) if self.loaded.has_ended() => {
                     return Err(ReplError::Gone);
                 }
                 Err(_) => {}
             }
         }
     }
-}
-
-impl Drop for Repl {
-    fn drop(&mut self) {
-        self.stopper.stop();
-        if let Some(server) = self.server.take() {
-            // A panic there was told where it happened.
-            let _ = server.join();
-        }
-    }
-}
-
-/// The name and the text of the file that is run in place of the project's own.
-fn own_entry(language: Language, entry: Option<&str>) -> (String, String) {
-    match language {
-        Language::Lua => {
-            let run = entry.map_or(String::new(), required);
-            (".repl.lua".to_owned(), format!("{run}{LUA}"))
-        }
-        Language::Js => {
-            let run = entry.map_or(String::new(), |entry| {
-                format!("import {:?}; ", format!("./{entry}"))
-            });
-            (".repl.js".to_owned(), format!("{run}{JS}"))
-        }
-    }
-}
-
-/// Returns Lua that runs a file of the project as a module, on one line.
-fn required(file: &str) -> String {
-    let name = file.strip_suffix(".lua").unwrap_or(file);
-    let module = name.replace('/', ".");
-    let require = format!("require {module:?} ");
-    if !name.contains('.') {
-        return require;
-    }
-    // A dot in a name stands for a slash, so the file is loaded by a path without a place for the name.
-    format!(
-        "do local path = package.path package.path = {file:?} package.preload[{module:?}] = \
-         package.loaders[2]({module:?}) package.path = path end {require}"
-    )
 }
 
 /// An error for people: the message, and the calls of their code.

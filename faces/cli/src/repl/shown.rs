@@ -14,7 +14,7 @@ const ITEMS_MAX: usize = 100;
 const TEXT_CHARS_MAX: usize = 10_000;
 
 /// A value as text, in the notation of its language.
-pub(super) fn shown(value: &Value, language: Language) -> String {
+pub(crate) fn shown(value: &Value, language: Language) -> String {
     Printer { language }.block(value, 0)
 }
 

@@ -6,6 +6,7 @@ mod confined;
 mod confined_acme;
 mod crashes;
 mod dev;
+mod exec;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod health;

@@ -21,3 +21,13 @@ app.get("/cycle", () => {
     return { ok: false };
   }
 });
+app.get("/pretty", () => {
+  const value = { a: [1, { b: '[x, {y: "z"}]' }], none: [], nothing: null };
+  const pretty = json.encode(value, { pretty: true });
+  return text(pretty === JSON.stringify(value, null, 2) ? pretty : "different");
+});
+app.get("/plain", () => [
+  json.encode([1], { pretty: false }), json.encode({}, { pretty: true }), json.encode("x", {}),
+]);
+app.get("/pretty/wrong", () => json.encode({}, { pretty: 2 }));
+app.get("/option", () => json.encode({}, { indent: 2 }));

@@ -14,3 +14,12 @@ app.get("/cycle", function()
   t.t = t
   return { ok = (pcall(app.json.encode, t)) }
 end)
+app.get("/pretty", function()
+  local value = { a = { 1, { b = "[x, {y: \"z\"}]" } }, none = app.json.array {}, nothing = app.null }
+  return app.text(app.json.encode(value, { pretty = true }))
+end)
+app.get("/plain", function()
+  return { app.json.encode({ 1 }, { pretty = false }), app.json.encode({}, { pretty = true }), app.json.encode("x", {}) }
+end)
+app.get("/pretty/wrong", function() return app.json.encode({}, { pretty = 2 }) end)
+app.get("/option", function() return app.json.encode({}, { indent = 2 }) end)

@@ -35,6 +35,13 @@ app.get("/parse", function()
     time.parse("02/01/70", "%d/%m/%y", berlin),
   }
 end)
+app.get("/http", function()
+  return {
+    time.http_date(784111777.9), time.http_date(0), time.parse("Sun, 06 Nov 1994 08:49:37 GMT"),
+    time.parse("Sunday, 06-Nov-94 08:49:37 GMT"), time.parse("Sun Nov  6 08:49:37 1994", nil, berlin),
+    math.abs(time.parse(time.http_date()) - time.now()) < 100,
+  }
+end)
 local function fault(fn, ...)
   local ok, err = pcall(fn, ...)
   return ok and "taken" or (tostring(err):gsub("^.-:%d+: ", ""))
@@ -43,5 +50,6 @@ app.get("/faults", function()
   return {
     fault(time.parse, "x"), fault(time.parse, "1970-01-02", "%d.%m.%Y"), fault(time.date, 0, { tz = "Mars" }),
     fault(time.add, 0, { days = 1.5 }), fault(time.add, 0, { years = 100000 }), fault(time.date, 1e18), fault(time.add, 0, { day = 1 }),
+    fault(time.http_date, -1), fault(time.parse, "Mon, 06 Nov 1994 08:49:37 GMT"),
   }
 end)

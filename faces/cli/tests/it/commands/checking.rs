@@ -358,6 +358,9 @@ fn what_nothing_uses_is_a_warning() {
         ("lazy.js", ""),
         ("old.js", ""),
         ("lib/index.js", ""),
+        // For sampan exec.
+        ("scripts/import.js", "import \"../data/rows.js\";\n"),
+        ("data/rows.js", ""),
         ("vite.config.js", ""),
         ("node_modules/x/index.js", ""),
         (

@@ -1,0 +1,36 @@
+import { app, exec } from "sampan";
+
+const isPlain = (value) => value === null || !["object", "function"].includes(typeof value);
+const text = (value) => (isPlain(value) ? String(value) : exec.shown(value));
+
+const marks = {
+  "%s": text,
+  "%d": (value) => String(Number(value)),
+  "%f": (value) => String(Number(value)),
+  "%i": (value) => String(Math.trunc(Number(value))),
+  "%j": (value) => JSON.stringify(value),
+  "%o": text,
+  "%O": text,
+  "%c": () => "",
+};
+
+function write(...values) {
+  if (typeof values[0] === "string" && values.length > 1) {
+    const pattern = values.shift();
+    values.unshift(pattern.replace(/%[%sdfijoOc]/g, (mark) => {
+      if (mark === "%%") return "%";
+      return values.length === 0 ? mark : marks[mark](values.shift());
+    }));
+  }
+  exec.write(values.map(text).join(" "));
+}
+
+app.get("/.exec", () => undefined);
+app.onStart(() => exec.run(async () => {
+  const { name, args } = exec.script();
+  process.argv = ["sampan", name, ...args];
+  const one = (value) => write(value);
+  Object.assign(console, { log: write, info: write, debug: write, dir: one, table: one });
+  const { default: main } = await import(`./${name}`);
+  if (typeof main === "function") await main(...args);
+}));

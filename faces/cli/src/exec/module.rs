@@ -1,0 +1,131 @@
+//! The functions by which the file of ours runs the script, and writes what it prints.
+
+use super::script::Script;
+use crate::loaded_project::{Stop, settled};
+use crate::repl::shown::shown;
+use sampan_host::{
+    Args, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Outbox, Param, Type, Value,
+    Watch, param, row,
+};
+use sampan_project::Language;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) static MODULE: Module = Module {
+    name: "exec",
+    doc: "What sampan exec runs a script through.",
+    functions: &[
+        row!("script"() -> Type::Any, FunctionKind::Sync(script),
+            "Returns the name of the script, its text and its arguments."),
+        row!("run"(FUNCTION) -> Type::Nothing, FunctionKind::Async(run),
+            "Runs a function, and tells the command how it ended."),
+        row!("write"(param!("text": Type::Bytes, "A line.")) -> Type::Nothing, FunctionKind::Sync(write),
+            "Writes a line to standard output."),
+        row!("shown"(param!("value"? Type::Shown, "Anything.")) -> Type::Text, FunctionKind::Sync(show),
+            "Returns a value as text for people."),
+    ],
+    ..Module::EMPTY
+};
+
+const FUNCTION: Param = param!("fn": Type::Function, "A function without parameters.");
+
+/// The end of a run.
+pub(super) enum Ended {
+    /// The script has ended, and what it wrote is committed.
+    Script(Result<(), Error>),
+    /// The project has ended before, or does not load.
+    Project(Result<(), String>),
+}
+
+/// The connection between the command and the worker that runs its script. Clones are the same connection.
+#[derive(Clone)]
+pub(super) struct Link(Arc<LinkParts>);
+
+struct LinkParts {
+    script: Script,
+    /// The arguments of the script.
+    args: Vec<String>,
+    ended: Mutex<Sender<Ended>>,
+    stop: Stop,
+}
+
+impl Link {
+    pub(super) fn new(script: Script, args: Vec<String>, ended: Sender<Ended>) -> Self {
+        Self(Arc::new(LinkParts {
+            script,
+            args,
+            ended: Mutex::new(ended),
+            stop: Stop::default(),
+        }))
+    }
+
+    /// Returns the handle that stops the script.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.0.stop
+    }
+
+    fn tell(&self, ended: Ended) {
+        let sender = self.0.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without a receiver the process is about to end.
+        let _ = sender.send(ended);
+    }
+}
+
+fn link(context: &Context) -> Result<Rc<Link>, Error> {
+    let link = context.get::<Link>();
+    link.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no script"))
+}
+
+fn script(context: &Context, _: Args) -> Result<Value, Error> {
+    let link = link(context)?;
+    let LinkParts { script, args, .. } = &*link.0;
+    let args = args.iter().cloned().map(Value::Text).collect();
+    Ok(Value::Map(vec![
+        ("name".to_owned(), Value::Text(script.name.clone())),
+        ("text".to_owned(), Value::Text(script.text.clone())),
+        ("args".to_owned(), Value::List(args)),
+    ]))
+}
+
+fn run(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+    let function = args.function(0);
+    let (link, outbox) = (link(context), context.get::<Outbox>());
+    let watch = context.get::<Arc<Watch>>().map(|watch| Arc::clone(&watch));
+    Box::pin(async move {
+        let link = link?;
+        let missing = || Error::new(ErrorKind::Internal, "no function");
+        let function = function.ok_or_else(missing)?;
+        if let Some(watch) = watch {
+            link.stop().watch(watch);
+        }
+        let ran = link.stop().during(function.start(Vec::new())).await;
+        // What it wrote before an error is kept, as in a handler.
+        let committed = settled(outbox.as_deref()).await;
+        link.tell(Ended::Script(ran.and(committed)));
+        // Without an end the server does not go on to its requests.
+        std::future::pending::<Result<Value, Error>>().await
+    })
+}
+
+fn write(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let mut line = match args.take(0) {
+        Value::Text(text) => text.into_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => Vec::new(),
+    };
+    line.push(b'\n');
+    match io::stdout().lock().write_all(&line) {
+        // That the reader has gone is no error: the script has more to do than to print.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::script(format!(
+            "cannot write to standard output: {error}"
+        ))),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn show(_: &Context, mut args: Args) -> Result<Value, Error> {
+    // Lua prints what tostring gives.
+    Ok(Value::Text(shown(&args.take(0), Language::Js)))
+}

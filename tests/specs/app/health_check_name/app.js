@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.health("disk", () => {});

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.health("disk", function() end)

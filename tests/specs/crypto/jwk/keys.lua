@@ -1,0 +1,110 @@
+return {
+  tokens = {
+    PS256 = "eyJhbGciOiJQUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYSJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.J0dKROJGVnVJHNc-M4m9KNo12HgqwWvW59c1qNMZgC1732Dz2PS4r5Rn0403fqC8Ks4JUNBMWn4A5mKONQ18V5BjGvS2ivOXlkgdjemqhUER9zyZpTRVKT4pOLUoR9rACmCtLKcIGenc_NK0tOQgC41T_ODAOkj0y28MTQfV8JZDvHr1e29aBNsW78yWCrwjB5JhiZDJf2xksFxVCYePjkU4a2AdoA_pOOTDxd2dATxJLloNxDoBylOH1lGANEVhRz6EZM_cIbrnRe7Zw5QSZYg71cPa16GuSKhCWjqhYJz3aT-6WgGNQRO3rOa0wQ4HjWD9JL2f8NIZP6HJd4DYjA",
+    PS384 = "eyJhbGciOiJQUzM4NCIsInR5cCI6IkpXVCIsImtpZCI6InJzYSJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.F7D4HxR4e06NsGsBRhfBBbzSG1crKdTlbwsKTaLl9qJBil9QcVZOILadZ5CCW7bkfc7Kz4uLrpgJXWS6sRbMhakGYyffUTOb7oHpBWYkLFtpdNKsXaH_a9Hvd6z4alrRQ5g3ZoW3tfMuCjdosxGOPq_SmKJoU_Yc0h25ZFtk5Frg6xFv8FRKOCUB2QxAC4D1a1JnEwjfk-ukvOqkIJZAWE-Y9N_BDy06W9DXFXFdzGfnxQf2g_V9TRuA6Ytb6pb0EWbjjxj8KoeogBDIWngeVLbw_N0qujbo2RaeFbVdohYLQ3Xycbu5fGk38zaQ8vxHOmwegnh5kFH0BFOC9-3S3Q",
+    PS512 = "eyJhbGciOiJQUzUxMiIsInR5cCI6IkpXVCIsImtpZCI6InJzYSJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.mCngaBWp-I7YHAbQBfY1MKbG0lEu5kGxcmrGpE6UxRk3my19xEBBq03TfgDQ0JMajrvVvGHMWxvJn0ringLDhREznPrDtlixMbJiuqqvdD0kM4OOXO-7sc_CifagTQtm5qovsuu-ewkzv_iSw1vQleS3TuBA9OywatD4rCMRA5Bh6W0UWgW40_n4FwLyqfKZ2N3OQX3r4ZCIcna5XEo6mjYHfd7ep2plXEV3X1UVJMNN5Frm-qHO7OWL8mWyXYgDRplKlTcyJQBkic_6QFw6LZWmX6bRWYdHqwwzZW-ZZoSZtCC-eZoPe3zkQBlaNMCNXxCI0BqUAoDfJ-0SqKsTPw",
+    RS256 = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYSJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.ImbpGmVwE2gKLZg0fmE_owzyPcP7Tofr4YxmswdjxYzgK_1DrqvGD95fXKnRrmxdz6-EPonZbuxyuDUNYAbfoD4_vCTHqdsVT7WFG5eKhR_mcLRK0QCD6-HohuIx6b4kUVo5mhsfECO9ivSUv8UHWWQH6l2dMULj_q5MIzjDqtVCx4UnzBLM48NRF8B3I47ufyy2_P5rz9D67ebjOOPktqS_5RhQ8FsMO8rA4xucao_z_PCCysqx2J-W_ey3N9LxwjIbyo5VWoGqw_nVe6uNn_-16gNOF5VXOlF_bNZ59o_ZjPiWpG6yHwzQMZMp7ffMYhBCl-uwMZJproa-rFAn_w",
+    ES256 = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjIn0.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.8bEEejzoExpOcAs2MZGJO32lG74E2cgHDZP5bSlREWbRWlTrLnKsatbAVwiBTqB-rxjvZdntd6zt3DDajeKxlQ",
+    EdDSA = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCIsImtpZCI6ImVkIn0.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.PRUvtnW7KPhJQDD5KAqWcY_x7POD_qS1X-qMewnPXyOeRlJ2iwVarkPpfwIobaTJwiIfLoDuc065wg407p6DBg",
+    nameless = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.jhbipltOQ94X9b5ojBgVuohBfBranMkHeUOvgfL8lmWoPpvzLJUrBqufDTZFP9HH3E8fJ0cLuKLEX-MFpLFMdg",
+    unknown = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6Im90aGVyIn0.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.ir9puh48cFk05DqvRzqr1vF176RKfdn0ws1ryem6nTVwYVxLUhh9f5Dh55GUJ09gsBmKFUYeWh3Lb4QHZhBLbg",
+    for_encryption = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVuYyJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.SOtYiMhs_MzCfl86grW5ePXDR_8bS8_Jnx5WfzDvRd-MpPtl-vwvFYgvBaCTzqWKOek-LZtbpQ0LOpWtlnohDg",
+    other_key = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYSJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.8CYTpLu66LQ3geAHez-X_pOQiM0_-y3rTOKT0jF7p0BQBzTxLwJTHD-PCN2E53QHL9ACPWHoUP2P6HjSbuYzDg",
+    by_public = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYSJ9.eyJzdWIiOiI3IiwiZXhwIjo0MTAyNDQ0ODAwfQ.jQAa1b7R05IzVrlI7e9AiOQpO1GmUaqejrP9ajDJrkI",
+    expired = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjIn0.eyJzdWIiOiI3IiwiZXhwIjoxNjAwMDAwMDAwfQ.LxqT3Rjmv2Y0JZaAsIrP2yFKhGvU4EmSY8Ho6yfRayfVZzlnIMA5EBkqED7dRVdZ8dG5fDGCYw1HnuSxqZZmEA",
+  },
+  private = {
+    rsa = {
+      kty = "RSA",
+      n = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ",
+      e = "AQAB",
+      d = "Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJe46sui395IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV_0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRuOopznQ",
+      p = "4BzEEOtIpmVdVEZNCqS7baC4crd0pqnRH_5IB3jw3bcxGn6QLvnEtfdUdiYrqBdss1l58BQ3KhooKeQTa9AB0Hw_Py5PJdTJNPY8cQn7ouZ2KKDcmnPGBY5t7yLc1QlQ5xHdwW1VhvKn-nXqhJTBgIPgtldC-KDV5z-y2XDwGUc",
+      q = "uQPEfgmVtjL0Uyyx88GZFF1fOunH3-7cepKmtH4pxhtCoHqpWmT8YAmZxaewHgHAjLYsp1ZSe7zFYHj7C6ul7TjeLQeZD_YwD66t62wDmpe_HlB-TnBA-njbglfIsRLtXlnDzQkv5dTltRJ11BKBBypeeF6689rjcJIDEz9RWdc",
+      dp = "BwKfV3Akq5_MFZDFZCnW-wzl-CCo83WoZvnLQwCTeDv8uzluRSnm71I3QCLdhrqE2e9YkxvuxdBfpT_PI7Yz-FOKnu1R6HsJeDCjn12Sk3vmAktV2zb34MCdy7cpdTh_YVr7tss2u6vneTwrA86rZtu5Mbr1C1XsmvkxHQAdYo0",
+      dq = "h_96-mK1R_7glhsum81dZxjTnYynPbZpHziZjeeHcXYsXaaMwkOlODsWa7I9xXDoRwbKgB719rrmI2oKr6N3Do9U0ajaHF-NKJnwgjMd2w9cjz3_-kyNlxAr2v4IKhGNpmM5iIgOS1VZnOZ68m6_pbLBSp3nssTdlqvd0tIiTHU",
+      qi = "IYd7DHOhrWvxkwPQsRM2tOgrjbcrfvtQJipd-DlcxyVuuM9sQLdgjVk2oy26F0EmpScGLq2MowX7fhd_QJQ3ydy5cY7YIBi87w93IKLEdfnbJtoOPLUW0ITrJReOgo1cq9SbsxYawBgfp_gh6A5603k2-ZQwVK0JKSHuLFkuQ3U",
+      kid = "rsa",
+    },
+    ec = {
+      kty = "EC",
+      crv = "P-256",
+      x = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+      y = "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+      d = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI",
+      kid = "ec",
+    },
+    ed = {
+      kty = "OKP",
+      crv = "Ed25519",
+      x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+      d = "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+      kid = "ed",
+    },
+  },
+  public = {
+    rsa = {
+      kty = "RSA",
+      n = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ",
+      e = "AQAB",
+      kid = "rsa",
+    },
+    ec = {
+      kty = "EC",
+      crv = "P-256",
+      x = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+      y = "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+      kid = "ec",
+    },
+    ed = {
+      kty = "OKP",
+      crv = "Ed25519",
+      x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+      kid = "ed",
+    },
+    enc = {
+      kty = "EC",
+      crv = "P-256",
+      x = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+      y = "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+      kid = "enc",
+      use = "enc",
+    },
+  },
+  certificates = {
+    rsa = [[
+-----BEGIN CERTIFICATE-----
+MIIB5zCCAY6gAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA10ZXN0cy5l
+eGFtcGxlMB4XDTIwMDEwMTAwMDAwMFoXDTIxMDEwMTAwMDAwMFowGDEWMBQGA1UE
+AwwNdGVzdHMuZXhhbXBsZTCCASIwDQYJKoZIhvcNAQEBBQADggEPADCCAQoCggEB
+AKH4Fgri48m0Zc6NLWViYzYrkn2+KeHwJHf8FiXMkKE244vZNJfFtupj3XcR5nx0
+KflWsPuKjwia3EtpiTzBMz9T7dAZuHeEJS/skU/khXdpWUvqQoDTLA9Vv2KUTxMD
+lrxum99uvdK9o2eO7KDGaPcBs42/+zjINCzi/m0n+t5KWkh0l53Uuc+a3sTHWwWF
+LCwPXvilwXUDkvlE6O1kwRDGtkdgmqR4OuucbJrXVTEwUGOLg2Zcb296gqOWcCof
+ZBuC0+vyOSIZSR+2hocsVxb1Cvg1jZqLnRfDQHKPf4fYmhjY/KtnrYRZDC7PdZM5
+NjwHA01vYG+eIeBUVsrl6aECAwEAATAKBggqhkjOPQQDAgNHADBEAiBLZ8xD1JiM
+16tpsVpGuVp++ttFzHec19J0HnSCOFUbSgIgVp9cE/fhUVsQSX3ZG3CruJu1ylaO
+uPkcspDRLY9wn/k=
+-----END CERTIFICATE-----
+]],
+    ec = [[
+-----BEGIN CERTIFICATE-----
+MIIBHDCBw6ADAgECAgEBMAoGCCqGSM49BAMCMBgxFjAUBgNVBAMMDXRlc3RzLmV4
+YW1wbGUwHhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAYMRYwFAYDVQQD
+DA10ZXN0cy5leGFtcGxlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2
+xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEXH8UTNG72bfocs3+257rn0s2ldbqkL
+JK2KRiMohYjlrTAKBggqhkjOPQQDAgNIADBFAiA2yi5CUPnFNU0ECqsqfZTwhWPZ
+vhkc6eejrgLfTt0nxQIhAKBH53IJsLXB/uguUBr2bZEVcbLO7bePK+pvPXF2SFT3
+-----END CERTIFICATE-----
+]],
+    ed = [[
+-----BEGIN CERTIFICATE-----
+MIHcMIGPoAMCAQICAQEwBQYDK2VwMBgxFjAUBgNVBAMMDXRlc3RzLmV4YW1wbGUw
+HhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAYMRYwFAYDVQQDDA10ZXN0
+cy5leGFtcGxlMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIa
+aPcHURowBQYDK2VwA0EARsLzjw4U9shvpKRJysgf9w6GqEQRjoHydRupb2lFCxIH
+XatURgR6DyPIVM616Uq5Z8LhWCsrrERdSNC8hHXVDw==
+-----END CERTIFICATE-----
+]],
+  },
+}

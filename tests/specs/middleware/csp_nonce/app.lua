@@ -1,0 +1,19 @@
+local app = require "sampan"
+local seen = {}
+
+app.use("/in/*", app.secure_headers{ csp = "script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'" })
+app.use("/in/inner/*", app.secure_headers{ csp = "script-src 'nonce-{nonce}'" })
+app.use("/plain/*", app.secure_headers{ csp = "script-src 'self'" })
+local function page(req) return req:render("page.html", { given = req.csp_nonce }) end
+app.get("/in/page", page)
+app.get("/in/inner/page", page)
+app.get("/plain/page", page)
+app.get("/in/fixed", { fixed = true })
+app.get("/in/fresh", function(req)
+  local nonce = req.csp_nonce
+  local is_fresh = not seen[nonce]
+  seen[nonce] = true
+  local is_plain = #nonce == 22 and not nonce:find("[^%w_-]")
+  return { fresh = is_fresh, same = nonce == req.csp_nonce, plain = is_plain }
+end)
+app.get("/in/fails", function() error("on purpose") end)

@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.get("/", () => "in");

@@ -1,0 +1,3 @@
+import { app, html } from "sampan";
+
+app.notFound(() => html("<p>the script's</p>"));
