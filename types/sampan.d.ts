@@ -522,6 +522,47 @@ declare module "sampan" {
   export interface CronRun {
     readonly due: number;
   }
+  /** The options of `crypto.hkdf`. */
+  export interface HkdfOptions {
+    salt?: string | Uint8Array | ArrayBuffer | null;
+    info?: string | Uint8Array | ArrayBuffer | null;
+    /** The number of bytes, 32 unless given. */
+    length?: number | null;
+  }
+  /** The options of `crypto.pbkdf2`. */
+  export interface Pbkdf2Options {
+    salt: string | Uint8Array | ArrayBuffer;
+    iterations: number;
+    /** The number of bytes, 32 unless given. */
+    length?: number | null;
+  }
+  /** The names in the URI of `crypto.totpUri`, and the secret. */
+  export interface TotpNames {
+    secret: string;
+    account: string;
+    issuer: string;
+  }
+  /** The options of `crypto.totpVerify`. */
+  export interface TotpOptions {
+    /** The last result: codes that are not newer do not count. */
+    after?: number | null;
+    window?: number | null;
+    /** Seconds since 1970, now unless given. */
+    time?: number | null;
+  }
+  /** The options of `crypto.jwtSign`. */
+  export interface JwtSignOptions {
+    /** Seconds. */
+    expiresIn?: number;
+  }
+  /** The options of `crypto.jwtVerify`. */
+  export interface JwtVerifyOptions {
+    algorithms?: string | readonly string[];
+    audience?: string | readonly string[];
+    issuer?: string | readonly string[];
+    /** Seconds. */
+    leeway?: number;
+  }
   /** A match of a pattern of `regex`. A group that took no part is null. */
   export interface RegexMatch {
     text: string;
@@ -853,7 +894,7 @@ declare module "sampan" {
     basicAuth(options: BasicAuthOptions): NativeMiddleware;
     /** Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
     bearerAuth(options: BearerAuthOptions): NativeMiddleware;
-    /** Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`. */
+    /** Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`, and let the proxy send `X-Forwarded-For`. Where only the proxy is known, the answer is 403 too. */
     allowIps(options: AllowIpsOptions): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: SecureHeadersOptions): NativeMiddleware;
@@ -1010,19 +1051,19 @@ declare module "sampan" {
     /** True if the key's other half signed this data by this algorithm. */
     function verify(algorithm: string, key: any, data: string | Uint8Array | ArrayBuffer, signature: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): boolean;
     /** A key that is derived from another by HKDF. */
-    function hkdf(hash: string, key: string | Uint8Array | ArrayBuffer, options?: Record<string, any>): Uint8Array;
-    /** A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask for it: passwords of users are for the module `password`. */
-    function pbkdf2(hash: string, password: string | Uint8Array | ArrayBuffer, options: Record<string, any>): Promise<Uint8Array>;
+    function hkdf(hash: string, key: string | Uint8Array | ArrayBuffer, options?: HkdfOptions): Uint8Array;
+    /** A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask for it: passwords of users are for the module `password`. Long derivations delay the others: limit the rate of a route that has one. */
+    function pbkdf2(hash: string, password: string | Uint8Array | ArrayBuffer, options: Pbkdf2Options): Promise<Uint8Array>;
     /** A new secret for an authenticator app: 20 random bytes in base32. Keep it sealed, by `crypto.seal`. */
     function totpSecret(): string;
     /** The `otpauth:` URI of a secret. Shown as a QR code, an authenticator app can read it. */
-    function totpUri(names: Record<string, any>): string;
+    function totpUri(names: TotpNames): string;
     /** The number of the code's 30 seconds, which grows with time, if the code is right; else nothing. Keep the number for `after`, so that a code counts once. */
-    function totpVerify(secret: string, code: string, options?: Record<string, any>): any;
+    function totpVerify(secret: string, code: string, options?: TotpOptions): number | null;
     /** A JSON Web Token. */
-    function jwtSign(claims: any, key: Record<string, any>, options?: Record<string, any>): string;
+    function jwtSign(claims: any, key: Record<string, any>, options?: JwtSignOptions): string;
     /** The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it. */
-    function jwtVerify(token: string, keys: any, options?: Record<string, any>): any;
+    function jwtVerify(token: string, keys: any, options?: JwtVerifyOptions): any;
     /** Header and claims of a token WITHOUT any check, neither of its signature nor of its times. Everybody can write such a token: use this to look, or to choose a key, and `crypto.jwtVerify` to trust. A text that is no token is an error that answers 401, with the `code` `jwt_malformed`. */
     function jwtDecode(token: string): { header: Record<string, any>; claims: Record<string, any> };
     /** Checks that another service signed a webhook. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verifyWebhook` takes body and header fields from a request. */
@@ -1063,9 +1104,11 @@ declare module "sampan" {
 
   /** What an app remembers of a browser from request to request. */
   export namespace session {
-    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`. Returns how many there were. On PostgreSQL it waits. */
+    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`: then call its `regenerate` too, or a copy of its cookie stays logged in. Returns how many there were. On PostgreSQL it waits. */
     function endAll(values: Record<string, any>, except?: Session): OnDatabase<number>;
-    /** Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id`, which no cookie can be made from, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits. */
+    /** Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session with another value ends none. On PostgreSQL it waits. */
+    function endOne(values: Record<string, any>, id: string): OnDatabase<boolean>;
+    /** Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id` for `endOne`, from which no cookie can be made, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits. */
     function list(values: Record<string, any>, current?: Session): OnDatabase<any[]>;
   }
 

@@ -584,12 +584,12 @@ function app.crypto.verify(algorithm, key, data, signature, options) end
 
 --- A key that is derived from another by HKDF.
 ---@param hash string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
----@param key string A key that cannot be guessed. For a password there is `crypto.pbkdf2`.
+---@param key string A key that cannot be guessed, not empty. For a password there is `crypto.pbkdf2`.
 ---@param options? table `salt` and `info`: bytes or text, empty unless given; keys of another `info` are independent. `length`: the number of bytes, 32 unless given.
 ---@return string
 function app.crypto.hkdf(hash, key, options) end
 
---- A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask for it: passwords of users are for the module `password`.
+--- A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask for it: passwords of users are for the module `password`. Long derivations delay the others: limit the rate of a route that has one.
 ---@param hash string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
 ---@param password string The password, as bytes or text.
 ---@param options table `salt`: bytes or text. `iterations`: 1 to 5000000, for all blocks of the digest's size in the result together. `length`: the number of bytes, 32 unless given, 1024 at most.
@@ -621,7 +621,7 @@ function app.crypto.jwt_sign(claims, key, options) end
 
 --- The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it.
 ---@param token string What the client sent.
----@param keys any A key as in `crypto.jwt_sign`, with a public key for RS, PS, ES and EdDSA: a PEM text, also of a certificate, or a JWK; a list of keys; or a JWK Set, of which keys that are not for signatures are left out.
+---@param keys any A key as in `crypto.jwt_sign`, with a public key for RS, PS, ES and EdDSA: a PEM text, also of a certificate, or a JWK; a list of keys; or a JWK Set, of which keys that are not for signatures or cannot be read are left out.
 ---@param options? table `algorithms`: the only ones that are accepted; needed for a JWK without `alg` of the type RSA or oct. `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
 ---@return any
 function app.crypto.jwt_verify(token, keys, options) end
@@ -798,7 +798,7 @@ function app.basic_auth(options) end
 ---@return sampan.NativeMiddleware
 function app.bearer_auth(options) end
 
---- Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`.
+--- Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`, and let the proxy send `X-Forwarded-For`. Where only the proxy is known, the answer is 403 too.
 ---@param options any `networks`: addresses and networks such as `"10.0.0.0/8"`; `"unix:"` stands for all clients over a Unix socket.
 ---@return sampan.NativeMiddleware
 function app.allow_ips(options) end
@@ -816,13 +816,19 @@ local NativeMiddleware = {}
 ---@class sampan.modules.session
 app.session = {}
 
---- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`. Returns how many there were. On PostgreSQL it waits.
+--- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`: then call its `regenerate` too, or a copy of its cookie stays logged in. Returns how many there were. On PostgreSQL it waits.
 ---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
 ---@param except? sampan.Session A session that stays, such as `req.session`: that of the request.
 ---@return integer
 function app.session.end_all(values, except) end
 
---- Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id`, which no cookie can be made from, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits.
+--- Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session with another value ends none. On PostgreSQL it waits.
+---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
+---@param id string The `id` of a session in `list`.
+---@return boolean
+function app.session.end_one(values, id) end
+
+--- Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id` for `end_one`, from which no cookie can be made, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits.
 ---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
 ---@param current? sampan.Session The session to mark, such as `req.session`: that of the request.
 ---@return table

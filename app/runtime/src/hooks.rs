@@ -39,6 +39,8 @@ pub(crate) struct Hooks {
     stop: RefCell<Vec<Callback>>,
     /// True if the project is loaded.
     is_closed: Cell<bool>,
+    /// True once those that run before the isolate serves have run.
+    has_started: Cell<bool>,
 }
 
 struct StartHook {
@@ -111,6 +113,7 @@ impl Hooks {
     ) -> Result<(), Error> {
         let hooks = self.start.take();
         if hooks.is_empty() {
+            self.has_started.set(true);
             return Ok(());
         }
         let is_first = !once.swap(true, Ordering::SeqCst);
@@ -121,7 +124,13 @@ impl Hooks {
                 unless_ending(ending, run).await?;
             }
         }
+        self.has_started.set(true);
         Ok(())
+    }
+
+    /// Reports whether those that run before the isolate serves have run.
+    pub(crate) fn has_started(&self) -> bool {
+        self.has_started.get()
     }
 
     /// Runs what is to run when the isolate ends. Those that fail do not keep others from running; `report` hears of

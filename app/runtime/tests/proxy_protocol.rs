@@ -115,6 +115,33 @@ fn fields_of_a_client_without_a_name_are_not_believed() {
 }
 
 #[test]
+fn a_client_without_a_name_is_in_no_network() {
+    let apps = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\n\
+             app.use('/*', app.allow_ips{ networks = { '127.0.0.1', '203.0.113.7' } })\n\
+             app.get('/', function() return 'in' end)\n",
+        ),
+        (
+            "app.js",
+            "import { app } from 'sampan';\n\
+             app.use('/*', app.allowIps({ networks: ['127.0.0.1', '203.0.113.7'] }));\n\
+             app.get('/', () => 'in');\n",
+        ),
+    ];
+    for app in apps {
+        let folder = project(app);
+        let running = start(folder.path(), "127.0.0.1", "");
+        let named = ask(&running, &[HEADER, REQUEST]);
+        assert!(named.ends_with("\r\n\r\nin"), "{named}");
+        let unnamed = ask(&running, &[b"PROXY UNKNOWN\r\n", REQUEST]);
+        assert!(unnamed.starts_with("HTTP/1.1 403"), "{unnamed}");
+        assert!(running.shutdown());
+    }
+}
+
+#[test]
 fn fields_of_a_client_without_a_name_are_not_believed_after_a_pause() {
     let folder = project(APPS[0]);
     let running = start(folder.path(), "127.0.0.1", "");

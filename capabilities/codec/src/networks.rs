@@ -1,11 +1,8 @@
 //! Addresses in networks.
 
-use ipnet::{IpNet, Ipv4Net};
+use sampan_host::request::Network;
 use sampan_host::{Args, Error, Value};
 use std::net::IpAddr;
-
-/// The prefix length of IPv6 networks that hold the IPv4 addresses: `::ffff:0:0/96` (RFC 4291 section 2.5.5.2).
-const MAPPED_BITS: u8 = 96;
 
 /// The address of a client of a Unix socket, and the network that has it alone.
 const UNIX: &str = "unix:";
@@ -14,7 +11,6 @@ pub(crate) fn ip_in(mut args: Args) -> Result<Value, Error> {
     let text = args.text(0);
     let is_unix = text == UNIX;
     let address = text.parse::<IpAddr>().ok();
-    let address = address.map(|address| address.to_canonical());
     let Value::List(networks) = args.take(1) else {
         // An empty table of Lua is a map.
         return Ok(Value::Bool(false));
@@ -31,32 +27,15 @@ pub(crate) fn ip_in(mut args: Args) -> Result<Value, Error> {
             is_in |= is_unix;
             continue;
         }
-        let network = network_of(&text).ok_or_else(|| {
+        let network = Network::parse(&text).ok_or_else(|| {
             let shown: String = text.chars().take(60).collect();
             Error::script(format!(
                 "{shown:?} is not a network: write \"10.0.0.0/8\", \"2001:db8::/32\" or a single address"
             ))
         })?;
-        is_in |= address.is_some_and(|address| network.contains(&address));
+        is_in |= address.is_some_and(|address| network.contains(address));
     }
     Ok(Value::Bool(is_in))
-}
-
-/// Returns the network of a text; one of IPv4 addresses that are mapped into IPv6 as the network of IPv4.
-fn network_of(text: &str) -> Option<IpNet> {
-    let network = match text.parse::<IpAddr>() {
-        Ok(address) => IpNet::from(address),
-        Err(_) => text.parse().ok()?,
-    };
-    let IpNet::V6(own) = &network else {
-        return Some(network);
-    };
-    let mapped = own.addr().to_ipv4_mapped();
-    let bits = own.prefix_len().checked_sub(MAPPED_BITS);
-    match (mapped, bits) {
-        (Some(address), Some(bits)) => Ipv4Net::new(address, bits).ok().map(IpNet::V4),
-        _ => Some(network),
-    }
 }
 
 #[cfg(test)]

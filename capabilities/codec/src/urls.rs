@@ -5,6 +5,7 @@ use crate::limits::URL_BYTES_MAX;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use sampan_host::request::form_pairs;
 use sampan_host::{Args, Cell, Error, Rows, Type, Value, refusals};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, LazyLock};
@@ -100,13 +101,22 @@ pub(crate) fn build(mut args: Args) -> Result<Value, Error> {
     }
     match part("path") {
         None | Some("") => {}
-        Some(path) if path.starts_with('/') => url.set_path(path),
+        Some(path) if path.starts_with('/') => url.set_path(&with_control(path)),
         // The crate would drop one that begins with "?" or "#" where it does not know the scheme.
-        Some(path) => url.set_path(&format!("/{path}")),
+        Some(path) => url.set_path(&with_control(&format!("/{path}"))),
     }
-    url.set_query(part("query"));
-    url.set_fragment(part("fragment"));
+    url.set_query(part("query").map(with_control).as_deref());
+    url.set_fragment(part("fragment").map(with_control).as_deref());
     Ok(Value::Text(url.into()))
+}
+
+/// Encodes the control characters that the crate would drop.
+fn with_control(part: &str) -> Cow<'_, str> {
+    if !part.contains(['\t', '\n', '\r']) {
+        return Cow::Borrowed(part);
+    }
+    let encoded = part.replace('\t', "%09").replace('\n', "%0A");
+    Cow::Owned(encoded.replace('\r', "%0D"))
 }
 
 fn refused(url: &Url, part: &str) -> Error {

@@ -1,6 +1,6 @@
 //! Digests, HMAC, and comparison in constant time.
 
-use crate::bytes_of;
+use crate::{bytes_of, names};
 use aws_lc_rs::digest::{self, Algorithm};
 use aws_lc_rs::{constant_time, hmac as mac};
 use md5::{Digest, Md5};
@@ -28,10 +28,9 @@ pub(crate) fn hmac(mut args: Args) -> Result<Value, Error> {
         "sha512" => mac::HMAC_SHA512,
         "sha1" => mac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
         other => {
-            return Err(Error::script(format!(
-                "crypto.hmac: the algorithm {other:?} is not known; there is \"sha256\", \"sha384\", \"sha512\" \
-                 and \"sha1\""
-            )));
+            let known = "\"sha256\", \"sha384\", \"sha512\" and \"sha1\"";
+            let place = "argument 1 (algorithm)";
+            return Err(names::unknown("algorithm", place, other, known));
         }
     };
     let key = mac::Key::new(algorithm, &bytes_of(args.take(1)));

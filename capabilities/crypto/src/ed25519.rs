@@ -84,12 +84,22 @@ fn has_small_order(key: &[u8]) -> bool {
     SMALL_ORDER.contains(&key)
 }
 
+/// The bytes before the key in its DER form (RFC 8410 section 4).
+const DER_HEAD: [u8; 12] = [
+    0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
+];
+
 /// Returns a key that verifies, from its DER form or its 32 bytes; `None` if it is none, or one of small order.
 pub(crate) fn public_key_of_der(bytes: &[u8]) -> Option<ParsedPublicKey> {
-    // The key is the last thing in the DER form (RFC 8410 section 4).
-    let point = &bytes[bytes.len().saturating_sub(KEY_BYTES)..];
-    let key = ParsedPublicKey::new(&ED25519, bytes).ok();
-    key.filter(|_| !has_small_order(point))
+    // AWS-LC ignores bytes behind the DER form, so the key that is looked at here is the one that it gets.
+    let point = match bytes.len() {
+        KEY_BYTES => bytes,
+        _ => bytes.strip_prefix(&DER_HEAD)?,
+    };
+    if point.len() != KEY_BYTES || has_small_order(point) {
+        return None;
+    }
+    ParsedPublicKey::new(&ED25519, point).ok()
 }
 
 /// A key that verifies.
@@ -127,5 +137,23 @@ mod tests {
         let digits = |at: usize| u8::from_str_radix(&key[2 * at..2 * at + 2], 16).unwrap();
         let key: Vec<u8> = (0..KEY_BYTES).map(digits).collect();
         assert!(public_key(&key).is_ok());
+    }
+
+    #[test]
+    fn bytes_behind_a_key_do_not_hide_its_small_order() {
+        let pem_of = |key: &[u8], behind: &[u8]| {
+            let der = [&DER_HEAD[..], key, behind].concat();
+            pem::encode("PUBLIC KEY", &der).into_bytes()
+        };
+        let good = Ed25519KeyPair::generate().expect("a pair");
+        let good = good.public_key().as_ref();
+        let small = of_ends(1, 0, 0);
+        assert!(public_key(&pem_of(good, &[])).is_ok());
+        assert!(public_key(&pem_of(small.as_slice(), &[])).is_err());
+        for behind in [&[0x55; KEY_BYTES][..], good, &[0]] {
+            assert!(public_key(&pem_of(small.as_slice(), behind)).is_err());
+            assert!(public_key(&pem_of(good, behind)).is_err());
+            assert!(public_key_of_der(&[&small[..], behind].concat()).is_none());
+        }
     }
 }

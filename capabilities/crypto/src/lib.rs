@@ -10,6 +10,7 @@ mod ed25519;
 mod jwt;
 mod keys;
 mod limits;
+mod names;
 mod options;
 mod pem;
 mod random;
@@ -129,7 +130,10 @@ pub static MODULE: Module = Module {
             "True if the key's other half signed this data by this algorithm."),
         row!("hkdf"(
                 HASH,
-                Param { doc: "A key that cannot be guessed. For a password there is `crypto.pbkdf2`.", ..KEY },
+                Param {
+                    doc: "A key that cannot be guessed, not empty. For a password there is `crypto.pbkdf2`.",
+                    ..KEY
+                },
                 param!("options"? Type::Map,
                     "`salt` and `info`: bytes or text, empty unless given; keys of another `info` are independent. \
                      `length`: the number of bytes, 32 unless given."),
@@ -143,7 +147,8 @@ pub static MODULE: Module = Module {
                      result together. `length`: the number of bytes, 32 unless given, 1024 at most."),
             ) -> Type::Bytes, FunctionKind::Async(derivation::pbkdf2),
             "A key that is derived from a password by PBKDF2, on a thread of its own. It is for other systems that ask \
-             for it: passwords of users are for the module `password`."),
+             for it: passwords of users are for the module `password`. Long derivations delay the others: limit the \
+             rate of a route that has one."),
         row!("totp_secret"() -> Type::Text, FunctionKind::Sync(|_, _| totp::secret()),
             "A new secret for an authenticator app: 20 random bytes in base32. Keep it sealed, by `crypto.seal`."),
         row!("totp_uri"(
@@ -177,7 +182,7 @@ pub static MODULE: Module = Module {
                 param!("keys": Type::Any,
                     "A key as in `crypto.jwt_sign`, with a public key for RS, PS, ES and EdDSA: a PEM text, also of a \
                      certificate, or a JWK; a list of keys; or a JWK Set, of which keys that are not for signatures \
-                     are left out."),
+                     or cannot be read are left out."),
                 param!("options"? Type::Map,
                     "`algorithms`: the only ones that are accepted; needed for a JWK without `alg` of the type RSA or \
                      oct. `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds \

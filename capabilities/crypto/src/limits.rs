@@ -49,6 +49,6 @@ pub(crate) const TOTP_SECRET_BYTES_MIN: usize = 10;
 /// The longest secret of TOTP, in bytes.
 pub(crate) const TOTP_SECRET_BYTES_MAX: usize = 128;
 /// The most steps before and after the current one whose codes count: five minutes.
-pub(crate) const TOTP_WINDOW_MAX: f64 = 10.0;
+pub(crate) const TOTP_WINDOW_MAX: u32 = 10;
 /// The longest name of an account or issuer, in bytes.
 pub(crate) const TOTP_NAME_BYTES_MAX: usize = 256;

@@ -109,7 +109,7 @@ impl Conditions {
                     let text = "time must be a number of seconds since 1970";
                     return Err(Error::script(text));
                 }
-                "window" if is_whole && (0.0..=TOTP_WINDOW_MAX).contains(&number) => {
+                "window" if is_whole && (0.0..=f64::from(TOTP_WINDOW_MAX)).contains(&number) => {
                     all.window = number as i64;
                 }
                 "window" => {

@@ -3,20 +3,28 @@
 use crate::guard;
 use crate::limits::NETWORKS_MAX;
 use crate::options::Options;
-use ipnet::IpNet;
+use sampan_host::log::{Cause, Entry, Level, Log};
+use sampan_host::request::Network;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Guard, GuardStep, Hint, Reader, RequestView, Value,
 };
 use std::net::IpAddr;
+use std::rc::Rc;
 
 /// The notation for clients that come over a Unix socket and have no address.
 const UNIX: &str = "unix:";
 
 /// The networks from which clients are admitted.
 struct AllowedNetworks {
-    networks: Vec<IpNet>,
+    networks: Vec<Network>,
     /// True if clients over a Unix socket are admitted.
     has_unix: bool,
+}
+
+/// Admits clients of networks.
+struct NetworkGuard {
+    allowed: AllowedNetworks,
+    log: Option<Rc<dyn Log>>,
 }
 
 /// `app.allow_ips(options)`
@@ -30,7 +38,9 @@ pub(crate) fn allow_ips(
         let text = "networks is needed: addresses or prefixes like 10.0.0.0/8";
         return Err(Error::script(text).naming(["networks"]));
     };
-    Ok(guard(context, AllowedNetworks::parse(&texts)?))
+    let allowed = AllowedNetworks::parse(&texts)?;
+    let log = context.get::<Rc<dyn Log>>().map(|log| Rc::clone(&*log));
+    Ok(guard(context, NetworkGuard { allowed, log }))
 }
 
 impl AllowedNetworks {
@@ -54,7 +64,7 @@ impl AllowedNetworks {
                 allowed.has_unix = true;
                 continue;
             }
-            let network = network(text).ok_or_else(|| {
+            let network = Network::parse(text).ok_or_else(|| {
                 Error::script(format!(
                     "networks: {text:?} is no network: write an address or a prefix like 10.0.0.0/8"
                 ))
@@ -68,27 +78,42 @@ impl AllowedNetworks {
         let Some(client) = client else {
             return self.has_unix;
         };
-        // An IPv4 address that is written as IPv6 counts as IPv4.
-        let client = client.to_canonical();
-        self.networks.iter().any(|it| it.contains(&client))
+        self.networks.iter().any(|it| it.contains(client))
     }
 }
 
-/// Reads an address or a prefix.
-fn network(text: &str) -> Option<IpNet> {
-    let address = || text.parse::<IpAddr>().ok();
-    let network = text.parse().ok();
-    network.or_else(|| Some(address()?.to_canonical().into()))
+impl NetworkGuard {
+    /// Logs that a proxy does not say for whom it asks: its own address must not count for that of the client.
+    #[cold]
+    fn warn(&self, request: &dyn RequestView) {
+        let Some(log) = &self.log else {
+            return;
+        };
+        let (method, path) = (request.method(), request.path());
+        let text = format!(
+            "{method} {path}: allow_ips does not know the client, only a proxy ({}): name the proxy in [server] \
+             trusted_proxies, and let it send X-Forwarded-For",
+            request.ip()
+        );
+        let entry = Entry {
+            id: Some(request.id()),
+            request: Some((method, path)),
+            ..Entry::text(text)
+        };
+        log.write_limited(Level::Warn, Cause::place("allow_ips"), &entry);
+    }
 }
 
-impl Guard for AllowedNetworks {
+impl Guard for NetworkGuard {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
-        match self.has(request.client()) {
+        let refused = |text| Err(Error::new(ErrorKind::Status(403), text));
+        if request.has_unknown_client() {
+            self.warn(request);
+            return refused("refused: the address of the client is not known");
+        }
+        match self.allowed.has(request.client()) {
             true => Ok(GuardStep::Pass),
-            false => Err(Error::new(
-                ErrorKind::Status(403),
-                "refused: this address is not allowed",
-            )),
+            false => refused("refused: this address is not allowed"),
         }
     }
 }
@@ -109,6 +134,7 @@ mod tests {
             (&["10.1.2.3/8"], "10.255.0.1", "11.0.0.1"),
             (&["127.0.0.1"], "::ffff:127.0.0.1", "127.0.0.2"),
             (&["::ffff:192.0.2.1"], "192.0.2.1", "192.0.2.2"),
+            (&["::ffff:192.168.0.0/112"], "192.168.1.1", "192.169.0.1"),
             (&["fd00::/8", "192.0.2.0/24"], "192.0.2.255", "fe80::1"),
             (&["0.0.0.0/0"], "203.0.113.9", "2001:db8::1"),
             (&["::/0"], "2001:db8::1", "192.0.2.1"),

@@ -90,7 +90,8 @@ pub static MODULE: Module = Module {
                      over a Unix socket."),
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(allow_ips::allow_ips),
             "Admits only clients whose addresses are in these networks: 403 for all others. The address is that of \
-             `req.ip`: behind a proxy set `trusted_proxies`."),
+             `req.ip`: behind a proxy set `trusted_proxies`, and let the proxy send `X-Forwarded-For`. Where only the \
+             proxy is known, the answer is 403 too."),
         Function {
             name: "secure_headers",
             params: &[Param {

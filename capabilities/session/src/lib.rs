@@ -25,6 +25,8 @@ pub use config::{SECTION, SessionConfig, SessionPlace};
 pub use session::{Session, Sessions, of};
 pub use store::server::SERVER_TABLES;
 pub use store::table::DbSessions;
-pub use store::{Change, ListedSession, Merge, SessionKey, SessionStore, StoredSession};
+pub use store::{
+    Change, ListedSession, Merge, SessionChoice, SessionKey, SessionStore, StoredSession,
+};
 
 pub use rows::MODULE;

@@ -62,15 +62,22 @@ pub static MODULE: Module = Module {
                     "A session that stays, such as `req.session`: that of the request."),
             ) -> Type::Int, FunctionKind::Waiting(end_all),
             "Ends all sessions that have a value under a key, as after a change of the password. That of this request \
-             ends too, unless it is given as `except`. Returns how many there were. On PostgreSQL it waits."),
+             ends too, unless it is given as `except`: then call its `regenerate` too, or a copy of its cookie stays \
+             logged in. Returns how many there were. On PostgreSQL it waits."),
+        row!("end_one"(
+                VALUES,
+                param!("id": Type::Text, "The `id` of a session in `list`."),
+            ) -> Type::Bool, FunctionKind::Waiting(end_one),
+            "Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session \
+             with another value ends none. On PostgreSQL it waits."),
         row!("list"(
                 VALUES,
                 param!("current"? Type::Object(&SESSION),
                     "The session to mark, such as `req.session`: that of the request."),
             ) -> Type::List, FunctionKind::Waiting(list),
-            "Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id`, which no \
-             cookie can be made from, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it \
-             waits."),
+            "Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id` for \
+             `end_one`, from which no cookie can be made, `began` and `ends`, in seconds since 1970, and `current`. On \
+             PostgreSQL it waits."),
     ],
     classes: &[&SESSION],
     request_fields: &[
@@ -133,6 +140,12 @@ fn end_all(context: &Context, mut args: Args) -> Result<Prompt, Error> {
     let search = search(&mut args, "end_all")?;
     let except = given_key(context, &mut args)?;
     by_value::end_all(context, search, except)
+}
+
+fn end_one(context: &Context, mut args: Args) -> Result<Prompt, Error> {
+    let search = search(&mut args, "end_one")?;
+    let id = args.text(1);
+    by_value::end_one(context, search, &id)
 }
 
 fn list(context: &Context, mut args: Args) -> Result<Prompt, Error> {

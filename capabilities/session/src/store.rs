@@ -7,12 +7,37 @@ pub(crate) mod table;
 use crate::limits::MOVES_MAX;
 use sampan_host::{Cell, Error, LocalFuture, Rows, Value};
 use server::ServerSessions;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::rc::Rc;
 
 /// The hash of a session's id. A reader of the table cannot make a cookie from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionKey(pub [u8; 32]);
+
+impl SessionKey {
+    /// Returns the key as scripts see it, in hexadecimal digits: it is a hash already.
+    pub(crate) fn shown(&self) -> String {
+        let mut text = String::with_capacity(2 * self.0.len());
+        for byte in self.0 {
+            // Writing into a text does not fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+
+    /// Reads a key as scripts see it; `None` for other texts.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let mut key = [0; 32];
+        if text.len() != 2 * key.len() || !text.bytes().all(is_hex) {
+            return None;
+        }
+        for (at, byte) in key.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+        }
+        Some(Self(key))
+    }
+}
 
 impl fmt::Debug for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,6 +99,28 @@ pub enum Change {
     Replace(SessionKey, StoredSession),
     /// The removal.
     Remove,
+}
+
+/// The sessions of a search that end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionChoice {
+    /// All of them.
+    All,
+    /// All but one.
+    Except(SessionKey),
+    /// One of them.
+    Only(SessionKey),
+}
+
+impl SessionChoice {
+    /// Returns the condition that a search gets, and the key that is its parameter.
+    fn condition(&self) -> Option<(&'static str, &SessionKey)> {
+        match self {
+            Self::All => None,
+            Self::Except(key) => Some((" AND id <> ?", key)),
+            Self::Only(key) => Some((" AND id = ?", key)),
+        }
+    }
 }
 
 /// Decides what becomes of what is stored now, if anything is.
@@ -150,17 +197,12 @@ pub trait SessionStore {
         Ok(None)
     }
 
-    /// Removes the sessions that have this value under a key, except one, together with the other writes of the
+    /// Removes the chosen ones of the sessions that have this value under a key, together with the other writes of the
     /// request. Returns how many there were.
     ///
     /// # Errors
     /// They cannot be searched by this key, or not be written.
-    fn remove_with(
-        &self,
-        key: &str,
-        value: &Value,
-        except: Option<&SessionKey>,
-    ) -> Result<usize, Error>;
+    fn remove_with(&self, key: &str, value: &Value, chosen: SessionChoice) -> Result<usize, Error>;
 
     /// Returns the sessions that have this value under a key and end after `now`: the newest `count_max`.
     ///

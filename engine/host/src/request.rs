@@ -6,6 +6,7 @@ mod body;
 pub(crate) mod cookies;
 mod hooks;
 pub mod multipart;
+mod network;
 mod origins;
 
 pub use accept::{
@@ -13,6 +14,7 @@ pub use accept::{
 };
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks, HookStep};
+pub use network::Network;
 pub use origins::is_own_origin;
 
 use crate::error::{Error, ErrorKind};
@@ -50,6 +52,11 @@ pub trait RequestView {
     /// Returns the client's address as an IP address; `None` if there is none.
     fn client(&self) -> Option<IpAddr> {
         self.ip().parse().ok()
+    }
+
+    /// Reports whether the client is not known: the address is that of a proxy, or may be.
+    fn has_unknown_client(&self) -> bool {
+        false
     }
 
     /// Reports whether the client asked over TLS, itself or as far as a trusted proxy says.

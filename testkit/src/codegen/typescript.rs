@@ -54,6 +54,31 @@ const SIGNATURES: &[(&str, &[&str])] = &[
             "(pattern: string, name: string, fn: (run: CronRun, job: Job) => unknown): void",
         ],
     ),
+    (
+        "hkdf",
+        &[
+            "(hash: string, key: string | Uint8Array | ArrayBuffer, options?: HkdfOptions): Uint8Array",
+        ],
+    ),
+    (
+        "pbkdf2",
+        &[
+            "(hash: string, password: string | Uint8Array | ArrayBuffer, options: Pbkdf2Options): Promise<Uint8Array>",
+        ],
+    ),
+    ("totp_uri", &["(names: TotpNames): string"]),
+    (
+        "totp_verify",
+        &["(secret: string, code: string, options?: TotpOptions): number | null"],
+    ),
+    (
+        "jwt_sign",
+        &["(claims: any, key: Record<string, any>, options?: JwtSignOptions): string"],
+    ),
+    (
+        "jwt_verify",
+        &["(token: string, keys: any, options?: JwtVerifyOptions): any"],
+    ),
 ];
 
 /// The text of the file.

@@ -62,6 +62,47 @@
   export interface CronRun {
     readonly due: number;
   }
+  /** The options of `crypto.hkdf`. */
+  export interface HkdfOptions {
+    salt?: string | Uint8Array | ArrayBuffer | null;
+    info?: string | Uint8Array | ArrayBuffer | null;
+    /** The number of bytes, 32 unless given. */
+    length?: number | null;
+  }
+  /** The options of `crypto.pbkdf2`. */
+  export interface Pbkdf2Options {
+    salt: string | Uint8Array | ArrayBuffer;
+    iterations: number;
+    /** The number of bytes, 32 unless given. */
+    length?: number | null;
+  }
+  /** The names in the URI of `crypto.totpUri`, and the secret. */
+  export interface TotpNames {
+    secret: string;
+    account: string;
+    issuer: string;
+  }
+  /** The options of `crypto.totpVerify`. */
+  export interface TotpOptions {
+    /** The last result: codes that are not newer do not count. */
+    after?: number | null;
+    window?: number | null;
+    /** Seconds since 1970, now unless given. */
+    time?: number | null;
+  }
+  /** The options of `crypto.jwtSign`. */
+  export interface JwtSignOptions {
+    /** Seconds. */
+    expiresIn?: number;
+  }
+  /** The options of `crypto.jwtVerify`. */
+  export interface JwtVerifyOptions {
+    algorithms?: string | readonly string[];
+    audience?: string | readonly string[];
+    issuer?: string | readonly string[];
+    /** Seconds. */
+    leeway?: number;
+  }
   /** A match of a pattern of `regex`. A group that took no part is null. */
   export interface RegexMatch {
     text: string;

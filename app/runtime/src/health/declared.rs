@@ -4,6 +4,7 @@
 
 use super::answer::{CheckResult, STOPPING};
 use super::app_checks::AppChecks;
+use crate::hooks::Hooks;
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::{
@@ -150,7 +151,11 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Answers the questions that this worker takes.
 async fn answer(worker: Rc<WorkerChecks>, checks: Arc<AppChecks>) {
-    let is_able = || worker.0.borrow().strong_count() > 0;
+    let has_started = |context: Rc<Context>| {
+        let hooks = context.get::<Hooks>();
+        hooks.is_none_or(|hooks| hooks.has_started())
+    };
+    let is_able = || worker.0.borrow().upgrade().is_some_and(has_started);
     loop {
         let question = checks.next(is_able).await;
         let context = worker.0.borrow().upgrade();

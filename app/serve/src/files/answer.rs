@@ -101,9 +101,10 @@ fn complete(
     cache_control: Option<&str>,
 ) {
     let is_get = request.method() == Method::Get;
-    // The page of an error, or the answer to something else than a question for the file, is sent as it is.
+    // The page of an error, or the answer to something else than a question for the file, is sent as it is. It has no
+    // ranges, so that it is compressed as other answers are.
     if response.status() != 200 || !(is_get || request.method() == Method::Head) {
-        return send(response, file, &file.plain);
+        return send_without_ranges(response, file, &file.plain);
     }
     let form = if response.has_header("content-encoding") {
         &file.plain
@@ -238,8 +239,14 @@ fn vary_for(freshness: Freshness, response: &mut Response) {
     }
 }
 
-/// All of a file.
+/// Sends all of a file, of which clients may ask for parts.
 fn send(response: &mut Response, file: &StoredFile, form: &Form) {
+    send_without_ranges(response, file, form);
+    add(response, "Accept-Ranges", "bytes");
+}
+
+/// Sends all of a file.
+fn send_without_ranges(response: &mut Response, file: &StoredFile, form: &Form) {
     add(response, "Content-Type", &file.content_type);
     if let Some((coding, _)) = file
         .encoded
@@ -248,7 +255,6 @@ fn send(response: &mut Response, file: &StoredFile, form: &Form) {
     {
         add(response, "Content-Encoding", coding.name());
     }
-    add(response, "Accept-Ranges", "bytes");
     response.set_body(match &form.content {
         Content::Memory(bytes) => Body::Shared(Arc::clone(bytes)),
         Content::Open(part) => Body::File(part.clone()),

@@ -3,7 +3,8 @@
 //! `X-Forwarded-*` fields are only believed where the peer is a proxy that the configuration names: anyone else can
 //! write into them what they like.
 
-use ipnet::IpNet;
+use sampan_host::request::Network;
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ pub(crate) const UNIX: &str = "unix:";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
     /// The addresses of a network.
-    Network(IpNet),
+    Network(Network),
     /// The processes that may connect to the Unix sockets of the server.
     Unix,
 }
@@ -26,9 +27,8 @@ impl FromStr for TrustedProxy {
         if text == UNIX {
             return Ok(Self::Unix);
         }
-        let network: Result<IpNet, _> = text.parse();
-        let network = network.or_else(|_| text.parse().map(|address: IpAddr| address.into()));
-        network.map(Self::Network).map_err(|_| {
+        let network = Network::parse(text).map(Self::Network);
+        network.ok_or_else(|| {
             format!("{text:?} is no network: write an address or a prefix like 10.0.0.0/8")
         })
     }
@@ -37,10 +37,7 @@ impl FromStr for TrustedProxy {
 /// Reports whether a proxy with this address is trusted; without one the request came over a Unix socket.
 pub fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
     trusted.iter().any(|proxy| match (proxy, address) {
-        // An IPv4 address that is written as IPv6 counts as IPv4.
-        (TrustedProxy::Network(network), Some(address)) => {
-            network.contains(&address.to_canonical())
-        }
+        (TrustedProxy::Network(network), Some(address)) => network.contains(address),
         (TrustedProxy::Unix, None) => true,
         _ => false,
     })
@@ -51,28 +48,45 @@ pub(crate) fn shown(address: Option<IpAddr>) -> String {
     address.map_or_else(|| UNIX.to_owned(), |address| address.to_string())
 }
 
-/// The client behind trusted proxies: each proxy appended whom it was talking to, so the list is believed from its
-/// right end up to the first address that is no trusted proxy. An entry that is no address ends the belief.
+/// The client of a request, as far as proxies tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProxiedClient {
+    /// The address; `None` for a client over a Unix socket.
+    pub(crate) address: Option<IpAddr>,
+    /// False where a trusted proxy has not named the client by an address: then the address is that of a proxy.
+    pub(crate) is_named: bool,
+}
+
+/// Returns the client behind trusted proxies: each proxy appended the address that it was talking to, so the list is
+/// believed from its right end up to the first address that is not a trusted proxy. Stops at the first entry that is
+/// not an IP address.
 pub(crate) fn client<'a>(
     trusted: &[TrustedProxy],
     peer: Option<IpAddr>,
     forwarded_for: impl DoubleEndedIterator<Item = &'a str>,
-) -> Option<IpAddr> {
-    let mut client = peer.map(|address| address.to_canonical());
+) -> ProxiedClient {
+    let peer = peer.map(|address| address.to_canonical());
+    let mut client = ProxiedClient {
+        address: peer,
+        is_named: !is_trusted(trusted, peer),
+    };
     for entry in forwarded_for.rev() {
-        if !is_trusted(trusted, client) {
+        if !is_trusted(trusted, client.address) {
             break;
         }
-        match address_of(entry.trim()) {
-            Some(address) => client = Some(address),
-            None => break,
+        let address = address_of(entry.trim());
+        client.is_named = address.is_some();
+        if address.is_none() {
+            break;
         }
+        client.address = address;
     }
     client
 }
 
-/// The address of an entry: bare, in brackets, or with a port.
+/// Returns the address of an entry: bare, in brackets, or with a port.
 fn address_of(entry: &str) -> Option<IpAddr> {
+    let entry = without_zone(entry);
     let parsed: Option<IpAddr> = entry.parse().ok();
     let address = parsed.or_else(|| {
         entry
@@ -82,6 +96,17 @@ fn address_of(entry: &str) -> Option<IpAddr> {
     });
     let address = address.or_else(|| entry.strip_prefix('[')?.strip_suffix(']')?.parse().ok())?;
     Some(address.to_canonical())
+}
+
+/// Takes the zone out of an IPv6 address, such as `%eth0` (RFC 4007 section 11): it has a meaning on the proxy alone.
+fn without_zone(entry: &str) -> Cow<'_, str> {
+    match entry.split_once('%') {
+        Some((address, zone)) if address.contains(':') => {
+            let rest = zone.find(']').map_or("", |at| &zone[at..]);
+            Cow::Owned(format!("{address}{rest}"))
+        }
+        _ => Cow::Borrowed(entry),
+    }
 }
 
 #[cfg(test)]
@@ -160,9 +185,35 @@ mod tests {
             (&all, UNIX, &["1.2.3.4", "10.0.0.7"], "1.2.3.4"),
             (&all, UNIX, &["nonsense"], UNIX),
             (&all, "127.0.0.1", &["1.2.3.4"], "127.0.0.1"),
+            (&networks, "127.0.0.1", &["fe80::1%eth0"], "fe80::1"),
+            (&networks, "127.0.0.1", &["[fe80::1%eth0]:443"], "fe80::1"),
+            (&networks, "127.0.0.1", &["[fe80::1%25eth0]"], "fe80::1"),
+            (&networks, "127.0.0.1", &["1.2.3.4%eth0"], "127.0.0.1"),
         ] {
             let found = client(trusted, peer.parse().ok(), list.iter().copied());
-            assert_eq!(shown(found), expected, "{peer} {list:?}");
+            assert_eq!(shown(found.address), expected, "{peer} {list:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_is_named_by_the_last_trusted_proxy() {
+        let trusted = proxies(&["10.0.0.0/8", "unix:"]);
+        for (peer, list, expected) in [
+            ("10.0.0.1", &["1.2.3.4"][..], true),
+            ("10.0.0.1", &["10.1.2.3"], true),
+            ("10.0.0.1", &["unknown", "1.2.3.4"], true),
+            ("10.0.0.1", &["fe80::1%eth0"], true),
+            ("10.0.0.1", &[], false),
+            ("10.0.0.1", &[""], false),
+            ("10.0.0.1", &["unknown"], false),
+            ("10.0.0.1", &["1.2.3.4", "unknown"], false),
+            ("10.0.0.1", &["unknown", "10.0.0.7"], false),
+            ("9.9.9.9", &[], true),
+            (UNIX, &["1.2.3.4"], true),
+            (UNIX, &[], false),
+        ] {
+            let found = client(&trusted, peer.parse().ok(), list.iter().copied());
+            assert_eq!(found.is_named, expected, "{peer} {list:?}");
         }
     }
 }

@@ -335,6 +335,10 @@ impl RequestView for View {
         route_info::client(&self.request, &self.info.trusted)
     }
 
+    fn has_unknown_client(&self) -> bool {
+        route_info::has_unknown_client(&self.request, &self.info.trusted)
+    }
+
     fn is_https(&self) -> bool {
         match self.forwarded("x-forwarded-proto").pop() {
             Some(proto) => proto.eq_ignore_ascii_case("https"),

@@ -3,7 +3,7 @@
 use crate::compression::Compression;
 use crate::lane::RouteLane;
 use crate::request::id::{self, Ids};
-use crate::request::proxies::{self, TrustedProxy};
+use crate::request::proxies::{self, ProxiedClient, TrustedProxy};
 use crate::request::route_meter::RouteMeter;
 use sampan_host::Place;
 use sampan_host::log::Log;
@@ -38,10 +38,28 @@ pub(crate) struct RouteInfo {
     pub(crate) meter: Option<Rc<RouteMeter>>,
 }
 
+/// Fields by which proxies tell that they pass a request on.
+const FORWARDED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+
 /// The client's address: the peer's, or what a trusted proxy says it is. `None` for one who came over a Unix socket.
 pub(crate) fn client(request: &Request, trusted: &[TrustedProxy]) -> Option<IpAddr> {
+    named_client(request, trusted).address
+}
+
+fn named_client(request: &Request, trusted: &[TrustedProxy]) -> ProxiedClient {
     let said = forwarded(request, trusted, "x-forwarded-for");
     proxies::client(trusted, request.peer().ip(), said.into_iter())
+}
+
+/// Reports whether the client is not known: a trusted proxy has not named it, or the peer, whose address counts, says
+/// that it passes the request on.
+pub(crate) fn has_unknown_client(request: &Request, trusted: &[TrustedProxy]) -> bool {
+    let client = named_client(request, trusted);
+    if request.has_unnamed_client() || !client.is_named {
+        return true;
+    }
+    let peer = request.peer().ip().map(|address| address.to_canonical());
+    client.address == peer && FORWARDED.iter().any(|name| request.header(name).is_some())
 }
 
 /// Reports whether a trusted proxy has sent the request. With the PROXY protocol one that names no client passes bytes

@@ -139,6 +139,18 @@ fn no_part_of_a_url_reaches_into_the_next() {
         Ok("https://example.org//evil/x".into())
     );
     assert_eq!(
+        text("path", "a\nb\tc"),
+        Ok("https://example.org/a%0Ab%09c".into())
+    );
+    assert_eq!(
+        text("query", "a\rb"),
+        Ok("https://example.org/?a%0Db".into())
+    );
+    assert_eq!(
+        text("fragment", "a\nb"),
+        Ok("https://example.org/#a%0Ab".into())
+    );
+    assert_eq!(
         text("query", "a=b#c"),
         Ok("https://example.org/?a=b%23c".into())
     );

@@ -6,7 +6,7 @@ use crate::keys::Length;
 use crate::limits::{
     HKDF_BLOCKS_MAX, KDF_INPUT_BYTES_MAX, PBKDF2_BYTES_MAX, PBKDF2_ITERATIONS_MAX,
 };
-use crate::{bytes_of, options};
+use crate::{bytes_of, names, options};
 use aws_lc_rs::{hkdf, pbkdf2};
 use sampan_host::{Args, Context, Error, LocalFuture, Value};
 use std::num::NonZeroU32;
@@ -54,9 +54,8 @@ impl Hash {
     fn named(name: &str) -> Result<&'static Self, Error> {
         let found = HASHES.iter().find(|hash| hash.name == name);
         found.ok_or_else(|| {
-            Error::script(format!(
-                "the hash {name:?} is not known; there is \"sha256\", \"sha384\", \"sha512\" and \"sha1\""
-            ))
+            let known = "\"sha256\", \"sha384\", \"sha512\" and \"sha1\"";
+            names::unknown("hash", "argument 1 (hash)", name, known)
         })
     }
 }
@@ -71,14 +70,15 @@ struct Given {
 }
 
 impl Given {
-    fn read(given: Value, known: &[&str]) -> Result<Self, Error> {
+    /// Reads the options, of which these are `known`.
+    fn read(given: Value, known: &[&str], length_max: usize) -> Result<Self, Error> {
         let mut all = Self::default();
         for (name, value) in options::members(given, known)? {
             match name.as_str() {
                 _ if value == Value::Null => {}
                 "salt" => all.salt = Some(input(&name, value)?),
                 "info" => all.info = input(&name, value)?,
-                "length" => all.length = Some(whole(&name, &value, 1, u32::MAX)? as usize),
+                "length" => all.length = Some(whole(&name, &value, 1, length_max as u32)? as usize),
                 _ => all.iterations = Some(whole(&name, &value, 1, PBKDF2_ITERATIONS_MAX)?),
             }
         }
@@ -90,16 +90,14 @@ impl Given {
 pub(crate) fn hkdf(mut args: Args) -> Result<Value, Error> {
     let hash = Hash::named(&args.text(0))?;
     let key = input("the key", args.take(1))?;
-    let given = Given::read(args.take(2), &["salt", "info", "length"])?;
+    // Such a key is a missing one, and everybody could derive from it.
+    if key.is_empty() {
+        return Err(Error::script("the key is empty"));
+    }
+    let length_max = HKDF_BLOCKS_MAX * hash.bytes;
+    let given = Given::read(args.take(2), &["salt", "info", "length"], length_max)?;
     let salt = given.salt.unwrap_or_default();
     let length = given.length.unwrap_or(LENGTH);
-    let length_max = HKDF_BLOCKS_MAX * hash.bytes;
-    if length > length_max {
-        return Err(Error::script(format!(
-            "length must be 1 to {length_max} bytes with {}, not {length}",
-            hash.name
-        )));
-    }
     expand(hash, &key, &salt, &given.info, length).map(Value::Bytes)
 }
 
@@ -129,7 +127,8 @@ pub(crate) fn pbkdf2(_: &Context, mut args: Args) -> LocalFuture<Result<Value, E
 fn pbkdf2_work(args: &mut Args) -> Result<impl FnOnce() -> Vec<u8> + Send + use<>, Error> {
     let hash = Hash::named(&args.text(0))?;
     let password = input("the password", args.take(1))?;
-    let given = Given::read(args.take(2), &["salt", "iterations", "length"])?;
+    let known = ["salt", "iterations", "length"];
+    let given = Given::read(args.take(2), &known, PBKDF2_BYTES_MAX)?;
     let Some(salt) = given.salt else {
         return Err(Error::script(
             "crypto.pbkdf2 needs the option salt: bytes that are kept beside the result",
@@ -141,11 +140,6 @@ fn pbkdf2_work(args: &mut Args) -> Result<impl FnOnce() -> Vec<u8> + Send + use<
         ));
     };
     let length = given.length.unwrap_or(LENGTH);
-    if length > PBKDF2_BYTES_MAX {
-        return Err(Error::script(format!(
-            "length must be 1 to {PBKDF2_BYTES_MAX} bytes, not {length}"
-        )));
-    }
     // Each block of the result takes all iterations.
     let blocks = length.div_ceil(hash.bytes);
     if iterations.get() as usize * blocks > PBKDF2_ITERATIONS_MAX as usize {
@@ -361,7 +355,10 @@ mod tests {
             let text = fault("p".into(), &with("iterations", number));
             assert!(text.contains("iterations must be a whole number"), "{text}");
         }
-        assert!(fault("p".into(), &with("length", 1025)).contains("length must be 1 to 1024"));
+        for number in [0, 1025] {
+            let text = fault("p".into(), &with("length", number));
+            assert_eq!(text, "length must be a whole number from 1 to 1024");
+        }
         let most = i64::from(PBKDF2_ITERATIONS_MAX);
         let two_blocks = [
             salt.clone(),

@@ -21,7 +21,20 @@ pub(super) static DERIVERS: LazyLock<Derivers> = LazyLock::new(|| {
     }
 });
 
-type Derivation = Box<dyn FnOnce() + Send>;
+/// Work that waits for a thread.
+struct Derivation {
+    work: Box<dyn FnOnce() -> Vec<u8> + Send>,
+    /// Is closed once the caller has gone.
+    answer: oneshot::Sender<Vec<u8>>,
+}
+
+impl Derivation {
+    fn run(self) {
+        if !self.answer.is_closed() {
+            let _ = self.answer.send((self.work)());
+        }
+    }
+}
 
 /// A set of threads. They start when there is work.
 pub(super) struct Derivers {
@@ -48,11 +61,10 @@ impl Derivers {
         work: impl FnOnce() -> Vec<u8> + Send + 'static,
     ) -> Result<Vec<u8>, Error> {
         let (sender, answer) = oneshot::channel();
-        self.submit(Box::new(move || {
-            if !sender.is_closed() {
-                let _ = sender.send(work());
-            }
-        }))?;
+        self.submit(Derivation {
+            work: Box::new(work),
+            answer: sender,
+        })?;
         answer
             .await
             .map_err(|_| Error::new(ErrorKind::Internal, "a key was not derived"))
@@ -60,6 +72,10 @@ impl Derivers {
 
     fn submit(&'static self, work: Derivation) -> Result<(), Error> {
         let mut state = self.lock();
+        if state.waiting.len() >= DERIVATIONS_WAITING_MAX {
+            // Clients that have left take no places from others.
+            state.waiting.retain(|one| !one.answer.is_closed());
+        }
         if state.waiting.len() >= DERIVATIONS_WAITING_MAX {
             return Err(Error::new(
                 ErrorKind::Unavailable,
@@ -93,7 +109,7 @@ impl Derivers {
         loop {
             let work = self.next();
             // Work that panics drops its sender, which notifies the waiting caller.
-            let _ = catch_unwind(AssertUnwindSafe(work));
+            let _ = catch_unwind(AssertUnwindSafe(|| work.run()));
         }
     }
 
@@ -161,11 +177,15 @@ mod tests {
         let refused = derivers.run(Vec::new).await.expect_err("full");
         assert_eq!(refused.kind(), ErrorKind::Unavailable);
         waiting.truncate(1);
+        // Those whose callers have gone keep no places, though no thread has come to them yet.
+        let mut third = Box::pin(derivers.run(|| vec![3]));
+        assert!(third.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(derivers.lock().waiting.len(), 2);
         go.send(()).expect("it waits");
         assert_eq!(first.await.expect("run"), [1]);
         let second = waiting.pop().expect("one");
         assert_eq!(second.await.expect("run"), [2]);
-        assert_eq!(derivers.run(|| vec![3]).await.expect("run"), [3]);
+        assert_eq!(third.await.expect("run"), [3]);
     }
 
     #[tokio::test]

@@ -29,7 +29,7 @@ impl Checks {
                 "issuer" => checks.issuer = Some(texts(&name, value)?),
                 "algorithms" => {
                     let names = texts(&name, value)?;
-                    let all = names.iter().map(|name| Algorithm::named(name));
+                    let all = names.iter().map(|one| Algorithm::named(one, &name));
                     checks.algorithms = Some(all.collect::<Result<_, _>>()?);
                 }
                 _ => {

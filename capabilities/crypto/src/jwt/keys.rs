@@ -30,7 +30,7 @@ impl Key {
         accepted: Option<&[Algorithm]>,
     ) -> Result<Vec<Self>, Error> {
         if let Some(set) = set(&given)? {
-            return Self::read_set(set, accepted);
+            return permitted(Self::read_set(set, accepted)?, accepted);
         }
         let keys = match given {
             Value::List(keys) => keys,
@@ -38,15 +38,17 @@ impl Key {
         };
         check_count(keys.len())?;
         let read = |key| Self::read(key, Operation::Verify, accepted);
-        keys.into_iter().map(read).collect()
+        let keys: Result<_, Error> = keys.into_iter().map(read).collect();
+        permitted(keys?, accepted)
     }
 
-    /// Reads a JWK Set. Keys that are not supported, or not for signatures, are left out (RFC 7517 section 5).
+    /// Reads a JWK Set. Keys that are not supported, not for signatures or malformed are left out (RFC 7517 section 5).
     fn read_set(set: &[Value], accepted: Option<&[Algorithm]>) -> Result<Vec<Self>, Error> {
         check_count(set.len())?;
         let (mut keys, mut fault) = (Vec::new(), None);
         for one in set {
-            match Self::read_jwk(one, Operation::Verify, accepted) {
+            let read = Self::read_jwk(one, Operation::Verify, accepted);
+            match read.and_then(Self::that_can_verify) {
                 Ok(key) => keys.push(key),
                 Err(error) => fault = Some(error),
             }
@@ -58,6 +60,14 @@ impl Key {
             }
             _ => Ok(keys),
         }
+    }
+
+    /// Checks that the public key can be used: a point may not be on its curve, for example.
+    fn that_can_verify(self) -> Result<Self, Error> {
+        if let Some(algorithm) = self.algorithms.first() {
+            self.material.check_public(*algorithm)?;
+        }
+        Ok(self)
     }
 
     /// Reads a key as scripts give it: a JWK, or `{ algorithm = "HS256", key = "...", kid = "1" }`.
@@ -78,7 +88,9 @@ impl Key {
         let (mut algorithm, mut kid, mut key) = (None, None, None);
         for (name, value) in options::members(given, &["algorithm", "key", "kid"])? {
             match (name.as_str(), value) {
-                ("algorithm", Value::Text(name)) => algorithm = Some(Algorithm::named(&name)?),
+                ("algorithm", Value::Text(name)) => {
+                    algorithm = Some(Algorithm::named(&name, "algorithm")?);
+                }
                 ("kid", Value::Text(text)) => kid = Some(text),
                 ("key", value @ (Value::Text(_) | Value::Bytes(_))) => key = Some(value),
                 ("key", value) if is_jwk(&value) => key = Some(value),
@@ -98,7 +110,7 @@ impl Key {
             kid = Some(text.clone());
         }
         Ok(Self {
-            algorithms: permitted(vec![algorithm], accepted),
+            algorithms: vec![algorithm],
             kid,
             material: signing::key_for(algorithm, key, operation)?,
         })
@@ -133,7 +145,7 @@ impl Key {
             }));
         }
         Ok(Self {
-            algorithms: permitted(algorithms, accepted),
+            algorithms,
             kid,
             material,
         })
@@ -175,12 +187,30 @@ fn set(given: &Value) -> Result<Option<&[Value]>, Error> {
     }
 }
 
-/// Keeps the algorithms that the caller accepts too.
-fn permitted(mut own: Vec<Algorithm>, accepted: Option<&[Algorithm]>) -> Vec<Algorithm> {
-    if let Some(accepted) = accepted {
-        own.retain(|one| accepted.iter().any(|other| other.name() == one.name()));
+/// Keeps the algorithms of keys that the caller accepts too.
+///
+/// # Errors
+/// None is left: no token could be valid.
+fn permitted(mut keys: Vec<Key>, accepted: Option<&[Algorithm]>) -> Result<Vec<Key>, Error> {
+    let Some(accepted) = accepted else {
+        return Ok(keys);
+    };
+    let is_own = |name: &&str| keys.iter().any(|key| key.algorithm(name).is_some());
+    let names = Algorithm::all().map(Algorithm::name);
+    let own: Vec<&str> = names.filter(is_own).collect();
+    let is_accepted = |one: &Algorithm| accepted.iter().any(|other| other.name() == one.name());
+    for key in &mut keys {
+        key.algorithms.retain(is_accepted);
     }
-    own
+    if keys.iter().all(|key| key.algorithms.is_empty()) {
+        let accepted: Vec<&str> = accepted.iter().map(|one| one.name()).collect();
+        return Err(Error::script(format!(
+            "no token can be valid: the keys are for {}, and the option algorithms accepts {}",
+            own.join(", "),
+            accepted.join(", ")
+        )));
+    }
+    Ok(keys)
 }
 
 fn check_count(count: usize) -> Result<(), Error> {

@@ -9,6 +9,7 @@ mod keys;
 mod tests;
 
 use crate::limits::{JWT_BYTES_MAX, JWT_DEPTH_MAX};
+use crate::signing::Algorithm;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use claims::Checks;
@@ -73,19 +74,35 @@ pub(crate) fn verify(mut args: Args) -> Result<Value, Error> {
             "the token was signed by an algorithm that is not accepted",
         ));
     }
-    let mut is_valid = false;
-    for (key, algorithm) in fitting {
-        is_valid = is_valid || key.verify(algorithm, token.signed.as_bytes(), &token.signature)?;
-    }
-    if !is_valid {
-        return Err(refused(
-            "jwt_signature",
-            "the signature of the token is wrong",
-        ));
-    }
+    check_signature(&token, fitting)?;
     let claims = object(&token.payload).ok_or_else(malformed)?;
     checks.check(&claims)?;
     Ok(claims)
+}
+
+/// Checks that one of these keys signed the token.
+///
+/// # Errors
+/// None did, or none can be used. A key that cannot be used does not spoil the others.
+fn check_signature<'a>(
+    token: &Token<'_>,
+    keys: impl Iterator<Item = (&'a Key, Algorithm)>,
+) -> Result<(), Error> {
+    let (mut is_one_used, mut fault) = (false, None);
+    for (key, algorithm) in keys {
+        match key.verify(algorithm, token.signed.as_bytes(), &token.signature) {
+            Ok(true) => return Ok(()),
+            Ok(false) => is_one_used = true,
+            Err(error) => fault = Some(error),
+        }
+    }
+    match fault {
+        Some(fault) if !is_one_used => Err(fault),
+        _ => Err(refused(
+            "jwt_signature",
+            "the signature of the token is wrong",
+        )),
+    }
 }
 
 /// Returns the header and the claims of a token that may be from anybody.

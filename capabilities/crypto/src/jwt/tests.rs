@@ -76,10 +76,11 @@ fn a_jwk_with_its_algorithm_signs_and_verifies() {
         );
         let keys = list([key.clone()]);
         assert_eq!(outcome(&token, keys, algorithms(&[algorithm])), "accepted");
-        assert_eq!(
-            outcome(&token, key, algorithms(&["RS512"])),
-            "jwt_algorithm"
+        let text = outcome(&token, key, algorithms(&["RS512", "RS384"]));
+        let wanted = format!(
+            "no token can be valid: the keys are for {algorithm}, and the option algorithms accepts RS512, RS384"
         );
+        assert_eq!(text, wanted);
         let by_caller = chosen(algorithm, value(private));
         assert_eq!(
             outcome(&token, by_caller, Value::Null),
@@ -155,6 +156,75 @@ fn a_token_chooses_the_key_of_a_set_by_its_kid_and_never_the_algorithm() {
     }
     let many = set((0..33).map(|_| value(EC_PRIVATE)));
     assert!(outcome(&ours, many, Value::Null).contains("not 33"));
+}
+
+#[test]
+fn one_malformed_key_of_a_set_does_not_spoil_the_others() {
+    // A point that is not on its curve, and a modulus of zero.
+    let y = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI";
+    let point = || with(EC_PRIVATE, "y", y);
+    let modulus = || value(r#"{"kty":"RSA","n":"AAAA","e":"AQAB","alg":"RS256"}"#);
+    let neutral = || with(ED_PRIVATE, "x", format!("AQ{}", "A".repeat(41)));
+    let keys = || {
+        set([
+            point(),
+            modulus(),
+            neutral(),
+            with(RSA_PUBLIC, "alg", "RS256"),
+            value(EC_PRIVATE),
+            value(ED_PRIVATE),
+        ])
+    };
+    for key in [
+        with(RSA_PRIVATE, "alg", "RS256"),
+        value(EC_PRIVATE),
+        value(ED_PRIVATE),
+    ] {
+        let token = signed(key).expect("signed");
+        assert_eq!(outcome(&token, keys(), Value::Null), "accepted");
+        let accepted = algorithms(&["RS256", "ES256", "EdDSA"]);
+        assert_eq!(outcome(&token, keys(), accepted), "accepted");
+    }
+    // Such a key is one that the set does not have.
+    let Value::Map(mut named) = point() else {
+        panic!("no object");
+    };
+    named.push(("kid".to_owned(), "bad".into()));
+    let token = signed(with(EC_PRIVATE, "kid", "bad")).expect("signed");
+    let keys = set([Value::Map(named), with(EC_PRIVATE, "kid", "good")]);
+    assert_eq!(outcome(&token, keys, Value::Null), "jwt_key");
+    for none in [point(), modulus(), neutral()] {
+        let text = outcome(&token, set([none]), Value::Null);
+        assert!(text.contains("no key of the JWK Set can be used"), "{text}");
+    }
+}
+
+#[test]
+fn one_key_of_a_list_that_cannot_be_used_does_not_spoil_the_others() {
+    let other = || chosen("ES256", RSA_CERTIFICATE.into());
+    let good = || chosen("ES256", EC_CERTIFICATE.into());
+    let token = signed(value(EC_PRIVATE)).expect("signed");
+    for keys in [[other(), good()], [good(), other()]] {
+        assert_eq!(outcome(&token, list(keys), Value::Null), "accepted");
+    }
+    let (data, signature) = token.rsplit_once('.').expect("a signature");
+    let changed = format!("{data}A.{signature}");
+    let keys = list([other(), good()]);
+    assert_eq!(outcome(&changed, keys, Value::Null), "jwt_signature");
+    let text = outcome(&token, list([other()]), Value::Null);
+    assert!(text.starts_with("ES256 needs a PEM text"), "{text}");
+}
+
+#[test]
+fn names_of_algorithms_that_may_be_secrets_are_not_repeated() {
+    let secret = "a secret of more than 32 bytes, or so";
+    let error = signed(chosen(secret, "HS256".into())).expect_err("swapped");
+    let text = error.message();
+    let wanted = "algorithm does not name a known algorithm; there is HS256";
+    assert!(text.starts_with(wanted), "{text}");
+    let text = outcome("token", value(EC_PRIVATE), algorithms(&[secret]));
+    let wanted = "algorithms does not name a known algorithm; there is HS256";
+    assert!(text.starts_with(wanted), "{text}");
 }
 
 /// RFC 8725 section 2.1: a public key is known to everybody, so a token that is signed by its bytes proves nothing.

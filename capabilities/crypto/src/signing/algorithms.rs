@@ -1,5 +1,6 @@
 //! Algorithms of signatures, by the names that tokens give them (RFC 7518 section 3).
 
+use crate::names;
 use aws_lc_rs::hmac;
 use aws_lc_rs::signature::{
     self, EcdsaSigningAlgorithm, EcdsaVerificationAlgorithm, RsaParameters, RsaSignatureEncoding,
@@ -132,15 +133,12 @@ static ALGORITHMS: [(&str, Family); 13] = [
 ];
 
 impl Algorithm {
-    /// Returns the algorithm with this name.
-    pub(crate) fn named(name: &str) -> Result<Self, Error> {
+    /// Returns the algorithm with this name. `place` is the argument or the member that has it, for the error.
+    pub(crate) fn named(name: &str, place: &str) -> Result<Self, Error> {
         let found = Self::all().find(|known| known.name() == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = Self::all().map(Self::name).collect();
-            Error::script(format!(
-                "the algorithm {name:?} is not known; there is {}",
-                known.join(", ")
-            ))
+            names::unknown("algorithm", place, name, &known.join(", "))
         })
     }
 

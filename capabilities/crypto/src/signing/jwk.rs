@@ -69,7 +69,8 @@ impl Jwk {
                 )));
             }
         };
-        let algorithm = text(given, "alg")?.map(Algorithm::named).transpose()?;
+        let named = |name| Algorithm::named(name, "alg of the JWK");
+        let algorithm = text(given, "alg")?.map(named).transpose()?;
         if let Some(algorithm) = algorithm
             && !material.fits(algorithm)
         {

@@ -132,14 +132,32 @@ impl Material {
         signature: &[u8],
         der: bool,
     ) -> Result<bool, Error> {
+        if let Family::Hmac(digest) = algorithm.family() {
+            let Self::Secret(secret) = self else {
+                return Err(is_no(algorithm, "secret"));
+            };
+            let key = hmac::Key::new(*digest, secret);
+            return Ok(hmac::verify(&key, data, signature).is_ok());
+        }
+        let public = self.public(algorithm, der)?;
+        Ok(public.verify_sig(data, signature).is_ok())
+    }
+
+    /// Checks that the public key can be read; a secret has none.
+    ///
+    /// # Errors
+    /// No public key for this algorithm.
+    pub(crate) fn check_public(&self, algorithm: Algorithm) -> Result<(), Error> {
+        match algorithm.family() {
+            Family::Hmac(_) => Ok(()),
+            _ => self.public(algorithm, false).map(drop),
+        }
+    }
+
+    /// Returns the public key.
+    fn public(&self, algorithm: Algorithm, der: bool) -> Result<ParsedPublicKey, Error> {
         let public = match algorithm.family() {
-            Family::Hmac(digest) => {
-                let Self::Secret(secret) = self else {
-                    return Err(is_no(algorithm, "secret"));
-                };
-                let key = hmac::Key::new(*digest, secret);
-                return Ok(hmac::verify(&key, data, signature).is_ok());
-            }
+            Family::Hmac(_) => None,
             Family::Rsa(parameters, _) => self.rsa_public(parameters),
             Family::Ecdsa(curve) => self.ec_public(curve, der),
             Family::Ed25519 => match self {
@@ -151,8 +169,7 @@ impl Material {
                 _ => None,
             },
         };
-        let public = public.ok_or_else(|| is_no(algorithm, "public key of its kind"))?;
-        Ok(public.verify_sig(data, signature).is_ok())
+        public.ok_or_else(|| is_no(algorithm, "public key of its kind"))
     }
 
     fn rsa_pair(&self) -> Option<RsaKeyPair> {

@@ -34,7 +34,7 @@ pub(crate) fn verify(mut args: Args) -> Result<Value, Error> {
 }
 
 fn asymmetric(name: &str) -> Result<Algorithm, Error> {
-    let algorithm = Algorithm::named(name)?;
+    let algorithm = Algorithm::named(name, "argument 1 (algorithm)")?;
     match algorithm.family() {
         Family::Hmac(_) => Err(Error::script(format!(
             "{name} has no pair of keys: use crypto.hmac, and compare by crypto.equal"

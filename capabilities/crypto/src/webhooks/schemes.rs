@@ -2,6 +2,7 @@
 
 use super::refused;
 use crate::limits::WEBHOOK_SIGNATURES_MAX;
+use crate::names;
 use aws_lc_rs::{constant_time, hmac};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,9 +39,9 @@ impl Scheme {
             "github" => Self::GitHub,
             "standard" => Self::Standard,
             other => {
-                return Err(Error::script(format!(
-                    "the scheme {other:?} is not known; there is \"stripe\", \"github\" and \"standard\""
-                )));
+                let known = "\"stripe\", \"github\" and \"standard\"";
+                let place = "argument 1 (scheme)";
+                return Err(names::unknown("scheme", place, other, known));
             }
         })
     }

@@ -1,17 +1,19 @@
-//! All sessions that have a value under a key: their end, and their list.
+//! Sessions that have a value under a key: their end, and their list.
 
 use super::{Keeper, Session, Sessions, now};
 use crate::limits::LISTED_MAX;
-use crate::store::{ListedSession, SessionKey};
+use crate::store::{ListedSession, SessionChoice, SessionKey};
+use crate::trace::Trace;
 use sampan_host::{Context, Error, ErrorKind, Prompt, Value};
-use std::fmt::Write;
 use std::rc::Rc;
 
 impl Session {
     /// Returns the key under which the session is kept now; `None` before it is kept.
     pub(crate) fn kept_key(&self) -> Option<SessionKey> {
-        let state = self.state.borrow();
-        state.found.as_ref().and_then(|found| found.key)
+        match self.trace.get() {
+            Trace::Table(key) => Some(key),
+            Trace::None | Trace::Cookie(_) => None,
+        }
     }
 }
 
@@ -37,27 +39,48 @@ pub(crate) fn end_all(
     search: SessionSearch,
     except: Option<SessionKey>,
 ) -> Result<Prompt, Error> {
+    let chosen = except.map_or(SessionChoice::All, SessionChoice::Except);
+    let given = |count: usize| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+    end(context, search, chosen, given)
+}
+
+/// Ends the session with this id, if it has a value under a key. Gives whether it was there.
+///
+/// # Errors
+/// As [`end_all`].
+pub(crate) fn end_one(context: &Context, search: SessionSearch, id: &str) -> Result<Prompt, Error> {
+    match SessionKey::parse(id) {
+        Some(key) => end(context, search, SessionChoice::Only(key), |count| {
+            Value::Bool(count > 0)
+        }),
+        None => Ok(Prompt::Done(Value::Bool(false))),
+    }
+}
+
+fn end(
+    context: &Context,
+    search: SessionSearch,
+    chosen: SessionChoice,
+    given: fn(usize) -> Value,
+) -> Result<Prompt, Error> {
     let SessionSearch {
         key,
         value,
         may_wait,
     } = search;
-    let given = |count: usize| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
     match &sessions(context)?.0.keeper {
         Keeper::Table(store) => {
-            let ended = store.remove_with(&key, &value, except.as_ref())?;
+            let ended = store.remove_with(&key, &value, chosen)?;
             Ok(Prompt::Done(given(ended)))
         }
         Keeper::Server(store) if !may_wait => {
-            let ended = store.remove_with_in_place(&key, &value, except.as_ref())?;
+            let ended = store.remove_with_in_place(&key, &value, chosen)?;
             Ok(Prompt::Done(given(ended)))
         }
         Keeper::Server(store) => {
             let store = Rc::clone(store);
             Ok(Prompt::Waits(Box::pin(async move {
-                Ok(given(
-                    store.remove_with(&key, &value, except.as_ref()).await?,
-                ))
+                Ok(given(store.remove_with(&key, &value, chosen).await?))
             })))
         }
         Keeper::Cookie(_) => Err(in_cookies("end them")),
@@ -109,14 +132,8 @@ fn in_cookies(wish: &str) -> Error {
 fn shown(found: &[ListedSession], current: Option<SessionKey>) -> Value {
     let seconds = |millis: u64| Value::Int(i64::try_from(millis / 1_000).unwrap_or(i64::MAX));
     let shown = found.iter().map(|session| {
-        // The key is a hash already: no cookie can be made from it.
-        let mut id = String::with_capacity(2 * session.key.0.len());
-        for byte in session.key.0 {
-            // Writing into a text does not fail.
-            let _ = write!(id, "{byte:02x}");
-        }
         Value::Map(vec![
-            ("id".to_owned(), Value::Text(id)),
+            ("id".to_owned(), Value::Text(session.key.shown())),
             ("began".to_owned(), seconds(session.began)),
             ("ends".to_owned(), seconds(session.ends)),
             (

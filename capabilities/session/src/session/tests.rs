@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::COOKIE_DATA_BYTES_MAX;
-use crate::{ListedSession, Merge, SessionPlace};
+use crate::{ListedSession, Merge, SessionChoice, SessionPlace};
 use sampan_client::wait;
 use sampan_host::{LocalFuture, Store};
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ impl SessionStore for Table {
         Ok(())
     }
 
-    fn remove_with(&self, _: &str, _: &Value, _: Option<&SessionKey>) -> Result<usize, Error> {
+    fn remove_with(&self, _: &str, _: &Value, _: SessionChoice) -> Result<usize, Error> {
         unreachable!("no test ends all sessions")
     }
 
@@ -204,6 +204,44 @@ fn over_tls_only_a_cookie_with_the_prefix_counts() {
     run(&context, &over_tls(&planted), |session| {
         assert_eq!(session.get("a"), Value::Null);
     });
+}
+
+#[test]
+fn the_kept_key_is_that_of_the_cookie() {
+    let (context, table) = worker(SessionConfig::default());
+    let keys = || table.rows.borrow().keys().copied().collect::<Vec<_>>();
+    let ask = request("");
+    let session = of(&context, &ask).expect("a session");
+    put(&session, "a", 1);
+    assert_eq!(session.kept_key(), None);
+    AnswerHooks::before_answer(&ask).expect("written");
+    let old = session.kept_key().expect("it is kept");
+    assert_eq!(keys(), [old.0]);
+    // A stream asks after the session has got another id.
+    let ask = request(&pair(&ask.set.take()));
+    let session = of(&context, &ask).expect("a session");
+    session.regenerate().expect("open");
+    assert_eq!(session.kept_key(), Some(old));
+    AnswerHooks::before_answer(&ask).expect("written");
+    let new = session.kept_key().expect("it is kept");
+    assert_ne!(new, old);
+    assert!(keys().contains(&new.0));
+}
+
+#[test]
+fn a_key_is_read_as_it_is_shown() {
+    let key = SessionKey(std::array::from_fn(|at| 7 * at as u8 + 3));
+    assert_eq!(SessionKey::parse(&key.shown()), Some(key));
+    let shown = key.shown();
+    for wrong in [
+        "",
+        "0a",
+        &shown[1..],
+        &shown.to_uppercase(),
+        &"ü".repeat(32),
+    ] {
+        assert_eq!(SessionKey::parse(wrong), None, "{wrong}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! none.
 
 use super::{
-    Change, INDEX, ListedSession, Merge, SEARCH_KEYS_MAX, SessionKey, SessionStore, StoredSession,
-    check_search_key, too_many_search_keys,
+    Change, INDEX, ListedSession, Merge, SEARCH_KEYS_MAX, SessionChoice, SessionKey, SessionStore,
+    StoredSession, check_search_key, too_many_search_keys,
 };
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
@@ -154,12 +154,7 @@ impl SessionStore for DbSessions {
         self.0.note_write();
     }
 
-    fn remove_with(
-        &self,
-        key: &str,
-        value: &Value,
-        except: Option<&SessionKey>,
-    ) -> Result<usize, Error> {
+    fn remove_with(&self, key: &str, value: &Value, chosen: SessionChoice) -> Result<usize, Error> {
         check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
         self.0.note_write();
         self.0.begin_in_place()?;
@@ -171,9 +166,9 @@ impl SessionStore for DbSessions {
         }
         let mut sql = format!("DELETE FROM _sampan_sessions WHERE {}", having(key, value));
         let mut params = vec![value.clone()];
-        if let Some(except) = except {
-            sql.push_str(" AND id <> ?");
-            params.push(id(except));
+        if let Some((condition, key)) = chosen.condition() {
+            sql.push_str(condition);
+            params.push(id(key));
         }
         let removed = self.0.write(&sql, &Value::List(params))?.unwrap_or(0);
         Ok(usize::try_from(removed).unwrap_or(0))

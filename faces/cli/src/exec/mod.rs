@@ -22,6 +22,16 @@ use std::sync::mpsc::channel;
 /// The exit status of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
+/// The limits of `[db]` for a script, which may work for as long as its person waits.
+const DB_LIMITS: [&str; 3] = [
+    "db.transaction_millis_max=86400000",
+    "db.write_millis_max=86400000",
+    "db.statement_millis_max=86400000",
+];
+
+/// The most arguments of a script in Lua, which takes about 8,000 values in a call.
+const LUA_ARGS_MAX: usize = 7_000;
+
 const OWN_TEXTS: OwnTexts = OwnTexts {
     lua: include_str!("exec.lua"),
     js: include_str!("exec.js"),
@@ -87,7 +97,9 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     let file = words.next().unwrap_or_default();
     flags.db = options.db;
     flags.config = options.config;
-    flags.set = options.set;
+    // What the person sets comes later, so it counts.
+    let limits = DB_LIMITS.map(str::to_owned).into_iter();
+    flags.set = limits.chain(options.set).collect();
     if let Some(file) = options.env_file {
         flags.env_file = EnvFile::At(file);
     }
@@ -96,6 +108,13 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     let script = Script::find(&file, &project)?;
     let language =
         Language::of(&script.name).ok_or("the script is in no language that is known")?;
+    let args: Vec<String> = words.collect();
+    if language == Language::Lua && args.len() > LUA_ARGS_MAX {
+        let count = args.len();
+        return Err(format!(
+            "{count} arguments are too many for Lua, which takes up to {LUA_ARGS_MAX}: give the script a file to read"
+        ));
+    }
     let own = OWN_TEXTS.after(
         &format!("{OWN_PREFIX}exec"),
         language,
@@ -107,8 +126,9 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     crate::warn(&config);
     let logger = config.program.logger.clone();
     let (sender, receiver) = channel();
-    let link = Link::new(script, words.collect(), sender.clone());
+    let link = Link::new(script, args, sender.clone());
     let is_stopped = stop_on_interrupt(link.stop().clone())?;
+    let stop = link.stop().clone();
     let put_link: ContextSetup = Arc::new(move |context: &Context| context.put(link.clone()));
     let tell = move |ended| {
         // Without a receiver the command has ended.
@@ -116,7 +136,7 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     };
     let loaded = LoadedProject::start(config, &own, &module::MODULE, put_link, tell)?;
     let ended = receiver.recv();
-    drop(loaded);
+    loaded.end(&stop);
     logger.flush(FLUSH_TIME_MAX);
     match ended {
         Ok(Ended::Script(Ok(()))) => Ok(0),

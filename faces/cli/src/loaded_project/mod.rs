@@ -12,7 +12,10 @@ use sampan_project::Language;
 use sampan_project::config::Flags;
 use sampan_runtime::{AppConfig, ContextSetup, Embedding, Server, Stopper, modules_with};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
+use stop::STOP_PAUSE;
 pub(crate) use stop::Stop;
 
 /// A run may take as long as its person waits.
@@ -22,6 +25,9 @@ const LIMITS: [&str; 2] = [
 ];
 /// All runs share their globals, and the files do not change meanwhile.
 const SHARED: [&str; 2] = ["scripts.isolation=worker", "scripts.mode=cached"];
+
+/// The time that scripts have to end by themselves when their project ends.
+const LEFT_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// A project that is loaded, until this is dropped.
 pub(crate) struct LoadedProject {
@@ -80,6 +86,23 @@ impl LoadedProject {
     /// Reports whether the project has ended, or could not be loaded.
     pub(crate) fn has_ended(&self) -> bool {
         self.server.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Ends the project, and stops what its scripts have left behind: a timer whose function does not end would keep
+    /// the worker for as long as `script_millis_max`.
+    pub(crate) fn end(self, stop: &Stop) {
+        let (ended, has_ended) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut patience = LEFT_TIME_MAX;
+                while has_ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                    stop.close();
+                    patience = STOP_PAUSE;
+                }
+            });
+            drop(self);
+            drop(ended);
+        });
     }
 }
 

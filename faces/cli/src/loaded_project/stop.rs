@@ -1,6 +1,6 @@
 //! Stops what a project runs, from another thread.
 
-use sampan_host::{Error, ErrorKind, LocalFuture, Watch};
+use sampan_host::{Error, ErrorKind, LocalFuture, StopCause, Watch};
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// The interval at which a run that must stop is told so.
-const STOP_PAUSE: Duration = Duration::from_millis(2);
+pub(super) const STOP_PAUSE: Duration = Duration::from_millis(2);
 
 /// Stops what the worker of a project runs. Clones stop the same worker.
 #[derive(Clone, Default)]
@@ -45,6 +45,17 @@ impl Stop {
         }
         if epoch & 1 == 0 {
             self.0.given_up.notify_one();
+        }
+    }
+
+    /// Tells the run of a script that goes on to end, because its project ends. To be called again until it has ended.
+    pub(super) fn close(&self) {
+        let Some(watch) = self.0.watch.get() else {
+            return;
+        };
+        let epoch = watch.epoch();
+        if epoch & 1 == 1 {
+            watch.stop_for(epoch, StopCause::Closing);
         }
     }
 

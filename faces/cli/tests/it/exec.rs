@@ -238,6 +238,85 @@ fn a_script_may_compute_for_longer_than_a_request() {
 }
 
 #[test]
+fn a_script_may_write_for_longer_than_a_request() {
+    let lua = "local app = require 'sampan'
+local db, time = app.db, app.time
+local long = [[WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT max(i) FROM n]]
+db.transaction(function(tx)
+  time.sleep(0.1)
+  tx:exec('INSERT INTO users ' .. long)
+end)
+db.exec('INSERT INTO users ' .. long)
+db.query_async(long)
+print('done')";
+    let js = "import { db, time } from 'sampan';
+const long = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT max(i) FROM n`;
+await db.transaction(async (tx) => {
+  await time.sleep(0.1);
+  tx.exec('INSERT INTO users ' + long);
+});
+db.exec('INSERT INTO users ' + long);
+await db.queryAsync(long);
+console.log('done');";
+    let toml = (
+        "sampan.toml",
+        "[db]\ntransaction_millis_max = 20\nwrite_millis_max = 20\nstatement_millis_max = 20\n",
+    );
+    for (twin, file, text) in [(LUA, "long.lua", lua), (JS, "long.ts", js)] {
+        let scratch = project(&twin, &[(file, text), toml]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/{file}");
+        let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
+        assert_eq!((code, out.as_str()), (0, "done\n"), "{errors}");
+        for key in [
+            "transaction_millis_max",
+            "write_millis_max",
+            "statement_millis_max",
+        ] {
+            let limit = format!("db.{key}=20");
+            let args = ["exec", "--project", &shop, "--set", &limit, &script];
+            let (code, _, errors) = run(&args);
+            let told = format!("{key} (20 ms)");
+            assert!(code == 1 && errors.contains(&told), "{key}: {errors}");
+        }
+    }
+}
+
+#[test]
+fn a_timer_that_does_not_end_is_stopped_with_its_script() {
+    let js = "setInterval(() => { for (;;); }, 1); console.log('done');";
+    let scratch = project(&JS, &[("left.ts", js)]);
+    let shop = scratch.file("shop");
+    let script = format!("{shop}/left.ts");
+    let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
+    assert_eq!((code, out.as_str()), (0, "done\n"), "{errors}");
+    assert!(!errors.contains("script_millis_max"), "{errors}");
+}
+
+#[test]
+fn a_script_takes_as_many_arguments_as_its_language() {
+    let lua = "print(select('#', ...))";
+    let js = "export default (...all: string[]) => console.log(all.length);";
+    let cases = [(LUA, "count.lua", lua, 7_000), (JS, "count.ts", js, 7_001)];
+    for (twin, file, text, count) in cases {
+        let scratch = project(&twin, &[(file, text)]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/{file}");
+        let mut args = vec!["exec", "--project", &shop, &script];
+        args.resize(args.len() + count, "x");
+        let (code, out, errors) = run(&args);
+        assert_eq!((code, out), (0, format!("{count}\n")), "{errors}");
+    }
+    let scratch = project(&LUA, &[("count.lua", lua)]);
+    let (shop, script) = (scratch.file("shop"), scratch.file("shop/count.lua"));
+    let mut args = vec!["exec", "--project", &shop, &script];
+    args.resize(args.len() + 7_001, "x");
+    let (code, _, errors) = run(&args);
+    let told = "7001 arguments are too many for Lua, which takes up to 7000: give the script a file to read\n";
+    assert!(code == 1 && errors == format!("sampan: {told}"), "{errors}");
+}
+
+#[test]
 fn ctrl_c_ends_a_script_that_does_not_end() {
     let begin_lua =
         "local app = require 'sampan' require('users').add('Ann') app.log.info('begun') ";

@@ -11,6 +11,9 @@ app.get("/hkdf_lengths", () => ["sha256", "sha384", "sha512", "sha1"].map((name)
 app.get("/hkdf_info", () =>
   [hex(crypto.hkdf("sha256", "key", { info: "a" })) !== hex(crypto.hkdf("sha256", "key", { info: "b" }))]);
 app.get("/hkdf_long", () => crypto.hkdf("sha256", "key", { length: 8161 }));
+app.get("/hkdf_none", () => crypto.hkdf("sha256", "key", { length: 0 }));
+app.get("/hkdf_empty", () => crypto.hkdf("sha256", ""));
+app.get("/hkdf_swapped", () => crypto.hkdf("a secret that nobody may see", "sha256"));
 app.get("/hkdf_hash", () => crypto.hkdf("md5", "key"));
 app.get("/hkdf_option", () => crypto.hkdf("sha256", "key", { iterations: 2 }));
 app.get("/pbkdf2", async () => [
@@ -20,5 +23,6 @@ app.get("/pbkdf2", async () => [
 app.get("/pbkdf2_salt", () => crypto.pbkdf2("sha256", "password", { iterations: 1000 }));
 app.get("/pbkdf2_iterations", () => crypto.pbkdf2("sha256", "password", { salt: "salt" }));
 app.get("/pbkdf2_many", () => crypto.pbkdf2("sha256", "password", { salt: "salt", iterations: 5000001 }));
+app.get("/pbkdf2_long", () => crypto.pbkdf2("sha256", "password", { salt: "salt", iterations: 1, length: 1025 }));
 app.get("/pbkdf2_blocks", () =>
   crypto.pbkdf2("sha256", "password", { salt: "salt", iterations: 200000, length: 1024 }));

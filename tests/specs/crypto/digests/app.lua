@@ -28,4 +28,5 @@ app.get("/equal", function()
   }
 end)
 app.get("/unknown", function() return hex(crypto.hmac("md5", "k", "x")) end)
+app.get("/swapped", function() return hex(crypto.hmac("a secret that nobody may see", "sha256", "x")) end)
 app.get("/number", function() return hex(crypto.sha256(7)) end)

@@ -24,5 +24,12 @@ const neutral = (last) => { const bytes = new Uint8Array(32); bytes[0] = 1; byte
 const forged = new Uint8Array(64);
 forged[0] = 1;
 app.get("/small/:last", (req) => crypto.ed25519Verify("any message", forged, neutral(Number(req.params.last))));
+// The bytes behind the key are not a part of it.
+app.get("/behind/:function", (req) => {
+  const der = codec.hexDecode(`302a300506032b657003210001${"00".repeat(31)}${"55".repeat(32)}`);
+  const key = `-----BEGIN PUBLIC KEY-----\n${codec.base64Encode(der)}\n-----END PUBLIC KEY-----`;
+  if (req.params.function === "verify") return [crypto.verify("EdDSA", key, "any message", forged)];
+  return [crypto.ed25519Verify("any message", forged, key)];
+});
 app.get("/swapped", () => crypto.ed25519Sign("message", crypto.ed25519Keypair().publicKey));
 app.get("/text", () => crypto.ed25519Verify("message", "signature", "no key"));

@@ -25,6 +25,13 @@ local forged = "\1" .. ("\0"):rep(63)
 app.get("/small/:last", function(req)
   return crypto.ed25519_verify("any message", forged, neutral(tonumber(req.params.last)))
 end)
+-- The bytes behind the key are not a part of it.
+app.get("/behind/:function", function(req)
+  local der = codec.hex_decode("302a300506032b657003210001" .. ("00"):rep(31) .. ("55"):rep(32))
+  local key = "-----BEGIN PUBLIC KEY-----\n" .. codec.base64_encode(der) .. "\n-----END PUBLIC KEY-----"
+  if req.params["function"] == "verify" then return { crypto.verify("EdDSA", key, "any message", forged) } end
+  return { crypto.ed25519_verify("any message", forged, key) }
+end)
 app.get("/swapped", function()
   local keys = crypto.ed25519_keypair()
   return crypto.ed25519_sign("message", keys.public_key)

@@ -31,6 +31,13 @@ app.get("/code/:name", (req) => {
 });
 app.get("/other_algorithm", () => crypto.jwtVerify(tokens.RS256, SET, { algorithms: ["PS256", "HS256"] }));
 app.get("/own_algorithm", () => crypto.jwtVerify(tokens.RS256, { ...rsa, alg: "PS256" }, ACCEPTED));
+app.get("/malformed_keys", () => {
+  const point = { ...ec, y: ec.x };
+  const modulus = { kty: "RSA", n: "AAAA", e: "AQAB" };
+  const keys = { keys: [point, modulus, ec, rsa] };
+  return ["ES256", "nameless", "RS256"].map((name) => crypto.jwtVerify(tokens[name], keys, ACCEPTED).sub);
+});
+app.get("/no_common_algorithm", () => crypto.jwtVerify(tokens.ES256, { keys: [ec, ed] }, { algorithms: "RS256" }));
 app.get("/decode", () => crypto.jwtDecode(tokens.expired));
 app.get("/no_token", () => crypto.jwtDecode("no token"));
 app.get("/no_algorithm", () => crypto.jwtVerify(tokens.RS256, rsa));

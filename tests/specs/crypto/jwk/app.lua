@@ -41,6 +41,18 @@ end)
 app.get("/own_algorithm", function()
   return crypto.jwt_verify(data.tokens.RS256, with(rsa, "alg", "PS256"), ACCEPTED)
 end)
+app.get("/malformed_keys", function()
+  local point = with(ec, "y", ec.x)
+  local modulus = { kty = "RSA", n = "AAAA", e = "AQAB" }
+  local keys, subjects = { keys = { point, modulus, ec, rsa } }, {}
+  for at, name in ipairs { "ES256", "nameless", "RS256" } do
+    subjects[at] = crypto.jwt_verify(data.tokens[name], keys, ACCEPTED).sub
+  end
+  return subjects
+end)
+app.get("/no_common_algorithm", function()
+  return crypto.jwt_verify(data.tokens.ES256, { keys = { ec, ed } }, { algorithms = "RS256" })
+end)
 app.get("/decode", function() return crypto.jwt_decode(data.tokens.expired) end)
 app.get("/no_token", function() return crypto.jwt_decode("no token") end)
 app.get("/no_algorithm", function() return crypto.jwt_verify(data.tokens.RS256, rsa) end)

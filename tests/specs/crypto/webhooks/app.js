@@ -81,6 +81,7 @@ app.get("/id", () => {
   const headers = standard("x");
   return ["msg.1", "msg 1", "", "msg_1"].map((id) => code("standard", STANDARD, "x", { ...headers, "webhook-id": id }));
 });
+app.get("/swapped", () => crypto.verifyWebhook("a secret that nobody may see", "github", "", {}));
 app.get("/scheme", () => crypto.verifyWebhook("svix", "s", "", {}));
 app.get("/no_secret", () => crypto.verifyWebhook("github", "", "", {}));
 app.get("/no_secrets", () => crypto.verifyWebhook("github", [], "", {}));

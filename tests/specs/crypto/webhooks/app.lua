@@ -84,6 +84,9 @@ app.get("/id", function()
   end
   return codes
 end)
+app.get("/swapped", function()
+  return crypto.verify_webhook("a secret that nobody may see", "github", "", {})
+end)
 app.get("/scheme", function() return crypto.verify_webhook("svix", "s", "", {}) end)
 app.get("/no_secret", function() return crypto.verify_webhook("github", "", "", {}) end)
 app.get("/no_secrets", function() return crypto.verify_webhook("github", {}, "", {}) end)

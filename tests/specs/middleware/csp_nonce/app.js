@@ -17,3 +17,20 @@ app.get("/in/fresh", (req) => {
   return { fresh, same: nonce === req.cspNonce, plain: /^[\w-]{22}$/.test(nonce) };
 });
 app.get("/in/fails", () => { throw new Error("on purpose"); });
+
+// The policy as a client gets it. Middleware of a script does not see it: it is added after that.
+const policy = async (req, path) => {
+  const res = await fetch(`http://${req.headers.get("host")}${path}`);
+  return [res.headers.get("content-security-policy"), await res.text()];
+};
+const expected = (nonce) => `script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; frame-ancestors 'none'`;
+app.get("/in/nonce", (req) => req.cspNonce);
+app.get("/sent", async (req) => {
+  const [sent, nonce] = await policy(req, "/in/nonce");
+  return { same: sent === expected(nonce) };
+});
+app.get("/sent/fixed", async (req) => {
+  const [[first], [second]] = [await policy(req, "/in/fixed"), await policy(req, "/in/fixed")];
+  const [one, other] = [first, second].map((sent) => /'nonce-([\w-]+)'/.exec(sent)[1]);
+  return { first: first === expected(one), second: second === expected(other), other: one !== other };
+});

@@ -25,5 +25,28 @@ end)
 app.get("/unmarked/:id", function(req)
   return { current = app.session.list({ user_id = tonumber(req.params.id) })[1].current }
 end)
+-- Which ones are that of the request, in the order of the list.
+app.get("/order/:id", function(req)
+  local list, order = app.session.list({ user_id = tonumber(req.params.id) }, req.session), {}
+  for at, one in ipairs(list) do order[at] = one.current end
+  return order
+end)
+-- Ends the newest session of one user as `as`.
+app.post("/end_newest/:id/as/:as", function(req)
+  local id = app.session.list({ user_id = tonumber(req.params.id) })[1].id
+  return { ended = app.session.end_one({ user_id = tonumber(req.params.as) }, id) }
+end)
+app.post("/end_one/:session", function(req)
+  return { ended = app.session.end_one({ user_id = 7 }, req.params.session) }
+end)
+app.post("/wrong/one", function() return app.session.end_one({}, "") end)
+app.get("/late/:id", function(req)
+  local id = tonumber(req.params.id)
+  req.session:regenerate()
+  return app.stream(function(write)
+    local ended = app.session.end_all({ user_id = id }, req.session)
+    write("ended " .. ended .. ", listed " .. #app.session.list({ user_id = id }, req.session))
+  end)
+end)
 app.post("/wrong/end", function() return app.session.end_all({ user_id = 7 }, { except_current = true }) end)
 app.get("/wrong/list", function() return app.session.list({ user_id = {} }) end)

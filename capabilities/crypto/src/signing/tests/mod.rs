@@ -3,6 +3,7 @@
 pub(crate) mod vectors;
 
 use super::{sign, verify};
+use crate::{bytes_of_hex as hex, pem};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sampan_host::{Args, Error, Value};
@@ -144,6 +145,32 @@ fn eddsa_is_that_of_the_rfc() {
     let neutral = with(ED_PRIVATE, "x", format!("AQ{}", "A".repeat(41)));
     let text = fault(verified("EdDSA", neutral, "data", &signature, Value::Null));
     assert!(text.contains("not of small order"), "{text}");
+}
+
+/// AWS-LC ignores bytes behind the DER form of a key.
+#[test]
+fn a_key_of_small_order_is_refused_also_with_bytes_behind_it() {
+    let mut forged = [0; 64];
+    forged[0] = 1;
+    for behind in [&[][..], &[0x55; 32]] {
+        let mut der = hex("302a300506032b6570032100");
+        der.extend([&[1][..], &[0; 31], behind].concat());
+        let key = pem::encode("PUBLIC KEY", &der);
+        let text = fault(verified("EdDSA", key.into(), "any", &forged, Value::Null));
+        assert!(text.contains("not of small order"), "{text}");
+    }
+}
+
+#[test]
+fn swapped_arguments_are_not_repeated_in_errors() {
+    let key = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEI\n-----END PRIVATE KEY-----";
+    let text = fault(signed(key, "EdDSA".into(), "data", Value::Null));
+    let wanted = "argument 1 (algorithm) does not name a known algorithm; there is HS256";
+    assert!(text.starts_with(wanted), "{text}");
+    let key = with(RSA_PUBLIC, "alg", key);
+    let text = fault(verified("RS256", key, "data", b"signature", Value::Null));
+    let wanted = "alg of the JWK does not name a known algorithm; there is HS256";
+    assert!(text.starts_with(wanted), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{LOCK, ServerSessions, at_once, count, id, time};
 use crate::entries::{as_kept, json_of};
 use crate::store::{
-    INDEX, ListedSession, SEARCH_KEYS_MAX, SessionKey, check_search_key, too_many_search_keys,
+    INDEX, ListedSession, SEARCH_KEYS_MAX, SessionChoice, check_search_key, too_many_search_keys,
 };
 use sampan_host::database::TableResult;
 use sampan_host::{Cell, Error, Value};
@@ -50,7 +50,7 @@ impl ServerSessions {
         Ok(true)
     }
 
-    /// Removes the sessions that have this value under a key, except one. Returns how many there were.
+    /// Removes the chosen ones of the sessions that have this value under a key. Returns how many there were.
     ///
     /// # Errors
     /// They cannot be searched by this key, or not be written.
@@ -58,16 +58,16 @@ impl ServerSessions {
         &self,
         key: &str,
         value: &Value,
-        except: Option<&SessionKey>,
+        chosen: SessionChoice,
     ) -> Result<usize, Error> {
         if !self.prepare_search(key).await? {
             return Ok(0);
         }
         let mut sql = format!("DELETE FROM _sampan_sessions WHERE {}", having(key));
         let mut params = wanted(value)?;
-        if let Some(except) = except {
-            sql.push_str(" AND id <> ?");
-            params.push(id(except));
+        if let Some((condition, key)) = chosen.condition() {
+            sql.push_str(condition);
+            params.push(id(key));
         }
         Ok(count(self.0.run(&sql, &Value::List(params)).await?))
     }
@@ -80,9 +80,9 @@ impl ServerSessions {
         &self,
         key: &str,
         value: &Value,
-        except: Option<&SessionKey>,
+        chosen: SessionChoice,
     ) -> Result<usize, Error> {
-        at_once(self.in_place().remove_with(key, value, except))
+        at_once(self.in_place().remove_with(key, value, chosen))
     }
 
     /// Returns the sessions that have this value under a key and end after `now`: the newest `count_max`.

@@ -248,8 +248,9 @@ fn a_shutdown_closes_parked_connections() {
         assert_eq!(read_to_end(socket), "");
     }
     server.is_free.store(true, SeqCst);
+    // The worker may have begun the answer before it heard of the end: then only the connection tells it.
     let answer = read_to_end(&mut clients[0]);
-    assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
+    assert_eq!(status(&answer), 200, "{answer}");
     server.end();
 }
 
