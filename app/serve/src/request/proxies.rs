@@ -65,23 +65,20 @@ pub(crate) fn client<'a>(
     peer: Option<IpAddr>,
     forwarded_for: impl DoubleEndedIterator<Item = &'a str>,
 ) -> ProxiedClient {
-    let peer = peer.map(|address| address.to_canonical());
-    let mut client = ProxiedClient {
-        address: peer,
-        is_named: !is_trusted(trusted, peer),
-    };
+    let mut address = peer.map(|address| address.to_canonical());
     for entry in forwarded_for.rev() {
-        if !is_trusted(trusted, client.address) {
+        if !is_trusted(trusted, address) {
             break;
         }
-        let address = address_of(entry.trim());
-        client.is_named = address.is_some();
-        if address.is_none() {
+        let Some(named) = address_of(entry.trim()) else {
             break;
-        }
-        client.address = address;
+        };
+        address = Some(named);
     }
-    client
+    ProxiedClient {
+        address,
+        is_named: !is_trusted(trusted, address),
+    }
 }
 
 /// Returns the address of an entry: bare, in brackets, or with a port.
@@ -200,7 +197,7 @@ mod tests {
         let trusted = proxies(&["10.0.0.0/8", "unix:"]);
         for (peer, list, expected) in [
             ("10.0.0.1", &["1.2.3.4"][..], true),
-            ("10.0.0.1", &["10.1.2.3"], true),
+            ("10.0.0.1", &["10.1.2.3"], false),
             ("10.0.0.1", &["unknown", "1.2.3.4"], true),
             ("10.0.0.1", &["fe80::1%eth0"], true),
             ("10.0.0.1", &[], false),

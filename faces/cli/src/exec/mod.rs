@@ -22,11 +22,11 @@ use std::sync::mpsc::channel;
 /// The exit status of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
-/// The limits of `[db]` for a script, which may work for as long as its person waits.
-const DB_LIMITS: [&str; 3] = [
+/// The limits of `[db]` for a script, which may work for as long as its person waits. That of statements stays: by it a
+/// server that does not answer any more is noticed.
+const DB_LIMITS: [&str; 2] = [
     "db.transaction_millis_max=86400000",
     "db.write_millis_max=86400000",
-    "db.statement_millis_max=86400000",
 ];
 
 /// The most arguments of a script in Lua, which takes about 8,000 values in a call.

@@ -260,7 +260,7 @@ await db.queryAsync(long);
 console.log('done');";
     let toml = (
         "sampan.toml",
-        "[db]\ntransaction_millis_max = 20\nwrite_millis_max = 20\nstatement_millis_max = 20\n",
+        "[db]\ntransaction_millis_max = 20\nwrite_millis_max = 20\n",
     );
     for (twin, file, text) in [(LUA, "long.lua", lua), (JS, "long.ts", js)] {
         let scratch = project(&twin, &[(file, text), toml]);
@@ -268,11 +268,7 @@ console.log('done');";
         let script = format!("{shop}/{file}");
         let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
         assert_eq!((code, out.as_str()), (0, "done\n"), "{errors}");
-        for key in [
-            "transaction_millis_max",
-            "write_millis_max",
-            "statement_millis_max",
-        ] {
+        for key in ["transaction_millis_max", "write_millis_max"] {
             let limit = format!("db.{key}=20");
             let args = ["exec", "--project", &shop, "--set", &limit, &script];
             let (code, _, errors) = run(&args);
