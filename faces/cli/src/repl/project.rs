@@ -1,7 +1,7 @@
 //! A project whose scripts a person talks to.
 //!
 //! The file of ours hands two functions of the script to `module`: one runs a text, one names what can be completed.
-//! What a text wrote is committed before the next one.
+//! The writes of a text are committed before the next one.
 
 use super::link::{Ask, Link, Reply};
 use super::module;
